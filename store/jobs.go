@@ -21,11 +21,11 @@ import (
 // Handling is at least once, effects inside the store are exactly once: the end of a job and what it wrote share one
 // Update, and the end of an outdated attempt is ErrConflict.
 
-// JobID names a job. Whoever puts it chooses the name, which is unique in its queue.
+// JobID names a job. Whoever puts the job chooses the ID, which is unique in its queue.
 type JobID string
 
-// Priorities of jobs, the first goes first. Every 8th job that is claimed may be of a later priority although earlier ones
-// wait, if it is another owner's: so nobody starves.
+// Priorities of jobs; the first goes first. Every 8th job that is claimed may have a later priority although more
+// urgent ones wait, if it is another owner's. So no priority starves.
 const (
 	JobUrgent Priority = iota
 	JobSoon
@@ -44,30 +44,30 @@ type Job struct {
 	Queue Queue
 	// Key is the ordering key: of the jobs of one key one is in flight at a time, in order. "" orders nothing.
 	Key string
-	// Owner is who fairness counts by: a chat, a person, a webhook. "" is nobody: such jobs take one turn among the
-	// owners, and no share limits them.
+	// Owner is the unit of fairness: a chat, a person, a webhook. Jobs with "" take one turn among the owners together,
+	// and no limit per owner applies to them.
 	Owner    string
 	Priority Priority
-	// NotBefore is when it may be claimed: its due time, or when it is tried again. The zero time, and any at or before At,
-	// is at once, whatever becomes of the clock.
+	// NotBefore is when the job may be claimed: its due time, or when it is tried again. The zero time, and any time up
+	// to At, means at once, even if clocks change.
 	NotBefore time.Time
-	At        time.Time // when it was put
-	Attempt   int       // how often it was claimed, ever; with ID it says which claim is meant
+	At        time.Time // when it was put, by the clock of its caller
+	Attempt   int       // how often it was claimed, ever; with ID it identifies one claim
 	Failures  int       // how often RetryJobs ended it since it was last put
-	Lapses    int       // how many claims in a row nobody ended: see LapseWait
-	// About is the person whose data key seals it, and with whom it is erased. "" is nobody.
+	Lapses    int       // how many claims in a row ended only because the lease did: see LapseWait
+	// About is the person whose data key seals the job, and with whom it is erased. "" is nobody.
 	About wallet.UserID
 	Body  []byte // sealed, as ID, Key and Owner are
-	Seq   uint64 // its place, set by the store: a larger one was put later
+	Seq   uint64 // set by the store; a larger one was put later
 }
 
-// maxLapseWait is the longest that a job waits after a claim that nobody ended.
+// maxLapseWait is the base of the longest wait after a lapse; with its part for each job the wait is up to a minute.
 const maxLapseWait = 30 * time.Second
 
-// LapseWait is how long a job waits after so many claims in a row that nobody ended, because the node died or stood
-// still. At first it does not wait, since a restart must not hold up anybody. From the third time on the job may
-// be what kills the process, or stood only beside it: the waits double up to half a minute, and each job has a different one by
-// its number, so that in the end each is claimed alone.
+// LapseWait is how long a job waits after this many claims in a row whose lease ended, because the node died or stood
+// still. The first two cost no wait: a restart must not delay anybody. From the third on the job may be what kills the
+// process, or may only have been in flight beside it. The wait then doubles from 1 second up to 30, and each job adds a
+// part of its own by its number. In the end each such job is claimed alone, and the one that kills becomes known.
 func LapseWait(lapses int, seq uint64) time.Duration {
 	if lapses < 3 {
 		return 0
@@ -76,7 +76,7 @@ func LapseWait(lapses int, seq uint64) time.Duration {
 	return wait + wait*time.Duration(seq%16)/16
 }
 
-// Ref names one claim of a job.
+// Ref identifies one claim of a job. The verbs that end an attempt take it: an outdated Ref is ErrConflict (fencing).
 type Ref struct {
 	Queue   Queue
 	ID      JobID
@@ -86,7 +86,7 @@ type Ref struct {
 // Ref is the claim by which a node holds the job.
 func (j Job) Ref() Ref { return Ref{j.Queue, j.ID, j.Attempt} }
 
-// EventOf reads the event that a job of the queue Events is about.
+// EventOf reads the event of a job of the queue Events.
 func EventOf(j Job) (e wallet.Event, err error) {
 	if err = json.Unmarshal(j.Body, &e); err != nil {
 		return e, fmt.Errorf("read the event of a job: %w", err)
@@ -94,97 +94,97 @@ func EventOf(j Job) (e wallet.Event, err error) {
 	return e, nil
 }
 
-// Claim says which jobs a node would take.
+// Claim says which jobs a node wants to take.
 type Claim struct {
 	Queue Queue
-	Node  string // who takes them: the name of a node that is the same in its next life (see ReleaseNode)
+	Node  string // the name of the node, the same after a restart (see ReleaseNode)
 	Now   time.Time
-	Max   int // how many; none for 0
-	// PerOwner is how many jobs of one owner may be in flight at once, on all nodes together. 0: any number. It
-	// is the same in all claims of a queue.
+	Max   int // how many at most; 0: none
+	// PerOwner is how many jobs of one owner may be in flight at once, on all nodes together. 0: any number. All claims
+	// of a queue must use the same number.
 	PerOwner int
-	// Lease is how long they are the node's. The store measures leases by Now: clocks of nodes must agree within a
-	// small part of it.
+	// Lease is how long the jobs belong to the node. The store measures leases by Now: the clocks of nodes may differ
+	// by a small part of a lease only.
 	Lease time.Duration
 }
 
-// DeadLetter is a job that was given up.
+// DeadLetter is a job that was given up and is kept for the operator.
 type DeadLetter struct {
 	Job
-	Reason string    // in the operator's words; it holds nothing about people, since it is stored in the clear
+	Reason string    // for the operator; stored in the clear, so it holds no personal data
 	DiedAt time.Time // when it was given up
 }
 
-// JobStats is how a queue stands.
+// JobStats is the state of a queue.
 type JobStats struct {
-	Waiting  int       // jobs that are in no one's hands, also those that are not due
-	InFlight int       // jobs that are leased
+	Waiting  int       // jobs without a lease, due or not
+	InFlight int       // jobs with a lease
 	Dead     int       // dead letters that are kept
-	Oldest   time.Time // when the job that is longest in the queue was put; zero without any
+	Oldest   time.Time // when the job that is longest in the queue was put; zero: the queue is empty
 }
 
-// How many dead letters are kept for the operator: in each queue the newest DeadLettersKept, and none for longer
-// than DeadLettersFor.
+// The newest DeadLettersKept dead letters of each queue are kept, none of them for longer than DeadLettersFor.
 const (
 	DeadLettersKept = 1000
 	DeadLettersFor  = 14 * 24 * time.Hour
 )
 
-// Jobs are queues of work. Every list and claim passes over a damaged row: it holds up neither its key nor its owner.
+// Jobs are queues of work. Every list and claim passes over damaged rows, which hold up neither their key nor their
+// owner.
 type Jobs interface {
-	// PutJobs adds jobs in this order and returns those that it added, with ID and Seq set. Jobs about an erased
-	// person are left out.
+	// PutJobs adds jobs in this order and returns those that it added, with ID and Seq set. Jobs about an erased person
+	// are left out.
 	//
-	// An ID that waits in its queue is put anew: everything but its key is replaced, and it keeps its place. While it is
-	// in flight that attempt goes on; when it ends with DoneJobs or RetryJobs, the job waits again as it was put
-	// meanwhile.
+	// A job whose ID exists in its queue replaces that one: everything but its key, which must be the same, and its
+	// place. If the old one is in flight, its attempt goes on. When that ends with DoneJobs, RetryJobs or
+	// DeadLetterJobs, the job waits again as it was put meanwhile.
 	//
-	// With handTo those that may be claimed at once are leased to that node in this Update, up to handTo.Max, and
-	// come back with Attempt set, all others without: the node hands them to its workers from memory after the commit. A
-	// job that others must go before (of its key, or because anything as urgent is ready in the queue) is not handed over.
+	// With handTo, jobs that may be claimed at once are leased to that node in this Update, up to handTo.Max. They come
+	// back with Attempt set, and the node hands them to its workers after the commit. A job that others must go before
+	// is not handed over: others of its key, or anything ready that is as urgent.
 	PutJobs(jobs []Job, handTo *Claim) ([]Job, error)
-	// ClaimJobs leases jobs that are due. next is when there may be more to claim: Now when there are more at
-	// once, zero when nothing is known to become due. Its cost is that of the jobs claimed, however many wait.
+	// ClaimJobs leases jobs that are due. next is when there may be more: Now if there are more at once, zero if
+	// nothing is known to become due. The cost is that of the jobs claimed, however many wait.
 	ClaimJobs(Claim) (jobs []Job, next time.Time, err error)
-	// RenewJobs moves the end of leases and returns those that are not held by that attempt any more.
+	// RenewJobs moves the end of leases, and returns the claims that are lost: those attempts hold their jobs no more.
 	RenewJobs(until time.Time, refs ...Ref) (lost []Ref, err error)
-	// LostJobs returns those that are not held by that attempt any more: what a long attempt writes before its end it
-	// writes only if none of its jobs is lost, in the same Update.
+	// LostJobs returns the claims that are lost. A handler that writes before the end of its attempt checks in the same
+	// Update that none of its claims is lost.
 	LostJobs(refs ...Ref) (lost []Ref, err error)
-	// DoneJobs removes jobs. If any attempt is outdated, or its job was removed, it is ErrConflict and wrote nothing:
-	// the same holds for the next three.
+	// DoneJobs removes jobs that are finished. If any claim is lost, the result is ErrConflict and nothing was written.
+	// The same holds for RetryJobs, SnoozeJobs and DeadLetterJobs.
 	DoneJobs(refs ...Ref) error
-	// RetryJobs ends attempts that failed: they count as Failures, and the jobs wait until notBefore.
+	// RetryJobs ends attempts that failed: Failures rises, and the jobs wait until notBefore.
 	RetryJobs(notBefore time.Time, refs ...Ref) error
-	// SnoozeJobs ends attempts that did not fail, such as one that found its job not ready: the jobs wait until
-	// notBefore (zero: they were given back unhandled and may be claimed at once; Lapses stay).
+	// SnoozeJobs ends attempts that did not fail, such as one that found nothing to do yet: the jobs wait until
+	// notBefore. The zero time returns jobs that nobody handled: they may be claimed at once, and Lapses stay.
 	SnoozeJobs(notBefore time.Time, refs ...Ref) error
-	// DeadLetterJobs takes jobs out of their queue, so that what is behind them in their keys goes on, and keeps them for
-	// the operator. One that was put anew meanwhile stays, and waits as it was put.
+	// DeadLetterJobs moves jobs out of their queue and keeps them for the operator, so that the next jobs of their keys
+	// go on. A job that was put again meanwhile stays and waits as it was put.
 	DeadLetterJobs(now time.Time, reason string, refs ...Ref) error
 
-	// Job is the job of an ID, in flight or not; ErrNotFound when none waits.
+	// Job returns the job of an ID, in flight or not; ErrNotFound without one.
 	Job(queue Queue, id JobID) (Job, error)
-	// JobsOfKey lists the jobs of a key in the order in which they are handled; one in flight is the first.
+	// JobsOfKey lists the jobs of a key in the order of handling: one in flight is the first.
 	JobsOfKey(queue Queue, key string, limit int) ([]Job, error)
-	// CountJobs counts an owner's jobs, those in flight too. It costs the same for any number.
+	// CountJobs counts an owner's jobs, those in flight too. Its cost does not depend on the number.
 	CountJobs(queue Queue, owner string) (int, error)
-	// JobStats says how a queue stands. It costs the same for any number of jobs.
+	// JobStats returns the state of a queue. Its cost does not depend on the number of jobs.
 	JobStats(Queue) (JobStats, error)
-	// RemoveJobs cancels jobs, in flight or not: an attempt that is under way can no longer be ended. It passes
-	// over IDs that are not in the queue.
+	// RemoveJobs cancels jobs, in flight or not: an attempt that is under way can then only end with ErrConflict. IDs
+	// that are not in the queue are ignored.
 	RemoveJobs(queue Queue, ids ...JobID) error
 
-	// DeadLetters lists what was given up, newest first.
+	// DeadLetters lists the dead letters of a queue, newest first.
 	DeadLetters(queue Queue, limit int) ([]DeadLetter, error)
-	// ReplayDeadLetter puts what was given up into its queue again, behind all others and as if it had never failed.
+	// ReplayDeadLetter puts a dead letter back into its queue, behind all others and as if it had never failed.
 	// ErrNotFound without it; ErrConflict while a job of that ID waits.
 	ReplayDeadLetter(queue Queue, id JobID, now time.Time) error
 
-	// Lead makes a node the leader of a name for the length of a lease, if nobody else is: for what only one node may
-	// do. The leader calls it again before its lease ends.
+	// Lead makes a node the leader of a name for the length of a lease, unless another node is. It is for what only one
+	// node may do. The leader calls it again before the lease ends.
 	Lead(name, node string, now time.Time, lease time.Duration) (bool, error)
-	// ReleaseNode ends all leases of a node, of jobs and as leader: when it starts, what an earlier life of it held
-	// waits for no lease.
+	// ReleaseNode ends all leases of a node, of jobs and as leader. A node calls it when it starts, so that nothing
+	// waits for the leases of its earlier life.
 	ReleaseNode(node string) error
 }

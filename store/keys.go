@@ -2,8 +2,8 @@ package store
 
 import "purser/wallet"
 
-// KeyLineage lists the keys of a line, each the successor of the one before it. With an error it returns those
-// before the key that could not be read: ErrNotFound when there is none.
+// KeyLineage lists a lineage of API keys, each the successor of the one before it, from the key with the id first. If a
+// key cannot be read, it returns those before it with the error (ErrNotFound: there is none).
 func KeyLineage(tx Tx, first string) (line []wallet.Key, err error) {
 	for id := first; id != ""; {
 		key, err := tx.Key(id)

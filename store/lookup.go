@@ -9,22 +9,22 @@ import (
 	"sync"
 )
 
-// keyed is a keyed hash that is at work for one caller, with room for what it is fed and for what it returns: so that
-// a lookup allocates nothing.
+// keyed is a keyed hash in use by one caller, with memory for its input and its result, so that a lookup allocates
+// nothing.
 type keyed struct {
 	mac  hash.Hash
 	text []byte
 	sum  Hash
 }
 
-// mostText is how much room for text a keyed hash keeps for the next caller, in bytes.
+// mostText is how many bytes of input memory a keyed hash keeps for the next caller.
 const mostText = 4096
 
-// Label says what a keyed hash is of. Each has a key of its own, so that equal values under
-// different labels do not look alike.
+// Label says what a keyed hash is of. Each label has a key of its own, so equal values under different labels have
+// different hashes.
 type Label string
 
-// The labels of what is looked up without being kept in the clear.
+// The labels of values that are looked up without being stored in the clear.
 const (
 	ByTelegram    Label = "telegram id"
 	ByChat        Label = "chat"
@@ -39,23 +39,24 @@ const (
 	ByJob         Label = "job"
 	ByPass        Label = "portal pass"
 
-	// OfRow is of a row as it lies: it tells whether the row is what was written there.
+	// OfRow is the hash of a row as it is stored: it tells whether the row is what was written there.
 	OfRow Label = "row"
 )
 
+// labels lists all labels.
 func labels() []Label {
 	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact, ByCounter, ByJob, ByPass, OfRow}
 }
 
-// Hash is a keyed hash, by which an engine finds a row without knowing what it is of.
+// Hash is a keyed hash. An engine finds a row by it without learning the value.
 type Hash [32]byte
 
-// Lookup makes keyed hashes: HMAC-SHA256 under keys that HKDF-SHA256 (RFC 5869) derives from one
-// secret. That secret is random and wrapped by the master key rather than being the master key:
-// the secrets of API keys are not kept, so that their hashes must outlive a change of master key.
+// Lookup makes keyed hashes: HMAC-SHA256 under keys that HKDF-SHA256 (RFC 5869) derives from one secret. The secret is
+// random and wrapped by the master key. It is not the master key itself, because the secrets of API keys are not
+// stored: their hashes have to survive a change of the master key.
 //
-// A keyed hash begins with two blocks of its key, and is asked for several times in most requests: those
-// that are made are kept for the next who asks.
+// Preparing an HMAC costs two blocks of hashing, and most requests need several. So prepared ones are pooled. A Lookup
+// is safe for several goroutines.
 type Lookup struct{ macs map[Label]*sync.Pool }
 
 // NewLookup derives the keys of all labels from a secret of 32 bytes.
@@ -71,7 +72,7 @@ func NewLookup(secret []byte) (*Lookup, error) {
 	return l, nil
 }
 
-// Text hashes parts under a label; their lengths count, so "a","bc" differs from "ab","c".
+// Text hashes parts under a label. Each part is hashed with its length, so "a","bc" differs from "ab","c".
 func (l *Lookup) Text(label Label, parts ...string) Hash {
 	k := l.begin(label)
 	for _, part := range parts {
@@ -93,13 +94,14 @@ func (l *Lookup) Bytes(label Label, parts ...[]byte) Hash {
 	return l.end(label, k)
 }
 
-// Number hashes a Telegram id of a person or chat under a label.
+// Number hashes a Telegram id of a person or a chat under a label.
 func (l *Lookup) Number(label Label, id int64) Hash {
 	k := l.begin(label)
 	k.text = binary.BigEndian.AppendUint64(k.text, uint64(id))
 	return l.end(label, k)
 }
 
+// begin takes a prepared hash from the pool.
 func (l *Lookup) begin(label Label) *keyed {
 	k := l.macs[label].Get().(*keyed)
 	k.mac.Reset()
@@ -107,7 +109,7 @@ func (l *Lookup) begin(label Label) *keyed {
 	return k
 }
 
-// end hashes the text that was gathered, behind what the hash was fed already, and leaves it for the next caller.
+// end hashes the text that was gathered, behind what was hashed already, and returns the hash to the pool.
 func (l *Lookup) end(label Label, k *keyed) Hash {
 	k.mac.Write(k.text)
 	k.mac.Sum(k.sum[:0])

@@ -2,17 +2,18 @@ package store
 
 import "slices"
 
-// JobQueue describes a queue of jobs to those who look after all of them: the operator, and tests.
+// JobQueue describes a queue of jobs for code that handles all of them: the operator's commands, metrics, docs and
+// tests.
 type JobQueue struct {
 	Queue  Queue
 	Worker string // the package whose pool empties it
-	Holds  string // what its jobs are, in the operator's words
-	// Patient tells that its jobs wait long by design, so that an old one is no sign of trouble.
+	Holds  string // what its jobs are, for the operator
+	// Patient says that jobs wait long by design, so an old one is no sign of trouble.
 	Patient bool
 }
 
-// JobQueues lists every queue of jobs, in the order in which a person's message passes through them. A new queue is one
-// row here beside its name.
+// JobQueues lists every queue of jobs, in the order in which a person's message passes through them. A new queue needs
+// a row here besides its name.
 func JobQueues() []JobQueue {
 	return []JobQueue{
 		{Queue: Inbox, Worker: "bot", Holds: "updates from Telegram that wait to be answered"},

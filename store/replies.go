@@ -11,11 +11,11 @@ import (
 	"purser/wallet"
 )
 
-// ChatKey is the ordering key, and the owner, of what waits for a chat: in the inbox its updates, in the outbox its
-// replies. Of those that wait in the outbox a more urgent one goes first; see Enqueue.
+// ChatKey is the ordering key and the owner of jobs of a chat: of its updates in the inbox, and of its replies in the
+// outbox.
 func ChatKey(chat int64) string { return strconv.FormatInt(chat, 10) }
 
-// replyHead is the first line of a reply's job, as JSON; the reply's Body is all that follows it.
+// replyHead is the first line of a reply's job, as JSON. The reply's Body is everything after it, unchanged.
 type replyHead struct {
 	Chat         int64     `json:"chat"`
 	Card         string    `json:"card,omitempty"`
@@ -25,9 +25,9 @@ type replyHead struct {
 	NotAfter     time.Time `json:"not_after,omitzero"`
 }
 
-// Enqueue puts replies into the outbox, in order: of those of one chat and priority the first goes first. One with a
-// Card takes the place of a reply of the same chat and card that still waits: only the newest state is worth sending.
-// One with a NotAfter goes beside the chat's others, and waits for none of them.
+// Enqueue puts replies into the outbox. Of one chat and priority they are sent in this order. A reply with a Card
+// replaces one of the same chat and card that still waits, since only the newest state is worth sending. A reply with
+// NotAfter has an ordering key beside the chat's, so that it does not wait behind the chat's other replies.
 func Enqueue(tx Tx, replies ...Reply) error {
 	jobs := make([]Job, 0, len(replies))
 	for _, r := range replies {
@@ -41,7 +41,7 @@ func Enqueue(tx Tx, replies ...Reply) error {
 	return err
 }
 
-// job is the job that sends a reply. It is sealed by the key of the person whose chat it is.
+// job is the job that sends a reply. The key of the person whose chat it is seals it.
 func (r Reply) job(tx Tx) (Job, error) {
 	head, err := json.Marshal(replyHead{r.Chat, r.Card, r.App, r.CardUntil, r.OutcomeUntil, r.NotAfter})
 	if err != nil {
@@ -62,9 +62,10 @@ func (r Reply) job(tx Tx) (Job, error) {
 	return job, nil
 }
 
+// replyID is the ID of the job of a card's reply.
 func replyID(chat int64, card string) JobID { return JobID(ChatKey(chat) + " " + card) }
 
-// ReplyOf is the reply that a job of the outbox sends.
+// ReplyOf reads the reply of a job of the outbox.
 func ReplyOf(j Job) (Reply, error) {
 	head, body, ok := bytes.Cut(j.Body, []byte{'\n'})
 	var h replyHead
@@ -74,7 +75,7 @@ func ReplyOf(j Job) (Reply, error) {
 	return Reply{ID: j.ID, Chat: h.Chat, Card: h.Card, App: h.App, CardUntil: h.CardUntil, OutcomeUntil: h.OutcomeUntil, NotAfter: h.NotAfter, Priority: int(j.Priority), At: j.At, Body: body}, nil
 }
 
-// Waits tells whether a reply of that card still waits to be sent, or is on its way.
+// Waits tells whether a reply of a card waits to be sent or is being sent.
 func Waits(tx Tx, chat int64, card string) (bool, error) {
 	_, err := tx.Job(Outbox, replyID(chat, card))
 	if errors.Is(err, ErrNotFound) {
@@ -83,8 +84,8 @@ func Waits(tx Tx, chat int64, card string) (bool, error) {
 	return err == nil, err
 }
 
-// ChatPerson is the person whose private chat it is, by whose data key what is said there is sealed: "" for groups, and
-// for somebody whom purser has not met.
+// ChatPerson is the person of a private chat, whose data key seals what is said there. It is "" for groups and for
+// people whom purser has not met. Telegram's ids of groups are negative.
 func ChatPerson(tx Tx, chat int64) wallet.UserID {
 	if chat <= 0 {
 		return ""
@@ -92,9 +93,9 @@ func ChatPerson(tx Tx, chat int64) wallet.UserID {
 	return tx.PersonOf(chat)
 }
 
-// OutcomeOf is what became of the reply of a card that was put with Reply.OutcomeUntil. open says that it still waits or is
-// on its way. The zero Outcome, of a reply that ended, says that nothing is known of it: it was dropped, its person was
-// erased, or its outcome was removed.
+// OutcomeOf says what became of the reply of a card that was put with Reply.OutcomeUntil. open: it still waits or is
+// being sent. A zero Outcome of a reply that is not open means that nothing is known: the reply was dropped, its person
+// was erased, or the outcome was removed.
 func OutcomeOf(tx Tx, chat int64, card string) (o Outcome, open bool, err error) {
 	if open, err = Waits(tx, chat, card); open || err != nil {
 		return Outcome{}, open, err

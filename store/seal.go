@@ -14,24 +14,24 @@ import (
 // MasterKeySize is the length of the master key in bytes.
 const MasterKeySize = 32
 
-// ErrMasterKey says that a store was sealed under another master key. Nothing of it can be read
-// until the right one is given.
+// ErrMasterKey says that a store was sealed under another master key. Nothing in it can be read without the right one.
 var ErrMasterKey = errors.New("the master key does not fit this store: give the one it was created with")
 
-// ErrUnsealed says that a ciphertext is not what was sealed in this place: it was damaged, moved
-// from another row or field, or sealed under another key.
+// ErrUnsealed says that a ciphertext does not open in this place: it was damaged, moved from another row or field, or
+// sealed under another key.
 var ErrUnsealed = errors.New("store: a sealed field cannot be opened")
 
-// Place is where a ciphertext belongs. It is authenticated with it, so that a ciphertext that is
-// moved to another row, field or format does not open.
+// Place is where a ciphertext belongs. It is authenticated with the ciphertext, which therefore opens in no other row,
+// field or format.
 type Place struct {
 	Subject string // the kind of row, e.g. "user"
 	ID      string // the row's key
 	Field   string
-	Format  uint8 // of the row; a newer format seals anew
+	Format  uint8 // of the row; a newer format seals again
 }
 
-// additional is Place as bytes; lengths in front keep two places from ever looking the same.
+// additional is the Place as authenticated data. Each part has its length in front, so two places never have equal
+// bytes.
 func (p Place) additional() []byte {
 	out := make([]byte, 0, 16+len(p.Subject)+len(p.ID)+len(p.Field))
 	for _, part := range [...]string{p.Subject, p.ID, p.Field} {
@@ -41,17 +41,20 @@ func (p Place) additional() []byte {
 	return append(out, p.Format)
 }
 
-// Key seals fields with XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha): 24 random bytes of nonce,
-// then the ciphertext with its tag. There are three kinds: the master key, which seals keys only;
-// a data key for each user, so that destroying it erases the user; a data key of the system, for
-// rows that belong to nobody.
+// Key seals fields with XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha): 24 random bytes of nonce, then the ciphertext
+// with its tag of 16 bytes. Random nonces of 24 bytes do not repeat, so no counter has to be stored. There are three
+// kinds of keys:
+//
+//   - the master key, which wraps other keys and seals no field
+//   - a data key for each user: destroying it erases the user
+//   - the system's data key, for rows that belong to no user
 type Key struct {
 	aead   cipher.AEAD
 	random io.Reader
 }
 
-// NewKey makes a key of 32 secret bytes. Nonces and new keys are drawn from random, which is read
-// by one goroutine at a time as long as Seal and NewKey are called so.
+// NewKey makes a key of 32 secret bytes. Nonces and new keys are drawn from random. Key does not lock it: for several
+// goroutines random must be safe itself.
 func NewKey(secret []byte, random io.Reader) (*Key, error) {
 	if len(secret) != MasterKeySize {
 		return nil, fmt.Errorf("a key has %d bytes, not %d", MasterKeySize, len(secret))
@@ -63,7 +66,7 @@ func NewKey(secret []byte, random io.Reader) (*Key, error) {
 	return &Key{aead: aead, random: random}, nil
 }
 
-// SealedSize is how long the ciphertext of so many bytes is.
+// SealedSize is the length of the ciphertext of so many bytes: 40 more.
 func SealedSize(plain int) int {
 	return chacha20poly1305.NonceSizeX + plain + chacha20poly1305.Overhead
 }
@@ -73,8 +76,8 @@ func (k *Key) Seal(at Place, plain []byte) ([]byte, error) {
 	return k.AppendSeal(make([]byte, 0, SealedSize(len(plain))), at, plain)
 }
 
-// AppendSeal appends what Seal would return, SealedSize(len(plain)) bytes. As with append, to may be moved; it
-// shares no memory with plain. Its error is the random source's.
+// AppendSeal appends what Seal would return, SealedSize(len(plain)) bytes, to `to`. Like append it may move the slice.
+// plain must not overlap it. An error is the random source's.
 func (k *Key) AppendSeal(to []byte, at Place, plain []byte) ([]byte, error) {
 	to = slices.Grow(to, SealedSize(len(plain)))
 	nonce := to[len(to) : len(to)+chacha20poly1305.NonceSizeX]
@@ -84,7 +87,7 @@ func (k *Key) AppendSeal(to []byte, at Place, plain []byte) ([]byte, error) {
 	return k.aead.Seal(to[:len(to)+len(nonce)], nonce, plain, at.additional()), nil
 }
 
-// Open decrypts what Seal made for the same place; anything else is ErrUnsealed.
+// Open decrypts what Seal made for the same place; for anything else it fails with ErrUnsealed.
 func (k *Key) Open(at Place, sealed []byte) ([]byte, error) {
 	if len(sealed) < chacha20poly1305.NonceSizeX+chacha20poly1305.Overhead {
 		return nil, fmt.Errorf("%w: %s.%s is too short", ErrUnsealed, at.Subject, at.Field)
@@ -97,7 +100,7 @@ func (k *Key) Open(at Place, sealed []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// NewSecret draws 32 bytes and returns them with their wrapping under k, which names their owner.
+// NewSecret draws a secret of 32 bytes, and returns it with its wrapping under k. The wrapping names the owner.
 func (k *Key) NewSecret(owner string) (secret, wrapped []byte, err error) {
 	secret = make([]byte, MasterKeySize)
 	if _, err := io.ReadFull(k.random, secret); err != nil {
@@ -112,4 +115,5 @@ func (k *Key) Unwrap(owner string, wrapped []byte) ([]byte, error) {
 	return k.Open(wrapping(owner), wrapped)
 }
 
+// wrapping is the place of an owner's wrapped secret.
 func wrapping(owner string) Place { return Place{Subject: "data key", ID: owner, Field: "secret"} }

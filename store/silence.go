@@ -12,15 +12,14 @@ import (
 // conversation has by then, and one that finds it ended is done. So an answer moves no job, and most steps of a conversation
 // put none.
 
-// silenceBody is what the job of a conversation's time-out holds.
+// silenceBody is the body of a time-out's job: which conversation it is about.
 type silenceBody struct {
 	Chat int64  `json:"chat"`
 	User int64  `json:"user"`
 	Slot string `json:"slot,omitempty"`
 }
 
-// Converse stores a conversation, and sees to it that its time-out is looked at no later than ExpiresAt. ErrConflict as
-// PutConversation.
+// Converse stores a conversation and makes sure that a job looks at it by ExpiresAt. ErrConflict as PutConversation.
 func Converse(tx Tx, c Conversation, now time.Time) error {
 	if err := tx.PutConversation(c); err != nil {
 		return err
@@ -29,6 +28,7 @@ func Converse(tx Tx, c Conversation, now time.Time) error {
 		return nil
 	}
 	id := silenceID(c)
+	// An existing job that is due in time stays: it finds the later ExpiresAt and waits again.
 	switch job, err := tx.Job(Silences, id); {
 	case err == nil && !job.NotBefore.After(c.ExpiresAt):
 		return nil // it looks in time, and then waits again
@@ -42,7 +42,7 @@ func Converse(tx Tx, c Conversation, now time.Time) error {
 	return PutSilence(tx, c, now)
 }
 
-// PutSilence puts the job that looks at a conversation when its time is over, in the place of one that waits or is in
+// PutSilence puts the job that looks at a conversation when its time is over. It replaces one that waits or is in
 // flight.
 func PutSilence(tx Tx, c Conversation, now time.Time) error {
 	body, err := json.Marshal(silenceBody{c.Chat, c.User, c.Slot})
@@ -54,11 +54,12 @@ func PutSilence(tx Tx, c Conversation, now time.Time) error {
 	return err
 }
 
+// silenceID is the ID of the job of a conversation: one for each slot.
 func silenceID(c Conversation) JobID {
 	return JobID(fmt.Sprintf("%d %d %s", c.Chat, c.User, c.Slot))
 }
 
-// SilentConversation is the conversation that a job of Silences looks at, as it is now; with State "" when it has ended.
+// SilentConversation is the present state of the conversation of a job of Silences. State is "" if it has ended.
 func SilentConversation(tx Tx, j Job) (Conversation, error) {
 	var of silenceBody
 	if err := json.Unmarshal(j.Body, &of); err != nil {

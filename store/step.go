@@ -10,10 +10,11 @@ import (
 // function of this file that stores a transaction puts, moves or removes that job in the same store transaction, so that
 // nothing has to be searched for: what is due is claimed, and what only waits is not touched.
 
-// firstLook is how long after a step settle looks at what the step may have caused: a landing, or one's absence.
+// firstLook is how long after a step settle first checks what the step may have caused: that the transaction landed, or
+// that it did not.
 const firstLook = 500 * time.Millisecond
 
-// Create stores a new transaction as it is.
+// Create stores a new transaction as it is, and schedules its first check. ErrConflict: the id exists.
 func Create(tx Tx, t wallet.Transaction) error {
 	if err := tx.CreateTransaction(t); err != nil {
 		return err
@@ -21,7 +22,8 @@ func Create(tx Tx, t wallet.Transaction) error {
 	return Schedule(tx, t, t.CreatedAt)
 }
 
-// Begin stores a transaction that takes its first step as it is made.
+// Begin stores a new transaction that takes its first step at once, with the events of that step. It returns the row as
+// stored.
 func Begin(tx Tx, t wallet.Transaction, c wallet.TransitionInput) (wallet.Transaction, error) {
 	next, events, err := tx.Kinds().Apply(t, c)
 	if err != nil {
@@ -30,6 +32,7 @@ func Begin(tx Tx, t wallet.Transaction, c wallet.TransitionInput) (wallet.Transa
 	if err := tx.CreateTransaction(next); err != nil {
 		return t, err
 	}
+	// CreateTransaction stores version 1.
 	next.Version = 1 // which is CreateTransaction's contract
 	if err := Schedule(tx, next, c.At); err != nil {
 		return t, err
@@ -37,9 +40,12 @@ func Begin(tx Tx, t wallet.Transaction, c wallet.TransitionInput) (wallet.Transa
 	return next, tx.Emit(events...)
 }
 
-// Step takes one edge of a transaction's life and announces it: the fact, its event and its next look in the one
-// store transaction that the caller holds. It returns the row as it now stands. An attempt of settle that is under way
-// is fenced where the step ends the transaction or gives it to another queue.
+// Step takes one transition of a transaction: it stores the new state, emits its events and schedules the next check,
+// all in the caller's store transaction. It returns the row as stored. A transition that the state does not allow is an
+// error of wallet and writes nothing. ErrConflict: the row is no longer the version that was read.
+//
+// If the transaction has ended or moved to another queue, its old job is removed, so that an attempt of settle that is
+// under way can no longer write.
 func Step(tx Tx, t wallet.Transaction, c wallet.TransitionInput) (wallet.Transaction, error) {
 	next, err := Apply(tx, t, c)
 	if err != nil {
@@ -63,8 +69,8 @@ func Step(tx Tx, t wallet.Transaction, c wallet.TransitionInput) (wallet.Transac
 	return next, nil
 }
 
-// Apply is Step without the job: for settle, which takes a step while it holds the job, and then says itself when the
-// next look is due.
+// Apply is Step without the job. Settle uses it: it holds the transaction's job and says itself when the next check is
+// due.
 func Apply(tx Tx, t wallet.Transaction, c wallet.TransitionInput) (wallet.Transaction, error) {
 	next, events, err := tx.Kinds().Apply(t, c)
 	if err != nil {
@@ -77,7 +83,7 @@ func Apply(tx Tx, t wallet.Transaction, c wallet.TransitionInput) (wallet.Transa
 	return next, tx.Emit(events...)
 }
 
-// Recheck stores t and has settle look at it at once.
+// Recheck stores t and has settle check it at once.
 func Recheck(tx Tx, t wallet.Transaction, now time.Time) error {
 	if err := tx.PutTransaction(t); err != nil {
 		return err
@@ -85,12 +91,12 @@ func Recheck(tx Tx, t wallet.Transaction, now time.Time) error {
 	return ScheduleAt(tx, t, now, now)
 }
 
-// Schedule puts the job of the next look at t, when its state says; none when nothing can change any more.
+// Schedule puts the job of the next check of t. A closed transaction gets none.
 func Schedule(tx Tx, t wallet.Transaction, now time.Time) error {
 	return ScheduleAt(tx, t, now, time.Time{})
 }
 
-// ScheduleAt is Schedule for a look at a time of the caller's.
+// ScheduleAt is Schedule with the time of the check; the zero time leaves it to the state.
 func ScheduleAt(tx Tx, t wallet.Transaction, now, at time.Time) error {
 	job, open, err := nextLook(tx.Kinds(), t, now)
 	if err != nil || !open {
@@ -103,8 +109,7 @@ func ScheduleAt(tx Tx, t wallet.Transaction, now, at time.Time) error {
 	return err
 }
 
-// nextLook is when and in which queue settle looks at t next, if all that is known of it happened at now. open is false
-// when nothing can change any more.
+// nextLook returns the job of the next check of t, after a step at now. open is false if nothing can change any more.
 func nextLook(kinds wallet.Kinds, t wallet.Transaction, now time.Time) (job Job, open bool, err error) {
 	rules, err := kinds.Of(t.Kind)
 	if err != nil || t.Closed {
@@ -116,11 +121,11 @@ func nextLook(kinds wallet.Kinds, t wallet.Transaction, now time.Time) (job Job,
 		return job, true, nil
 	}
 	switch t.Status {
-	case wallet.Signed: // it goes out at once
+	case wallet.Signed: // broadcast it at once
 		job.Priority = JobUrgent
-	case wallet.AwaitingConfirmation, wallet.AwaitingSignature: // nothing but its time ends it
+	case wallet.AwaitingConfirmation, wallet.AwaitingSignature: // only its deadline or its owner ends it
 		job.Priority, job.NotBefore = JobNormal, t.Deadline
-	case wallet.Rejected, wallet.Expired: // a device may have signed it all the same
+	case wallet.Rejected, wallet.Expired: // a device may have signed it before
 		job.Queue, job.Priority, job.NotBefore = Collecting, JobSoon, now.Add(firstLook)
 	default: // pending, confirmed, and whatever else is with the network
 		job.Priority, job.NotBefore = JobSoon, now.Add(firstLook)
@@ -128,7 +133,7 @@ func nextLook(kinds wallet.Kinds, t wallet.Transaction, now time.Time) (job Job,
 	return job, true, nil
 }
 
-// settledFor is whom fairness counts a transaction's looks by: its owner, or the key of a wallet that is nobody's.
+// settledFor is the owner of a transaction's job: its person, or the API key for a wallet that belongs to nobody.
 func settledFor(t wallet.Transaction) string {
 	if t.Owner != "" {
 		return string(t.Owner)

@@ -1,12 +1,27 @@
-// Package store is the contract of what purser remembers, and the sealing of what is sensitive in it.
+// Package store is the contract of what purser stores, and the sealing of what is sensitive in it.
 //
-// Store is one database. Its View and Update give a Tx, whose verbs (Users, Wallets, Transactions, Jobs ...) read and
-// write rows that become true together. A Job is work that waits in a Queue; package work claims and ends jobs.
-// Create, Step and Schedule write a step of a transaction with its events and the job that looks at it next. A Sweeper
-// removes what is over. Key and Keyring seal fields by a key for each person.
+// Its main types:
 //
-// It refuses to know how rows are laid out (see store/records), how an engine keeps bytes (see store/engine and
-// store/bolt), and what the rows mean to the people they are about (see handlers).
+//   - Store is one database. View and Update run a closure with a Tx
+//   - Tx has the domain's verbs (Users, Wallets, Transactions, Jobs ...). What one Update writes becomes true together
+//   - Job is work that waits in a Queue. Package work claims and ends jobs
+//   - Create, Begin, Step and Schedule write a step of a transaction with its events and the job of its next check
+//   - Sweeper removes rows whose time is over
+//   - Key and Lookup seal fields and make keyed hashes
+//
+// An Update reads, decides, writes and announces in one closure:
+//
+//	err := s.Update(ctx, func(tx store.Tx) error {
+//		t, err := tx.Transaction(id)
+//		if err != nil {
+//			return err
+//		}
+//		_, err = store.Step(tx, t, wallet.TransitionInput{Trigger: wallet.OwnerRejected, At: now})
+//		return err
+//	})
+//
+// The package does not know how rows are laid out (store/records), how an engine keeps bytes (store/engine,
+// store/bolt), or what the rows mean to the people they are about (handlers).
 package store
 
 import (
@@ -17,79 +32,89 @@ import (
 	"purser/wallet"
 )
 
-// ErrNotFound says that there is no such row.
+// ErrNotFound says that there is no such row. For a row about an erased person it is the answer too.
 var ErrNotFound = errors.New("store: not found")
 
-// ErrConflict says that a row is there already, or is no longer the version that was read.
+// ErrConflict says that a row exists already, or is no longer the version that was read. The caller reads again and
+// decides anew, or reports the conflict.
 var ErrConflict = errors.New("store: changed meanwhile")
 
-// ErrDamaged says that a row, or what leads to it, is not what was written.
+// ErrDamaged says that a row, or an index entry that leads to it, is not what was written. Only a backup brings it
+// back.
 var ErrDamaged = errors.New("store: damaged row")
 
-// ErrUnknownOutcome says that a commit failed in a way that leaves open whether it took effect.
-// It is never "failed": the process stops, and the next start reads what is true.
+// ErrUnknownOutcome says that a commit failed in a way that leaves open whether it took effect. Nobody may treat it as
+// "failed": the process stops, and the next start reads what is true.
 var ErrUnknownOutcome = errors.New("store: outcome of a commit unknown")
 
-// ErrClosed answers every call after Close.
+// ErrClosed is the error of every call after Close.
 var ErrClosed = errors.New("the store is closed")
 
-// Store is one database. All rows of one Update become true together, or none.
+// Store is one database. Any number of goroutines may use it. All rows of one Update become true together, or none
+// does.
 type Store interface {
-	// View runs read on a consistent snapshot. Long ones cost space: keep them short.
+	// View runs read on a consistent snapshot, on the caller's goroutine. While it runs, the database keeps every page
+	// that changes: keep it short, and wait for nothing in it.
 	View(ctx context.Context, read func(Tx) error) error
-	// Update runs change and commits what it wrote, durably, before it returns. An error of
-	// change rolls everything back and is returned as it is. change may be run more than once:
-	// it talks to its tx and assigns results, nothing else. A queued Update is not cancelled by
-	// ctx once it is queued: its outcome is waited for. A panic of change rolls back and goes on
-	// in the caller.
+	// Update runs change and commits what it wrote, durably, before it returns. An error of change rolls everything
+	// back and is returned as it is. change may run more than once: it uses its tx and assigns results, nothing else.
+	// It may not call the network, send a message, append to an outer slice, or start another Update. ctx can cancel an
+	// Update until it is queued. After that its outcome is waited for. A panic of change rolls back and continues in
+	// the caller.
 	Update(ctx context.Context, change func(Tx) error) error
-	// Changed is signalled (buffered, one slot) after a commit that added to a queue, so that its
-	// worker need not poll; not for jobs that PutJobs leased, which the caller hands over. A signal is a hint: the
-	// queue is the truth.
+	// Changed is signalled (buffered, one slot) after a commit that added to a queue, so that its worker need not poll.
+	// Jobs that PutJobs leased to the caller signal nothing, since the caller hands them over. A signal is a hint, and
+	// other nodes' commits may give none: the queue is the truth.
 	Changed(Queue) <-chan struct{}
-	// KeysVersion rises with every commit that touched an API key or a webhook, before its Update returns: what was
-	// read of these since the number was asked for holds while it stays the same.
+	// KeysVersion rises with every commit that touched an API key or a webhook, before its Update returns. Somebody who
+	// asks for the version, then reads keys, may use what was read as long as the version stays the same.
+	//
+	// The version is an atomic of one Store value, which is enough while one process holds the database. An engine that
+	// several processes share must keep it in the database: otherwise one node would go on accepting a key that another
+	// revoked.
 	KeysVersion() uint64
-	// Kinds are Transactions.Kinds, for what needs no row.
+	// Kinds returns the kinds of transactions that this binary knows: Transactions.Kinds without a transaction.
 	Kinds() wallet.Kinds
+	// Close commits what is queued, waits for running Views, and closes the engine.
 	Close() error
 }
 
 // Queue names a list of rows that wait for a worker.
 type Queue string
 
-// The queues, each with the worker that empties it.
+// The queues. JobQueues lists the worker of each.
 const (
-	Inbox  Queue = "inbox"  // Telegram updates, for bot
-	Outbox Queue = "outbox" // replies to be sent, for bot
-	Events Queue = "events" // events not yet turned into chat messages, for notify
-	// Settlement are transactions with a next look, for settle: signed ones, and those that wait for their owner until
-	// their time is over.
+	Inbox  Queue = "inbox"  // updates from Telegram, for bot
+	Outbox Queue = "outbox" // messages to be sent to Telegram, for bot
+	Events Queue = "events" // events that people are notified of in chat, for notify
+	// Settlement has the transactions that settle checks again at some time: signed ones, and those that wait for their
+	// owner until their deadline.
 	Settlement Queue = "settlement"
-	// Collecting are transactions that nobody here has signed and that the chain may show all the same, for settle:
-	// requests for payment, and those that were rejected or ran out with a blockhash in a device's hands. They have
-	// workers of their own, so that no number of them delays a signed payment.
+	// Collecting has transactions that nobody signed through purser and that may appear on the chain all the same:
+	// payment requests, and rejected or expired transactions whose blockhash a device had. They have workers of their
+	// own, so that no number of them delays a signed payment.
 	Collecting Queue = "collecting"
 
-	// Silences are conversations that end by themselves when nobody answers, for chat (Converse).
+	// Silences has the time-outs of conversations, for chat (Converse).
 	Silences Queue = "silences"
 
-	// Relay has one job while events wait to be turned into deliveries, and Deliveries one for each webhook that something
-	// waits for, by its id. The store puts them.
+	// Relay has one job while events wait to be turned into deliveries. Deliveries has one for each webhook that
+	// deliveries wait for, by the webhook's id. The store puts both.
 	Relay      Queue = "relay"
 	Deliveries Queue = "webhooks"
-	// Announced is no queue of jobs: Changed tells of events that wait to be turned into deliveries.
+	// Announced is not a queue of jobs: Changed(Announced) is signalled when an event waits to be turned into
+	// deliveries.
 	Announced Queue = "announced"
 )
 
-// Tx is one store transaction: the domain's verbs. Reads see the writes before them. A verb that
-// answers ErrConflict or ErrNotFound has written nothing: the closure may go on. A row that is
-// returned belongs to the caller: nothing in it points into the engine.
+// Tx is one store transaction: the verbs of the domain. Reads see the writes before them. A verb that returns
+// ErrConflict or ErrNotFound has written nothing, and the closure may go on. A returned row belongs to the caller. One
+// goroutine uses a Tx, and nobody may use it after the closure has returned.
 //
-// A verb about one subject answers an error when a row that it needs cannot be decoded or unsealed.
-// The lists that workers live by (WebhooksOf, WebhooksOfOwner, Announcements, DeliveriesOf, ClaimJobs) and Sweep pass over such a
-// row instead, so that it holds up nobody else: it is kept, and the operator is told once in a process,
-// without its contents. UnsettledFrom passes over nothing: money is never judged without a row.
+// A verb about one subject returns an error if a row that it needs cannot be decoded or unsealed. The lists of workers
+// (WebhooksOf, WebhooksOfOwner, Announcements, DeliveriesOf, ClaimJobs) and Sweep pass over such a row, so that it
+// holds nobody else up. The row stays, and the operator's log names it once in a process, without its contents.
+// UnsettledFrom passes over nothing: money is never judged without a row.
 type Tx interface {
 	Users
 	Wallets
@@ -103,86 +128,89 @@ type Tx interface {
 	Apps
 	Webhooks
 	Counters
-	// Sweep removes up to limit rows whose time is over at now (seen update ids, buttons, bind
-	// links, replies that nobody would still want, idempotency answers, cards, counters, transactions that
-	// came to nothing, deliveries of webhooks and about people that are gone) and tells how many.
+	// Sweep removes up to limit rows whose time is over at now and returns how many: update ids, buttons, bind links,
+	// portal passes, idempotency answers, outcomes, cards, counters, dead letters, transactions that came to nothing,
+	// and deliveries and jobs of webhooks and people that are gone. A result of limit means that there may be more.
 	Sweep(now time.Time, limit int) (int, error)
 }
 
-// Users are the people who have written to the bot. Telegram ids are looked up by a keyed hash.
+// Users are the people who have written to the bot. They are found by a keyed hash of their Telegram id.
 type Users interface {
+	// User returns a user, ErrNotFound without one.
 	User(wallet.UserID) (wallet.User, error)
+	// UserByTelegram finds a user by Telegram id, and checks that the row says the same id.
 	UserByTelegram(id int64) (wallet.User, error)
-	// PersonOf is the id of the user of a Telegram id, "" for a stranger. It reads nothing of theirs and costs little; a
-	// decision about money asks UserByTelegram, which checks that the user's row says the same.
+	// PersonOf returns the user of a Telegram id, "" for a stranger. It reads one index entry and no row, so it is
+	// cheap. A decision about money uses UserByTelegram, which checks the row.
 	PersonOf(telegramID int64) wallet.UserID
-	// PutUser creates or replaces. A Telegram id that is another user's is ErrConflict.
+	// PutUser creates or replaces a user. A Telegram id of another user is ErrConflict.
 	PutUser(wallet.User) error
-	// EraseUser destroys the user's data key, so that nothing sealed by it can be read again, and
-	// removes the user, their wallets, binds, contacts, conversations, buttons, cards, API keys, apps (with
-	// every grant to them) and grants, webhooks, what is known of them as a developer, and what waits in
-	// queues for them or about them (a long line of deliveries by Sweep). Their transactions leave every
-	// list and read as ErrNotFound. What comes late writes nothing of theirs any more: events and
-	// deliveries about them are ignored, any other row of theirs is ErrNotFound.
+	// EraseUser destroys the user's data key, so that nothing sealed by it can be read again. It removes the user with
+	// their wallets, bind links, contacts, conversations, buttons, cards, API keys, portal passes, apps (with every
+	// grant to them), grants, webhooks and developer data, and what waits in queues for them or about them (a long list
+	// of deliveries is left to Sweep). Their transactions leave every list and read as ErrNotFound. Nothing about them
+	// can be written later: events and deliveries are ignored, any other row is ErrNotFound.
 	EraseUser(wallet.UserID) error
 }
 
-// Wallets are proven addresses, and the links by which they are proven.
+// Wallets are addresses whose ownership was proven, and the bind links by which people prove it.
 type Wallets interface {
 	Wallet(wallet.Address) (wallet.Wallet, error)
 	// WalletsOf lists a user's wallets, oldest first.
 	WalletsOf(wallet.UserID) ([]wallet.Wallet, error)
 	// PutWallet creates or replaces. An address that is another user's is ErrConflict.
 	PutWallet(wallet.Wallet) error
-	// DeleteWallet forgets whose an address is; ErrNotFound when it is nobody's.
+	// DeleteWallet disconnects an address from its user; ErrNotFound if nobody has it.
 	DeleteWallet(wallet.Address) error
 
+	// Bind finds a bind link by the SHA-256 of its token. The token itself is not stored.
 	Bind(tokenHash [32]byte) (wallet.Bind, error)
-	// BindOf is the newest link of a user, whatever its status.
+	// BindOf returns a user's newest link, whatever its status.
 	BindOf(wallet.UserID) (wallet.Bind, error)
-	// PutBind creates or replaces; it becomes the user's newest.
+	// PutBind creates or replaces a link, which becomes its user's newest.
 	PutBind(wallet.Bind) error
 }
 
-// Transactions are kept from proposal to end.
+// Transactions are payments, receipts and payment requests, from proposal to end. Amounts are integers in base units.
+// Most callers write through Create, Begin, Step and Recheck, which also schedule the next check.
 type Transactions interface {
-	// Kinds are those that this binary knows. A row of another is read by no worker and no operation: whatever reads it
-	// fails with wallet.ErrUnknownKind. A store that ever held a kind which a binary does not know is not opened by it.
+	// Kinds returns the kinds that this binary knows. Reading a row of another kind fails with wallet.ErrUnknownKind. A
+	// binary does not open a store that ever held a kind which it does not know.
 	Kinds() wallet.Kinds
+	// Transaction returns a transaction by its id.
 	Transaction(wallet.TransactionID) (wallet.Transaction, error)
-	// TransactionBySignID looks up by the secret of a sign link (kept as a keyed hash).
+	// TransactionBySignID finds it by the secret of a signing link, which is stored as a keyed hash.
 	TransactionBySignID(signID string) (wallet.Transaction, error)
 	TransactionBySignature(wallet.Signature) (wallet.Transaction, error)
 	// CreateTransaction stores a new one with Version 1; an id that exists is ErrConflict.
 	CreateTransaction(wallet.Transaction) error
-	// PutTransaction replaces the row whose Version is t.Version and raises the version by one;
-	// any other version is ErrConflict, and so is a sign id or signature that is another's (a
-	// receipt may share its sender's signature, which finds the sender's). No row: ErrNotFound.
+	// PutTransaction replaces the row whose Version is t.Version and raises the version by one. ErrConflict: the row
+	// has another version, owner or kind, or the sign id or signature belongs to another transaction. (A receipt may
+	// share its sender's signature, which then finds the sender's transaction.) ErrNotFound: there is no row.
 	PutTransaction(t wallet.Transaction) error
-	// UnsettledTransactions lists, oldest first, those that are not Closed, behind the last one of the page before:
-	// the zero Transaction begins. That one may have ended meanwhile. It passes over damaged rows.
+	// UnsettledTransactions lists those that are not Closed, oldest first, behind the last one of the page before. The
+	// zero Transaction begins. The last one may have been closed meanwhile. Damaged rows are passed over.
 	UnsettledTransactions(after wallet.Transaction, limit int) ([]wallet.Transaction, error)
-	// UnsettledFrom lists those of one address, oldest first: what reservations are summed over. A
+	// UnsettledFrom lists the unsettled ones that pay from an address, oldest first: reservations are their sum. A
 	// damaged row is an error.
 	UnsettledFrom(wallet.Address) ([]wallet.Transaction, error)
-	// TransactionsOf lists an owner's, newest first. It costs what the page holds.
+	// TransactionsOf lists an owner's transactions, newest first. Its cost is that of the page.
 	TransactionsOf(owner wallet.UserID, p Page) ([]wallet.Transaction, error)
-	// TransactionsAt lists those of a wallet, whosever it was: what it sent and what it received.
+	// TransactionsAt lists what a wallet sent and received, whoever owned it at the time.
 	TransactionsAt(at wallet.Address, p Page) ([]wallet.Transaction, error)
-	// Recipients lists whom an owner's own transfers have reached (wallet.Rules.Reached), newest
-	// first and each once; only the newest transfers, limit of them, are looked at. What others sent
-	// does not count, however much of it there is.
+	// Recipients lists the addresses that an owner's own transfers have reached (wallet.Rules.Reached), newest first,
+	// each once. Only the newest `limit` transfers count. What others sent does not.
 	Recipients(owner wallet.UserID, limit int) ([]wallet.Address, error)
 }
 
-// Page is a part of a list, newest first. The zero Page holds nothing: Limit must be set.
+// Page selects a part of a list, newest first. Limit must be set: the zero Page selects nothing.
 type Page struct {
-	After wallet.TransactionID // the last one of the page before; "" from the start; ErrNotFound when it is none of the list
-	Until time.Time            // none that was created at or after it; zero: no such bound
+	After wallet.TransactionID // last one of the page before; "": from the start; ErrNotFound if it is not in the list
+	Until time.Time            // only those created before it; zero: no such bound
 	Limit int
 }
 
-// Contacts are a person's own names for addresses. wallet.ContactKey tells one name from another.
+// Contacts are a person's own names for addresses. Names with the same wallet.ContactKey are the same name.
 type Contacts interface {
 	// ContactsOf lists a user's contacts by name.
 	ContactsOf(wallet.UserID) ([]wallet.Contact, error)
@@ -192,21 +220,20 @@ type Contacts interface {
 	DeleteContact(owner wallet.UserID, name string) error
 }
 
-// Conversation is where one person is in one chat. Data is the flow's own JSON, sealed. A person may have more than
-// one in a chat, each in a slot of its own.
+// Conversation is the state of one person in one chat. A person may have several in a chat, each in its own slot.
 type Conversation struct {
 	Chat      int64     `json:"chat"`
 	User      int64     `json:"user"`           // Telegram id
 	Slot      string    `json:"slot,omitempty"` // a constant of the program, stored in the clear; "" is the person's main conversation
 	Flow      string    `json:"flow"`
 	State     string    `json:"state"`
-	Data      []byte    `json:"data"`
-	ExpiresAt time.Time `json:"expires_at"` // zero: never falls silent
+	Data      []byte    `json:"data"`       // the flow's own JSON, sealed
+	ExpiresAt time.Time `json:"expires_at"` // zero: no time-out
 	Version   uint64    `json:"version"`
 }
 
-// Button is what an inline button means. Callback data holds Nonce and nothing else, so what a
-// client claims about a button counts for nothing.
+// Button is the meaning of an inline button. Callback data holds Nonce and nothing else, so a client cannot claim
+// anything about a button.
 type Button struct {
 	Nonce     string    `json:"nonce"`
 	Chat      int64     `json:"chat"`
@@ -214,33 +241,34 @@ type Button struct {
 	Action    string    `json:"action"`
 	Subject   string    `json:"subject"` // e.g. a transaction id; sealed
 	ExpiresAt time.Time `json:"expires_at"`
-	UsedAt    time.Time `json:"used_at"` // zero: not yet
+	UsedAt    time.Time `json:"used_at"` // of the first use; zero: not used
 }
 
 // Chats hold what the bot must remember of its conversations.
 type Chats interface {
-	// Conversation of a person in a slot of a chat; without one, a row with Version 0 and only Chat, User
-	// and Slot set. EraseUser removes all of a person's, in every slot.
+	// Conversation returns a person's conversation in a slot of a chat. Without one it returns a row with Version 0 and
+	// only Chat, User and Slot set. EraseUser removes all of a person's, in every slot.
 	Conversation(chat, user int64, slot string) (Conversation, error)
-	// PutConversation replaces the row of Version c.Version (0: none yet) and raises the version;
-	// any other version is ErrConflict. State "" removes the row's content but keeps its version. Converse has it time out, too.
+	// PutConversation replaces the row of Version c.Version (0: none yet) and raises the version; any other version is
+	// ErrConflict. State "" ends the conversation: its content is removed, its version stays. It sets no time-out:
+	// Converse does.
 	PutConversation(c Conversation) error
 
 	Button(nonce string) (Button, error)
 	PutButtons([]Button) error
-	// UseButtons marks every button of the same chat, user and subject as used at now; one that
-	// was used before keeps its time.
+	// UseButtons marks every button of the same chat, user and subject as used at now. A button that was used before
+	// keeps its time.
 	UseButtons(chat, user int64, subject string, now time.Time) error
 
-	// Card is the Telegram message that shows a subject in a chat (ErrNotFound: none yet), so
-	// that later states are edits of it. It is kept until its time is over; the zero time is for good.
-	// Message 0 is a card that is to be sent anew, or a mark that no message shows: chat marks that way what a
-	// payment's owner was told ("rang:…"), for as long as the payment is unsettled.
+	// Card is the id of the Telegram message that shows a subject in a chat, so that later states edit that message;
+	// ErrNotFound: none yet. A card is kept until its time is over; the zero time keeps it for good. Message 0 is a
+	// card that has to be sent as a new message, or a mark without a message: chat marks in this way ("rang:...") what
+	// it has notified a payment's owner of while the payment is unsettled.
 	Card(chat int64, card string) (messageID int, err error)
 	PutCard(chat int64, card string, messageID int, until time.Time) error
 
-	// Outcome is what became of the reply of a card that somebody waits for (Reply.OutcomeUntil), also one whose time is
-	// over; ErrNotFound without one.
+	// Outcome says what became of the reply of a card for which somebody waits (Reply.OutcomeUntil), also after its
+	// time is over; ErrNotFound without one.
 	Outcome(chat int64, card string) (Outcome, error)
 	// PutOutcome creates or replaces.
 	PutOutcome(chat int64, card string, o Outcome) error
@@ -248,71 +276,71 @@ type Chats interface {
 	DropOutcome(chat int64, card string) error
 }
 
-// Outcome is how a reply ended that became a message, or why it became none. The node that sends it writes this in the
-// Update that ends the reply's job, and whichever node waits for it reads and removes it. All of it is sealed.
+// Outcome is how a reply ended: as a message, or why not. The node that sends it writes this in the Update that ends
+// the reply's job, and the node that waits for it reads and removes it. All of it is sealed.
 type Outcome struct {
-	MessageID int       `json:"message_id,omitempty"` // in its chat; 0: it became no message
-	Blocked   bool      `json:"blocked,omitempty"`    // the person, or the group, takes no messages from the bot
-	Refusal   string    `json:"refusal,omitempty"`    // what Telegram said against it
+	MessageID int       `json:"message_id,omitempty"` // in its chat; 0: no message was sent
+	Blocked   bool      `json:"blocked,omitempty"`    // the person or group accepts no messages from the bot
+	Refusal   string    `json:"refusal,omitempty"`    // Telegram's error
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 }
 
-// Reply is one message to be sent. Body is the front's own JSON, sealed. It waits as a job of the outbox: see Enqueue.
+// Reply is one message to be sent to Telegram. It waits as a job of the outbox: see Enqueue.
 type Reply struct {
 	ID       JobID // of its job in the outbox, set by the store
 	Chat     int64
 	Priority int    // smaller goes first: answers 0, confirmations 1, alerts 2, messages of apps 3
-	Card     string // "" or the subject whose message it creates or edits
-	App      string // "" or the app that sends it, whose share of the chat it takes
+	Card     string // "", or the subject whose message it creates or edits
+	App      string // "", or the app that sends it and whose share of the chat it uses
 
-	// CardUntil is until when Card remembers the message; zero: for good. What is over already is not kept.
+	// CardUntil is how long Card remembers the message; zero: for good. A time that is over already stores no card.
 	CardUntil time.Time
-	// OutcomeUntil is until when Outcome says what became of the reply; zero: nobody asks. It needs a Card, by which it is
-	// asked for.
+	// OutcomeUntil is how long Outcome says what became of the reply; zero: nobody will ask. It needs a Card, by which
+	// Outcome is read.
 	OutcomeUntil time.Time
 
-	Body     []byte
+	Body     []byte // JSON of package chat, sealed
 	At       time.Time
-	NotAfter time.Time // zero: keep trying; else dropped when late (toasts)
+	NotAfter time.Time // zero: keep trying; else it is dropped when late, such as the notice after a tap
 }
 
-// Answer is what an Idempotency-Key was answered with. Body is sealed.
+// Answer is the stored response to a request with an Idempotency-Key. Body is sealed.
 type Answer struct {
-	Fingerprint [32]byte  `json:"fingerprint,omitzero"` // of the request's body
+	Fingerprint [32]byte  `json:"fingerprint,omitzero"` // of the request: another request with the same key is refused
 	Status      int       `json:"status"`
 	Body        []byte    `json:"body,omitzero"`
 	ExpiresAt   time.Time `json:"expires_at"`
 }
 
-// Queues are what waits for a worker and is no job by itself: updates that were seen, events that are put as jobs or
-// turned into deliveries, and answers of idempotency keys.
+// Queues are things that wait but are not jobs themselves: update ids that were seen, events on their way to jobs or
+// deliveries, and answers of idempotency keys.
 type Queues interface {
-	// NoteUpdate notes the id of a Telegram update and tells whether it was noted before, within SeenFor.
+	// NoteUpdate records the id of a Telegram update and returns whether it was recorded before, within SeenFor.
 	NoteUpdate(now time.Time, id int64) (known bool, err error)
-	// Emit appends events: those that people are told of (wallet.EventName.NotifiesOwner) become jobs of the queue Events,
-	// with the event's id as theirs and the person as their key (see EventOf), and to Announcements go those that are public, if there is any webhook at all. An id that was emitted before
-	// is ignored; one of an event that went to neither was not.
+	// Emit announces events, each at most once by its id. One that people are notified of
+	// (wallet.EventName.NotifiesOwner) becomes a job of the queue Events: its ID is the event's, its key the person
+	// (see EventOf). One that is public goes to Announcements, if there is any webhook. An event that goes to neither
+	// is not recorded as emitted.
 	Emit(...wallet.Event) error
-	// PendingEvents lists the events of the queue Events, in the order in which they were emitted.
+	// PendingEvents lists the events of the queue Events in the order in which they were emitted.
 	PendingEvents(limit int) ([]wallet.Event, error)
 
-	// Answer of an idempotency key; ErrNotFound when the key is free at now. Within an Update, a
-	// key whose answer is over is thereby free for PutAnswer.
+	// Answer returns the answer of an idempotency key; ErrNotFound if the key is free at now. In an Update it also
+	// removes an answer that has expired, so that PutAnswer succeeds.
 	Answer(key string, now time.Time) (Answer, error)
-	// PutAnswer keeps it; a key that is taken is ErrConflict.
+	// PutAnswer stores an answer; a key that is taken is ErrConflict.
 	PutAnswer(key string, a Answer) error
-	// DropAnswer frees a key; one that is free is no error.
+	// DropAnswer frees a key; for a free key it does nothing.
 	DropAnswer(key string) error
 }
 
-// Keys are API keys, by a keyed hash of their secret.
+// Keys are API keys. They are found by a keyed hash of their secret, which is not stored.
 type Keys interface {
 	Key(id string) (wallet.Key, error)
 	KeyBySecret(secret string) (wallet.Key, error)
-	// CreateKey keeps the key and the keyed hash of its secret, never the secret. An id or secret
-	// that exists is ErrConflict.
+	// CreateKey stores the key and the keyed hash of its secret. An id or secret that exists is ErrConflict.
 	CreateKey(k wallet.Key, secret string) error
-	// PutKey replaces the key of that id; ErrNotFound without one, ErrConflict when it is another owner's.
+	// PutKey replaces the key of that id; ErrNotFound without one, ErrConflict if it is another owner's.
 	PutKey(wallet.Key) error
 	// AllKeys lists them, oldest first.
 	AllKeys() ([]wallet.Key, error)
@@ -320,49 +348,48 @@ type Keys interface {
 	KeysOf(owner wallet.UserID) ([]wallet.Key, error)
 }
 
-// Apps are developers, their programs, and who allows these what.
+// Apps are developers, their programs, and the access that people gave these.
 type Apps interface {
 	App(wallet.AppID) (wallet.App, error)
-	// AppsOf lists a developer's ("": the operator's), oldest first.
+	// AppsOf lists a developer's apps, oldest first; "" for the operator's.
 	AppsOf(owner wallet.UserID) ([]wallet.App, error)
-	// AllApps lists everybody's, in no order. It reads every app there is: only for what is done rarely.
+	// AllApps lists every app, in no order. It reads all of them: only for rare operations.
 	AllApps() ([]wallet.App, error)
-	// PutApp creates or replaces; an app of another owner is ErrConflict.
+	// PutApp creates or replaces an app; one of another owner is ErrConflict.
 	PutApp(wallet.App) error
 
 	Grant(user wallet.UserID, app wallet.AppID) (wallet.Grant, error)
-	// GrantsOf lists what a person has allowed, oldest first.
+	// GrantsOf lists the access that a person has granted, oldest first.
 	GrantsOf(user wallet.UserID) ([]wallet.Grant, error)
 	PutGrant(wallet.Grant) error
-	// DeleteGrant takes it back; ErrNotFound without one.
+	// DeleteGrant revokes access; ErrNotFound without a grant.
 	DeleteGrant(user wallet.UserID, app wallet.AppID) error
 
-	// Developer is what is known of a person as a developer; the zero value with User set when nothing is.
+	// Developer returns what is stored about a person as a developer; without anything the zero value with User set.
 	Developer(wallet.UserID) (wallet.Developer, error)
 	PutDeveloper(wallet.Developer) error
 }
 
-// Counter is how often something was done, in equal slots of time, so that a limit that is rolling
-// need not remember every time. Its name is its counter's own (see quota); no secret and no Telegram id may
-// be in it (see CounterName).
+// Counter counts how often something was done in equal slots of time, so that a rolling limit need not remember each
+// time. Its owner chooses its name (see quota). The name holds no secret and no Telegram id: see CounterName.
 type Counter struct {
 	Name      string    `json:"name"`
 	Slots     []Slot    `json:"slots"` // oldest first
 	ExpiresAt time.Time `json:"expires_at"`
-	// Leases are the parts of it that nodes may spend without writing (quota.Meter), one for each node.
+	// Leases are the parts of the limit that nodes may spend without writing (quota.Meter), one for each node.
 	Leases []QuotaLease `json:"leases,omitempty"`
 }
 
 // QuotaLease is what one node may spend of a counter before it writes again, and what it may have lost.
 type QuotaLease struct {
 	Node  string `json:"node"`
-	Run   int64  `json:"run"`            // the node's life that holds it
-	Count uint64 `json:"count"`          // how often it may still count, and not have written it; it counts as spent
-	Until int64  `json:"until,omitzero"` // in seconds of Unix
-	Lost  Slot   `json:"lost,omitzero"`  // what the last crash or pause of the node may have spent: counts as spent
+	Run   int64  `json:"run"`            // which start of the node holds it; a later start has a larger number
+	Count uint64 `json:"count"`          // how many more the node may count without having written them; all of it counts as spent
+	Until int64  `json:"until,omitzero"` // seconds of Unix time
+	Lost  Slot   `json:"lost,omitzero"`  // what the node's last crash or pause may have spent; counts as spent
 }
 
-// Slot is one slot of a counter: how often in the slot that began at Start (Unix seconds).
+// Slot is the count of the slot that began at Start, in seconds of Unix time.
 type Slot struct {
 	Start int64  `json:"start"`
 	Count uint64 `json:"count"`
@@ -370,11 +397,11 @@ type Slot struct {
 
 // Counters are what limits are counted by.
 type Counters interface {
-	// Counter by its name; ErrNotFound without one.
+	// Counter returns a counter; ErrNotFound without one.
 	Counter(name string) (Counter, error)
 	// PutCounters creates or replaces.
 	PutCounters([]Counter) error
-	// CounterName names a counter of a kind about what nobody may read in it, such as a Telegram id or a
-	// mail address: it holds a keyed hash of that.
+	// CounterName makes the name of a counter about something that nobody may read in it, such as a Telegram id or a
+	// mail address: it contains a keyed hash instead.
 	CounterName(kind, about string) string
 }

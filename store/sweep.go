@@ -8,24 +8,25 @@ import (
 	"time"
 )
 
-// Sweeper removes what has had its time, in small steps that hold nobody up. Of several nodes one sweeps: the others look
-// whether its lease is over.
+// Sweeper removes rows whose time is over, in small steps that do not delay other writers. One node sweeps; the others
+// try to get its lease, in case it is gone.
 type Sweeper struct {
 	Store Store
 	Node  string // the name of this node (see Claim)
 	Now   func() time.Time
 	Log   *slog.Logger
-	Every time.Duration
+	Every time.Duration // between two sweeps
 }
 
 const (
-	// sweepAtOnce bounds one transaction of the sweep.
+	// sweepAtOnce is how many rows one transaction removes.
 	sweepAtOnce = 500
-	// sweepLease is for how many sweeps a node that is gone keeps the others from sweeping.
+	// sweepLease is the lease of the sweeping node, in sweeps: so long does a dead node keep the others from sweeping.
 	sweepLease = 3
 )
 
-// Run sweeps until ctx ends.
+// Run sweeps until ctx ends. It returns an error only for ErrUnknownOutcome, after which the process must end. Others
+// are logged, and the next sweep tries again.
 func (s *Sweeper) Run(ctx context.Context) error {
 	ticker := time.NewTicker(s.Every)
 	defer ticker.Stop()
@@ -43,6 +44,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	}
 }
 
+// sweep removes rows until none is left whose time is over, one transaction after the other.
 func (s *Sweeper) sweep(ctx context.Context) error {
 	for {
 		var removed int

@@ -25,7 +25,7 @@ const (
 	unsettled    // created-at transaction id -> -
 	byOwner      // user.0 created-at transaction id -> -
 	paidBy       // user.0 created-at recipient transaction id -> -, of transfers that reached them
-	byWallet     // address 'h' created-at transaction id -> -, by the wallet that it concerns; 'u' of those unsettled, by sender
+	byWallet     // address 'h' created-at transaction id -> -: history of the wallet; 'u': unsettled, by sender
 
 	contacts // user.0 H(user, name) -> row of wallet.Contact
 
@@ -39,7 +39,7 @@ const (
 	seen // update id -> time it was last taken in
 
 	announcements // number -> row of wallet.Event, those that are no deliveries yet
-	eventIDs      // time of the transaction, where it is of one, first 16 bytes of H(event id) -> one byte; kept for good, so that none is emitted twice
+	eventIDs      // time of the transaction, if any, 16 bytes of H(event id) -> one byte; kept for good
 	answers       // number -> row of store.Answer
 	answerKeys    // first 16 bytes of H(idempotency key) -> key of answers
 
