@@ -8,25 +8,25 @@ import (
 	"purser/wallet"
 )
 
-// Apps are developers' programs, and what people allow them.
+// Apps manages developers' apps and the access that people have granted them.
 type Apps struct {
 	Now Clock
 }
 
-// Asked is an app as somebody sees it who is asked to allow it something.
+// Asked is an app as shown to a person who is asked for consent.
 type Asked struct {
 	App     wallet.App
-	Owner   wallet.User    // the zero User for an operator's
-	Granted []wallet.Scope // what they have allowed it so far
-	wish    *wallet.Notifications
+	Owner   wallet.User           // the developer; the zero User for an operator's app
+	Granted []wallet.Scope        // scopes that the person has granted already
+	wish    *wallet.Notifications // the app's subscription, kept when the grant changes
 }
 
-// Given tells whether they have allowed all that the app asks for.
+// Given reports whether the person has already granted every scope that the app requests.
 func (a Asked) Given() bool {
 	return len(a.Granted) > 0 && !slices.ContainsFunc(a.App.Scopes, func(s wallet.Scope) bool { return !slices.Contains(a.Granted, s) })
 }
 
-// ConsentFor finds the app behind a link. NOT_FOUND when there is none any more.
+// ConsentFor returns the app behind a consent link. NOT_FOUND if the app or its developer no longer exists.
 func (a *Apps) ConsentFor(tx store.Tx, person wallet.UserID, id wallet.AppID) (Asked, error) {
 	app, err := tx.App(id)
 	if err != nil {
@@ -46,9 +46,9 @@ func (a *Apps) ConsentFor(tx store.Tx, person wallet.UserID, id wallet.AppID) (A
 	return asked, err
 }
 
-// Allow grants an app those scopes that a person has chosen of what it asks for, in place of what they allowed
-// it before. shown are all that they were shown: when the app asks for something else by now, it is CONFLICT.
-// INVALID_REQUEST for a choice of nothing, or of what was not shown; NOT_FOUND when there is no app any more.
+// Allow grants an app the chosen scopes, replacing an earlier grant. shown are the scopes that the person saw. If the app
+// requests others by now, the answer is CONFLICT and nothing is granted. INVALID_REQUEST for no scope, or one that was
+// not shown. NOT_FOUND if the app no longer exists.
 func (a *Apps) Allow(tx store.Tx, person wallet.UserID, id wallet.AppID, shown, chosen []wallet.Scope) error {
 	asked, err := a.ConsentFor(tx, person, id)
 	if err != nil {
@@ -61,37 +61,37 @@ func (a *Apps) Allow(tx store.Tx, person wallet.UserID, id wallet.AppID, shown, 
 		return wallet.Refuse(wallet.InvalidRequest, "app_access.nothing_chosen")
 	}
 	grant := wallet.Grant{User: person, App: id, Scopes: chosen, GrantedAt: a.Now().UTC()}
-	if grant.Covers(wallet.BotUsers) { // by which the app made its wish; without it the wish ends
+	if grant.Covers(wallet.BotUsers) { // the subscription depends on this scope, and ends without it
 		grant.Wish = asked.wish
 	}
 	return tx.PutGrant(grant)
 }
 
-// Withdraw takes a grant back; NOT_FOUND without one. What was proposed already can still be confirmed
-// or rejected by the person alone.
+// Withdraw revokes an app's access. Proposals that it has already made remain: the person can still confirm or reject
+// them. NOT_FOUND without a grant.
 func (a *Apps) Withdraw(tx store.Tx, person wallet.UserID, id wallet.AppID) error {
 	const none = "app_access.no_access"
 	switch grant, err := tx.Grant(person, id); {
 	case err != nil:
 		return found(err, wallet.NotFound, none)
-	case len(grant.Scopes) == 0: // a wish of their own keys: Apps.Of does not list it either
+	case len(grant.Scopes) == 0: // only the subscription of a key that needs no grant: Of does not list it either
 		return wallet.Refuse(wallet.NotFound, none)
 	}
 	return found(tx.DeleteGrant(person, id), wallet.NotFound, none)
 }
 
-// Granted is an app that a person has allowed something.
+// Granted is an app with the access that a person granted it.
 type Granted struct {
 	App   wallet.App
 	Grant wallet.Grant
 }
 
-// Of lists what a person has allowed, oldest first. Apps that are gone are left out.
+// Of lists a person's connected apps, oldest first. Apps that no longer exist are left out.
 func (a *Apps) Of(tx store.Tx, person wallet.UserID) ([]Granted, error) {
 	grants, err := tx.GrantsOf(person)
 	var out []Granted
 	for _, g := range grants {
-		if len(g.Scopes) == 0 { // allows nothing: the wish of a key that needs no grant
+		if len(g.Scopes) == 0 { // grants nothing: the subscription of a key that needs no grant
 			continue
 		}
 		app, err := tx.App(g.App)
@@ -106,9 +106,9 @@ func (a *Apps) Of(tx store.Tx, person wallet.UserID) ([]Granted, error) {
 	return out, err
 }
 
-// appName reads what an app of an owner's is to be called. INVALID_REQUEST for a developer's that could be taken for
-// purser itself or for whoever runs it, or has a symbol that could be taken for a badge; CONFLICT for one that looks like another app's: people tell apps by name.
-// A name that the owner has used already is theirs.
+// appName checks the name of an owner's app and returns it as it will be shown. People recognize apps by name, so a
+// developer's name must not resemble purser, its operator, or another app, or contain a symbol that looks like a badge.
+// INVALID_REQUEST; CONFLICT if it resembles another app. A name that the owner already uses is always accepted.
 func appName(tx store.Tx, bot BotName, owner wallet.UserID, text string) (string, error) {
 	name, err := wallet.ParseAppName(text)
 	if err != nil {
@@ -142,8 +142,8 @@ func appName(tx store.Tx, bot BotName, owner wallet.UserID, text string) (string
 	return name, nil
 }
 
-// appNamed is the owner's app of that name, asking for the scopes as well from now on, for the purpose if
-// one is given; a new one when there is none. The refusals of appName.
+// appNamed returns the owner's app with that name, after adding the wanted scopes and purpose to it. If there is none, it
+// creates one. Errors: those of appName.
 func appNamed(tx store.Tx, bot BotName, wanted wallet.App) (wallet.App, error) {
 	name, err := appName(tx, bot, wanted.Owner, wanted.Name)
 	if err != nil {

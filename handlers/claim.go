@@ -8,12 +8,12 @@ import (
 	"purser/wallet"
 )
 
-// ClaimWindow is how long the first owner of an address can stop that a fresh proof moves it to
-// another account (docs/architecture.md, Custody and the signing page).
+// ClaimWindow is how long the owner of an address can prevent that it moves to another account, after somebody else
+// proved to hold its key (docs/architecture.md, Custody and the signing page).
 const ClaimWindow = 24 * time.Hour
 
-// claim notes that somebody else has proven an address, and has its owner told. Another claim takes
-// the place of an older one: both proved the same key.
+// claim records that somebody else has proven an address, and notifies its owner. A newer claim replaces an older one,
+// since both proved the same key. The address does not move yet: see TakeOver.
 func (w *Wallets) claim(tx store.Tx, bind wallet.Bind, held wallet.Wallet) error {
 	line, err := lineOf(tx, bind.KeyID)
 	if err != nil {
@@ -33,7 +33,7 @@ func (w *Wallets) claim(tx store.Tx, bind wallet.Bind, held wallet.Wallet) error
 	return tx.Emit(event)
 }
 
-// StopClaim is the first owner's no: the address stays theirs. NOT_FOUND without a claim.
+// StopClaim lets the owner keep a claimed address. NOT_FOUND if nobody claims it.
 func (w *Wallets) StopClaim(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
 	held, err := tx.Wallet(address)
 	if err != nil || held.Owner != owner || held.Claim == nil {
@@ -43,8 +43,8 @@ func (w *Wallets) StopClaim(tx store.Tx, owner wallet.UserID, address wallet.Add
 	return tx.PutWallet(held)
 }
 
-// TakeOver moves a claimed address to whoever proved it, once its first owner had their time: CONFLICT
-// before. NOT_FOUND without a claim of theirs.
+// TakeOver moves a claimed address to the person who proved it. CONFLICT before ClaimWindow is over, NOT_FOUND without a
+// claim of theirs.
 func (w *Wallets) TakeOver(tx store.Tx, user wallet.UserID, address wallet.Address) (wallet.Wallet, error) {
 	held, err := tx.Wallet(address)
 	if err != nil || held.Claim == nil || held.Claim.User != user {
@@ -61,7 +61,7 @@ func (w *Wallets) TakeOver(tx store.Tx, user wallet.UserID, address wallet.Addre
 	return w.attach(tx, wallet.Wallet{Address: address, Owner: user, Type: claim.Type, ConnectedAt: now, KeyLineage: claim.KeyLineage})
 }
 
-// notMissing drops ErrNotFound, which a refusal says in words.
+// notMissing drops ErrNotFound: the refusal that it is joined with already says so.
 func notMissing(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return nil

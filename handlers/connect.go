@@ -18,17 +18,16 @@ type Invitation struct {
 	bind    wallet.Bind
 }
 
-// ExpiresAt is until when the signature counts.
+// ExpiresAt returns until when the signature is accepted, as an RFC 3339 time.
 func (i Invitation) ExpiresAt() string { return wallet.Timestamp(i.bind.ExpiresAt) }
 
-// invitationHash is under which a program's attempt is kept: a key has one open at a time, and no
-// link opens it.
+// invitationHash is the hash under which a program's attempt is stored. It depends on the lineage alone, so each lineage
+// has one attempt at a time. It is the hash of no link's token.
 func invitationHash(line string) [32]byte { return sha256.Sum256([]byte("connect by key " + line)) }
 
-// PrepareInvitation draws the challenge for an address that a program wants to connect: to the
-// key's owner, or, for an operator's key that belongs to nobody, to the key itself. Whether somebody
-// holds the address already is said to nobody who has not proven that they hold its key. INVALID_REQUEST,
-// USER_NOT_FOUND.
+// PrepareInvitation prepares the text for an address that a program wants to connect: to the owner of its key, or, for an
+// operator's key, to the key itself. It does not reveal whether the address is already connected, since the program has
+// not proven anything yet. Errors: INVALID_REQUEST, USER_NOT_FOUND.
 func (w *Wallets) PrepareInvitation(ctx context.Context, who Caller, address wallet.Address) (Invitation, error) {
 	if !address.OnCurve() {
 		return Invitation{}, wallet.Refuse(wallet.InvalidRequest, "address.no_key")
@@ -42,12 +41,12 @@ func (w *Wallets) PrepareInvitation(ctx context.Context, who Caller, address wal
 		return Invitation{}, err
 	}
 	bind := link.bind
-	bind.User = "" // nobody's until it is proven
+	bind.User = "" // set only after the proof
 	bind.TokenHash, bind.KeyID, bind.Type, bind.Address = invitationHash(who.KeyLineage), who.KeyID, wallet.DeveloperWallet, address
 	return Invitation{Message: w.signInText(bind, address, account), bind: bind}, nil
 }
 
-// account is what a program's wallet is connected to.
+// account returns what a program's wallet is connected to, as named in the sign-in text, and the key's owner.
 func (w *Wallets) account(ctx context.Context, who Caller) (string, wallet.User, error) {
 	if who.User == "" {
 		return wallet.KeyAccount(who.KeyLineage), wallet.User{}, nil
@@ -56,9 +55,9 @@ func (w *Wallets) account(ctx context.Context, who Caller) (string, wallet.User,
 	return wallet.TelegramAccount(user.TelegramID), user, found(err, wallet.UserNotFound, "person.gone")
 }
 
-// CommitInvitation keeps the challenge. A person's own link goes on until the program has proven its
-// address. While they are still asked about the one before, and for a day after they did not say yes, it
-// is RATE_LIMIT_EXCEEDED: no program can pester them.
+// CommitInvitation stores the attempt. The person's own link keeps working until the program has proven its address.
+// RATE_LIMIT_EXCEEDED while the person is asked about the previous attempt, and for refusedFor after one that they did
+// not accept.
 func (w *Wallets) CommitInvitation(tx store.Tx, i Invitation) error {
 	switch asked, err := tx.Bind(i.bind.TokenHash); {
 	case errors.Is(err, store.ErrNotFound):
@@ -72,14 +71,15 @@ func (w *Wallets) CommitInvitation(tx store.Tx, i Invitation) error {
 	return tx.PutBind(i.bind)
 }
 
-// refusedFor is how long a program may not ask again after its owner did not say yes.
+// refusedFor is how long a program must wait after its owner did not accept an attempt.
 const refusedFor = 24 * time.Hour
 
-// Connect takes the signature over the newest challenge for an address. A person's wallet ends in
-// their chat, like any bind (BindProven); an operator key's is connected at once (BindDone). The same
-// again is answered with the present status: the answer to the first may have been lost. NOT_FOUND without
-// an open challenge for the address, INVALID_SIGNATURE, CONFLICT for one that is connected already,
-// USER_NOT_FOUND when the key's owner is erased meanwhile.
+// Connect takes the signature over the newest attempt's text. A person's wallet then waits for their answer in chat
+// (BindProven). A wallet of an operator's key is connected at once (BindDone). The same signature again returns the
+// current status.
+//
+// Errors: NOT_FOUND without an open attempt for the address, INVALID_SIGNATURE, CONFLICT for an address that is already
+// connected, USER_NOT_FOUND if the key's owner was erased.
 func (w *Wallets) Connect(ctx context.Context, who Caller, address wallet.Address, sig wallet.Signature) (wallet.BindStatus, error) {
 	account, _, err := w.account(ctx, who)
 	if err != nil {
@@ -107,7 +107,7 @@ func (w *Wallets) Connect(ctx context.Context, who Caller, address wallet.Addres
 			return err
 		}
 		if who.User != "" {
-			bind.User = who.User // from now on it is theirs to answer, in the place of any link
+			bind.User = who.User // from now on the person can answer it; it replaces their link
 			if err := w.CommitLink(tx, Link{bind: bind}); err != nil {
 				return err
 			}
@@ -120,7 +120,7 @@ func (w *Wallets) Connect(ctx context.Context, who Caller, address wallet.Addres
 	return status, err
 }
 
-// connected is how far a proven address of a program has come.
+// connected returns the status of an address that a program has proven before.
 func connected(tx store.Tx, who Caller, address wallet.Address) (wallet.BindStatus, error) {
 	held, err := tx.Wallet(address)
 	switch {
@@ -132,8 +132,8 @@ func connected(tx store.Tx, who Caller, address wallet.Address) (wallet.BindStat
 	return wallet.BindDone, nil
 }
 
-// bound connects the wallet of an attempt that is proven and, where a person is asked, answered. An
-// address of somebody else's is only claimed: false then.
+// connectProven connects the wallet of an attempt that is proven and, for a person, confirmed in chat. It returns false
+// if the address belongs to another person: then it is claimed and not connected.
 func (w *Wallets) connectProven(tx store.Tx, bind wallet.Bind) (bool, error) {
 	held, err := tx.Wallet(bind.Address)
 	switch {
@@ -157,12 +157,12 @@ func (w *Wallets) connectProven(tx store.Tx, bind wallet.Bind) (bool, error) {
 	return true, err
 }
 
-// attach makes an address somebody's, and announces it.
+// attach stores a wallet under its new owner, makes it the default if it is their first, and emits wallet.connected.
 func (w *Wallets) attach(tx store.Tx, made wallet.Wallet) (wallet.Wallet, error) {
 	if err := errors.Join(tx.PutWallet(made), w.firstIsDefault(tx, made)); err != nil {
 		return made, err
 	}
-	chat := "" // whoever is not there has none
+	chat := "" // a wallet of an operator's key has no chat
 	if made.Owner != "" {
 		owner, err := tx.User(made.Owner)
 		if err != nil {

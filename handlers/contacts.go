@@ -9,22 +9,21 @@ import (
 	"purser/wallet"
 )
 
-// Contacts are a person's own names for addresses, and whether they may be found by others.
+// Contacts manages people's own names for addresses, and whether others may pay a person by picking them in Telegram.
 type Contacts struct {
 	Store  store.Store
 	Tokens Tokens
 	Now    Clock
 }
 
-// Of lists a person's contacts by name.
+// Of lists a person's contacts, sorted by name.
 func (c *Contacts) Of(ctx context.Context, who wallet.UserID) ([]wallet.Contact, error) {
 	return read(ctx, c.Store, func(tx store.Tx) ([]wallet.Contact, error) { return tx.ContactsOf(who) })
 }
 
-// Add gives an address a name. Errors: INVALID_REQUEST; CONFLICT for a name or address that is a
-// contact already (money must not follow a name to another address unnoticed), and for a full book;
-// POLICY_VIOLATION for a look-alike of an address that the person knows: a contact is trusted, so
-// that it must not come in this way.
+// Add stores a name for an address. Errors: INVALID_REQUEST. CONFLICT for a name or an address that is already a contact,
+// since money must not silently follow a name to another address, and for a full address book. POLICY_VIOLATION for an
+// address that resembles one the person knows: contacts are trusted, so a poisoned address must not become one.
 func (c *Contacts) Add(tx store.Tx, who wallet.UserID, name string, to wallet.Address) (wallet.Contact, error) {
 	none := wallet.Contact{}
 	name, err := c.name(name)
@@ -41,7 +40,7 @@ func (c *Contacts) Add(tx store.Tx, who wallet.UserID, name string, to wallet.Ad
 	return added, tx.PutContact(added)
 }
 
-// addable judges a new contact by what the person has already.
+// addable checks a new contact against the person's wallets, contacts and known addresses.
 func (c *Contacts) addable(tx store.Tx, who wallet.UserID, name string, to wallet.Address) error {
 	own, err := tx.WalletsOf(who)
 	if err != nil {
@@ -79,8 +78,8 @@ func (c *Contacts) addable(tx store.Tx, who wallet.UserID, name string, to walle
 	return nil
 }
 
-// Rename gives a contact another name. Errors: NOT_FOUND without one of the old name; INVALID_REQUEST and CONFLICT for
-// the new name, as Add has them. Its address stays what it was.
+// Rename changes a contact's name and keeps its address. Errors: NOT_FOUND for the old name; INVALID_REQUEST and CONFLICT
+// for the new one, as in Add.
 func (c *Contacts) Rename(tx store.Tx, who wallet.UserID, old, name string) (wallet.Contact, error) {
 	none := wallet.Contact{}
 	name, err := c.name(name)
@@ -108,7 +107,7 @@ func (c *Contacts) Rename(tx store.Tx, who wallet.UserID, old, name string) (wal
 	return none, wallet.Refuse(wallet.NotFound, "contact.none")
 }
 
-// name reads a contact's name, which must not begin like a token.
+// name parses a contact's name. It must not begin with a token's symbol, or "/send 5 USDC ..." would be ambiguous.
 func (c *Contacts) name(text string) (string, error) {
 	name, err := wallet.ParseContactName(text)
 	if err != nil {
@@ -121,13 +120,13 @@ func (c *Contacts) name(text string) (string, error) {
 	return name, nil
 }
 
-// Remove takes a contact out; NOT_FOUND without one of that name.
+// Remove deletes a contact. NOT_FOUND if there is none with that name.
 func (c *Contacts) Remove(tx store.Tx, who wallet.UserID, name string) error {
 	return found(tx.DeleteContact(who, name), wallet.NotFound, "contact.none")
 }
 
-// LetFind decides whether whoever picks the person in Telegram may pay them, and so see the address
-// of their default wallet.
+// LetFind sets whether anyone who picks this person in Telegram may pay them. Whoever may, sees the address of their
+// default wallet.
 func (c *Contacts) LetFind(tx store.Tx, who wallet.UserID, yes bool) error {
 	user, err := tx.User(who)
 	if err != nil {
@@ -140,9 +139,9 @@ func (c *Contacts) LetFind(tx store.Tx, who wallet.UserID, yes bool) error {
 	return tx.PutUser(user)
 }
 
-// Pick is where a person is paid who was picked in Telegram. That they do not use purser, have no
-// wallet or do not allow it are one and the same answer: nobody may find out who is here. What is
-// refused is wallet.FieldTo. It tells what the person is called, too.
+// Pick returns the default wallet and the name of a person who was picked in Telegram. One refusal, about wallet.FieldTo,
+// covers people who do not use purser, have no wallet, or do not allow it. Different answers would reveal who uses
+// purser.
 func (c *Contacts) Pick(ctx context.Context, telegramID int64) (wallet.Address, string, error) {
 	user, err := read(ctx, c.Store, func(tx store.Tx) (wallet.User, error) { return tx.UserByTelegram(telegramID) })
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -155,7 +154,7 @@ func (c *Contacts) Pick(ctx context.Context, telegramID int64) (wallet.Address, 
 	return user.DefaultWallet, user.Name(), nil
 }
 
-// NameOf is a person's own name for the first of some addresses that is one of their contacts; "" without one.
+// NameOf returns a person's own name for the first of these addresses that is a contact; "" if none is.
 func NameOf(tx store.Tx, person wallet.UserID, addresses ...wallet.Address) (string, error) {
 	contacts, err := tx.ContactsOf(person)
 	if err != nil {
@@ -171,8 +170,8 @@ func NameOf(tx store.Tx, person wallet.UserID, addresses ...wallet.Address) (str
 	return "", nil
 }
 
-// ContactName is the owner's own name for the recipient of t: for the wallet that is paid, else for the token account
-// that they gave in its place; "" without one.
+// ContactName returns the owner's own name for the recipient of t: for the wallet that is paid, or else for the token
+// account in the request. "" if neither is a contact.
 func ContactName(tx store.Tx, t wallet.Transaction) (string, error) {
 	return NameOf(tx, t.Owner, t.To, t.RequestedDestination)
 }

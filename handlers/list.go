@@ -8,25 +8,25 @@ import (
 	"purser/wallet"
 )
 
-// Filter chooses transactions of a list. Zero fields choose all.
+// Filter selects transactions of a list. A zero field selects all.
 type Filter struct {
-	Address      wallet.Address // of the wallet that they concern; an operator's key must name one
+	Address      wallet.Address // of a wallet; required for an operator's key
 	Token        wallet.TokenRef
 	Type         wallet.Kind // as programs see it (wallet.Rules.Type)
 	Status       wallet.Status
-	Since, Until time.Time // by creation; until itself is left out
-	Cursor       wallet.TransactionID
-	Limit        int
+	Since, Until time.Time            // by creation time; Since is included, Until is not
+	Cursor       wallet.TransactionID // where the previous page ended; "" for the first page
+	Limit        int                  // entries per page, at least 1
 }
 
-// maxLooked bounds how many transactions one page looks at: a filter that little fits gets short pages,
-// even empty ones, with a cursor to go on from.
+// maxLooked bounds how many transactions are read for one page. A filter that few match gets short pages, even empty
+// ones, with a cursor to continue from.
 const maxLooked = 1000
 
-// List is a page of transactions, newest first, and where the next one begins ("" at the end): the
-// caller's own, or those of one wallet that they may read. INVALID_REQUEST, WALLET_NOT_FOUND.
+// List returns a page of transactions, newest first, and the cursor of the next page ("" at the end). It lists the
+// caller's own, or those of one wallet that the caller may read. Errors: INVALID_REQUEST, WALLET_NOT_FOUND.
 func (s *Transfers) List(ctx context.Context, who Caller, f Filter) ([]wallet.Transaction, wallet.TransactionID, error) {
-	mint := f.Token.Mint // no node is asked whether it exists
+	mint := f.Token.Mint // used as it is: listing makes no RPC call
 	if mint.IsZero() {
 		token, _, err := s.listed(f.Token)
 		if err != nil {
@@ -46,7 +46,7 @@ func (s *Transfers) List(ctx context.Context, who Caller, f Filter) ([]wallet.Tr
 	return out, next, err
 }
 
-// page reads the page, as far as maxLooked goes.
+// page reads one page inside a store transaction, in batches of Limit rows.
 func (f Filter) page(tx store.Tx, who Caller, mint wallet.Address) (out []wallet.Transaction, next wallet.TransactionID, _ error) {
 	owner := who.User
 	if !f.Address.IsZero() {
@@ -68,7 +68,7 @@ func (f Filter) page(tx store.Tx, who Caller, mint wallet.Address) (out []wallet
 			}
 			next = t.ID
 			if t.Owner != owner && !who.operator() {
-				continue // of whoever held the wallet before
+				continue // from before the wallet changed hands
 			}
 			rules, err := tx.Kinds().Of(t.Kind)
 			if err != nil {
@@ -90,6 +90,7 @@ func (f Filter) page(tx store.Tx, who Caller, mint wallet.Address) (out []wallet
 	}
 }
 
+// listed reads a batch of the caller's history, or of one address.
 func listed(tx store.Tx, who Caller, address wallet.Address, p store.Page) ([]wallet.Transaction, error) {
 	if address.IsZero() {
 		return tx.TransactionsOf(who.User, p)
@@ -97,6 +98,7 @@ func listed(tx store.Tx, who Caller, address wallet.Address, p store.Page) ([]wa
 	return tx.TransactionsAt(address, p)
 }
 
+// fits reports whether t matches the filter's type, status and token. typ is its kind as programs see it.
 func (f Filter) fits(t wallet.Transaction, typ wallet.Kind, mint wallet.Address) bool {
 	return (f.Type == "" || f.Type == typ) && (f.Status == "" || f.Status == t.Status) &&
 		(f.Token.IsZero() || mint == t.Token.Mint)

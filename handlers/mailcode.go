@@ -15,23 +15,23 @@ import (
 	"purser/wallet"
 )
 
-// Limits of the codes that prove a mail address.
+// Limits of the codes that verify an e-mail address.
 const (
-	CodeDigits  = 6
+	CodeDigits  = 6 // decimal digits of a code
 	CodeLife    = 10 * time.Minute
-	CodeTries   = 5
+	CodeTries   = 5 // wrong entries before a code is void
 	CodesAnHour = 3 // for one person, and to one address
 )
 
-// mailbox is how an address is counted: most servers read capitals, and what follows a plus, as the same one.
+// mailbox returns the key by which an address is counted. Most servers ignore case and everything from a plus sign on.
 func mailbox(address string) string {
 	local, domain, _ := strings.Cut(strings.ToLower(address), "@")
 	local, _, _ = strings.Cut(local, "+")
 	return local + "@" + domain
 }
 
-// Mailed is the code that somebody can still prove an address with; nil for none. It outlives the
-// conversation that it was asked for in.
+// Mailed returns the code that a person can still enter; nil for none. It stays valid when the conversation in which it
+// was requested ends.
 func (d *Developers) Mailed(tx store.Tx, user wallet.UserID) (*wallet.MailCode, error) {
 	dev, err := tx.Developer(user)
 	if sent := dev.MailCode; sent != nil && (sent.Tries >= CodeTries || !d.Now().Before(sent.Until)) {
@@ -40,8 +40,8 @@ func (d *Developers) Mailed(tx store.Tx, user wallet.UserID) (*wallet.MailCode, 
 	return dev.MailCode, err
 }
 
-// ProvingMail tells whether somebody may write a mail address or its code next: one is on its way to them, or
-// they want keys, which takes that step.
+// ProvingMail reports whether a person's next message may be an e-mail address or a code: a code was mailed to them, or
+// they requested keys and still have to verify an address.
 func (d *Developers) ProvingMail(tx store.Tx, user wallet.UserID) (bool, error) {
 	if sent, err := d.Mailed(tx, user); sent != nil || err != nil {
 		return sent != nil, err
@@ -50,7 +50,7 @@ func (d *Developers) ProvingMail(tx store.Tx, user wallet.UserID) (bool, error) 
 	return st.Developer.Request != nil && slices.Contains(st.Missing, wallet.ByEmail), err
 }
 
-// MailableFrom is when somebody can have the next code mailed, to whichever address; zero: now.
+// MailableFrom returns when the next code can be mailed for a person, to any address. Zero means now.
 func (d *Developers) MailableFrom(tx store.Tx, user wallet.UserID) (time.Time, error) {
 	person, err := tx.User(user)
 	if err != nil {
@@ -59,7 +59,7 @@ func (d *Developers) MailableFrom(tx store.Tx, user wallet.UserID) (time.Time, e
 	return codesMailed().Next(tx, d.Now(), account(person))
 }
 
-// CommitCode notes the code that was mailed: it takes the place of the one before.
+// CommitCode stores the code that was mailed. It replaces the previous one.
 func (d *Developers) CommitCode(tx store.Tx, user wallet.UserID, sent wallet.MailCode) error {
 	dev, err := tx.Developer(user)
 	if err != nil {
@@ -69,10 +69,11 @@ func (d *Developers) CommitCode(tx store.Tx, user wallet.UserID, sent wallet.Mai
 	return tx.PutDeveloper(dev)
 }
 
-// MailCode draws a code and mails it; word puts it into words. The mail is counted before it is sent, in
-// a transaction of its own: a crash or a server that does not answer gives nobody more of them.
-// INVALID_REQUEST for what is no address, RATE_LIMIT_EXCEEDED for the fourth in an hour, NETWORK_ERROR
-// when the mail could not be sent.
+// MailCode draws a code and mails it. word returns the mail's subject and text. The mail is counted before it is sent, in
+// a transaction of its own, so that neither a crash nor a slow server allows extra mails.
+//
+// Only the hash of the code is returned: store it with CommitCode. Errors: INVALID_REQUEST for an invalid address,
+// RATE_LIMIT_EXCEEDED beyond CodesAnHour, NETWORK_ERROR if the mail could not be sent.
 func (d *Developers) MailCode(ctx context.Context, user wallet.UserID, address string, word func(code string) (subject, text string, err error)) (wallet.MailCode, error) {
 	address, err := wallet.ParseEmail(address)
 	if err != nil {
@@ -100,7 +101,7 @@ func (d *Developers) MailCode(ctx context.Context, user wallet.UserID, address s
 	return sent, nil
 }
 
-// drawCode draws a code for an address.
+// drawCode draws a random code for an address, and its salted hash.
 func (d *Developers) drawCode(address string) (code string, _ wallet.MailCode, _ error) {
 	digits := make([]byte, CodeDigits)
 	for i := range digits {
@@ -117,12 +118,13 @@ func (d *Developers) drawCode(address string) (code string, _ wallet.MailCode, _
 	return string(digits), wallet.MailCode{Address: address, Salt: salt, Hash: hashOf(salt, string(digits)), Until: d.Now().UTC().Add(CodeLife)}, nil
 }
 
+// hashOf returns the SHA-256 of salt and code.
 func hashOf(salt []byte, code string) []byte {
 	sum := sha256.Sum256(append(slices.Clone(salt), code...))
 	return sum[:]
 }
 
-// count notes that a code is mailed for somebody to an address.
+// count counts one mail for the person and for the address. RATE_LIMIT_EXCEEDED if either limit is reached.
 func (d *Developers) count(tx store.Tx, user wallet.UserID, address string) error {
 	person, err := tx.User(user)
 	if err != nil {
@@ -145,7 +147,7 @@ func (d *Developers) count(tx store.Tx, user wallet.UserID, address string) erro
 	return nil
 }
 
-// sixDigits is a code as somebody writes it, with or without spaces and hyphens; "" for anything else.
+// sixDigits returns the digits of a code as people type it, with or without spaces and hyphens; "" for any other text.
 func sixDigits(typed string) string {
 	typed = strings.Join(strings.FieldsFunc(typed, func(r rune) bool { return unicode.IsSpace(r) || r == '-' }), "")
 	if len(typed) != CodeDigits || strings.Trim(typed, "0123456789") != "" {
@@ -154,12 +156,13 @@ func sixDigits(typed string) string {
 	return typed
 }
 
-// IsCode tells whether a text could be a code that was mailed.
+// IsCode reports whether a text has the form of a mailed code.
 func IsCode(typed string) bool { return sixDigits(typed) != "" }
 
-// TryCode judges a code as it was typed. The right one proves the address. INVALID_REQUEST for a wrong
-// one, and for what could not be any, which costs no try; CONFLICT when the newest code is of no use any
-// more, since its time or its tries are over. What a refusal counts must be stored as well.
+// TryCode checks a code that was typed. The right one verifies the address. Errors: INVALID_REQUEST for a wrong code, and
+// for a text that cannot be one, which costs no try. CONFLICT when the code has expired or its tries are used up.
+//
+// The caller must commit the transaction even after an error: it contains the count of tries.
 func (d *Developers) TryCode(tx store.Tx, user wallet.UserID, typed string) error {
 	digits := sixDigits(typed)
 	if digits == "" {

@@ -9,7 +9,8 @@ import (
 	"purser/wallet"
 )
 
-// ownWallet finds a wallet of a person's by its address, or by the end of it where only one fits.
+// ownWallet finds one of a person's wallets by its address, or by at least four last characters if only one wallet
+// matches. NOT_FOUND, or INVALID_REQUEST if several match.
 func ownWallet(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, error) {
 	all, err := tx.WalletsOf(user)
 	if err != nil {
@@ -31,7 +32,7 @@ func ownWallet(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, err
 	return wallet.Wallet{}, wallet.Refuse(wallet.InvalidRequest, "own_wallet.several")
 }
 
-// List is a caller's wallets, oldest first: a person's, or those that an operator's key connected.
+// List returns the caller's wallets, oldest first: those of the person, or those that an operator's key connected.
 func (w *Wallets) List(ctx context.Context, who Caller) ([]wallet.Wallet, error) {
 	return read(ctx, w.Store, func(tx store.Tx) ([]wallet.Wallet, error) {
 		all, err := tx.WalletsOf(who.User)
@@ -48,8 +49,8 @@ func (w *Wallets) List(ctx context.Context, who Caller) ([]wallet.Wallet, error)
 	})
 }
 
-// Use makes one of a person's wallets the one that their commands mean. name is its address, or the
-// last characters of it, four at least.
+// Use makes one of a person's wallets their default. name is its address, or at least four last characters of it. Errors:
+// those of ownWallet.
 func (w *Wallets) Use(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, error) {
 	chosen, err := ownWallet(tx, user, name)
 	if err != nil {
@@ -63,14 +64,14 @@ func (w *Wallets) Use(tx store.Tx, user wallet.UserID, name string) (wallet.Wall
 	return chosen, tx.PutUser(person)
 }
 
-// Find is one of a person's wallets by its address or the end of it.
+// Find returns one of a person's wallets by its address or the end of it. Errors: those of ownWallet.
 func (w *Wallets) Find(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, error) {
 	return ownWallet(tx, user, name)
 }
 
-// Disconnect forgets that a wallet is a person's; its key and its money are not touched. What waits
-// for a Confirm or a signature of it is rejected; what is signed goes on. The oldest of the others
-// becomes the default where this one was. It returns the wallet, and the new default (zero for none).
+// Disconnect removes a wallet from a person's account. Its key and its money are not affected. Transactions that wait for
+// Confirm or a signature are rejected. Signed ones continue. If it was the default, the oldest other wallet becomes the
+// default. It returns the removed wallet and the new default (zero for none).
 func (w *Wallets) Disconnect(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, wallet.Address, error) {
 	gone, err := ownWallet(tx, user, name)
 	if err != nil {
@@ -80,8 +81,8 @@ func (w *Wallets) Disconnect(tx store.Tx, user wallet.UserID, name string) (wall
 	return gone, next, err
 }
 
-// DisconnectOwn forgets that an address is the caller's; see Disconnect. An operator key's has no
-// default and no chat.
+// DisconnectOwn is Disconnect for a caller over HTTP, by address. A wallet of an operator's key has neither a default nor
+// a chat. WALLET_NOT_FOUND.
 func (w *Wallets) DisconnectOwn(tx store.Tx, who Caller, address wallet.Address) (wallet.Wallet, error) {
 	held, err := tx.Wallet(address)
 	if err != nil || !who.owns(held) {
@@ -91,7 +92,8 @@ func (w *Wallets) DisconnectOwn(tx store.Tx, who Caller, address wallet.Address)
 	return held, err
 }
 
-// release takes a wallet from its owner, and returns their new default.
+// release removes a wallet from its owner, rejects what waits for them, emits the event, and returns the owner's new
+// default.
 func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason string) (wallet.Address, error) {
 	now := w.Now().UTC()
 	open, err := tx.UnsettledFrom(gone.Address)
@@ -122,9 +124,9 @@ func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason string) (walle
 	return next, tx.Emit(event)
 }
 
-// nextDefault gives a person another default wallet where the one that went was it.
+// nextDefault picks another default if the removed wallet was it. A wallet that a program signs for never becomes one.
 func (w *Wallets) nextDefault(tx store.Tx, gone wallet.Wallet) (wallet.Address, error) {
-	if gone.Owner == "" { // an operator key's own
+	if gone.Owner == "" { // connected by an operator's key
 		return wallet.Address{}, nil
 	}
 	person, err := tx.User(gone.Owner)

@@ -9,19 +9,20 @@ import (
 	"purser/wallet"
 )
 
-// Notifications reads and changes which events people get as messages in their chat.
+// Notifications reads and changes which events a person gets as messages in their chat, and which events about them an
+// app gets. The two settings are independent.
 type Notifications struct {
 	Store store.Store
 	Now   Clock
 	NewID IDs
 }
 
-// all is the setting of a person who never changed it.
+// all returns the default setting: every event.
 func all(who wallet.User) wallet.Notifications {
 	return wallet.Notifications{Enabled: true, Events: []string{"*"}, UpdatedAt: who.RegisteredAt}
 }
 
-// Of returns the caller's settings.
+// Of returns the caller's setting. USER_NOT_FOUND.
 func (n *Notifications) Of(ctx context.Context, who Caller) (wallet.Notifications, error) {
 	user, err := read(ctx, n.Store, func(tx store.Tx) (wallet.User, error) {
 		user, err := tx.User(who.User)
@@ -33,8 +34,8 @@ func (n *Notifications) Of(ctx context.Context, who Caller) (wallet.Notification
 	return *user.Notifications, nil
 }
 
-// Set changes what the caller is told of in their chat: names, or wildcards; a name that nobody knows is
-// INVALID_REQUEST. An empty list is none at all.
+// Set changes which events the caller is notified of. events are names or wildcards. An empty list is none at all. An
+// unknown name is INVALID_REQUEST.
 func (n *Notifications) Set(tx store.Tx, who Caller, enabled bool, events []string) (wallet.Notifications, error) {
 	set, err := n.settings(enabled, events)
 	if err != nil {
@@ -48,7 +49,7 @@ func (n *Notifications) Set(tx store.Tx, who Caller, enabled bool, events []stri
 	return set, tx.PutUser(user)
 }
 
-// settings are checked settings, each name once.
+// settings checks the names and returns the setting, sorted and without duplicates.
 func (n *Notifications) settings(enabled bool, events []string) (wallet.Notifications, error) {
 	known := wallet.NotificationNames()
 	for _, name := range events {
@@ -61,9 +62,9 @@ func (n *Notifications) settings(enabled bool, events []string) (wallet.Notifica
 	return wallet.Notifications{Enabled: enabled, Events: append([]string{}, slices.Compact(events)...), UpdatedAt: n.Now().UTC()}, nil
 }
 
-// Wish changes which events about a person the caller's app gets (docs/specification.md, Messages and commands). What
-// the person is told in their chat is theirs to say and stays as it is; of the change they are told. The same wish
-// again changes nothing. INVALID_REQUEST, RATE_LIMIT_EXCEEDED, and as People.May.
+// Wish sets which events about a person the caller's app gets (docs/specification.md, Messages and commands). It does not
+// change what the person gets in chat. The person is notified of the change. Setting the same again does nothing. Errors:
+// INVALID_REQUEST, RATE_LIMIT_EXCEEDED, and those of People.May.
 func (n *Notifications) Wish(tx store.Tx, people *People, who Caller, person wallet.UserID, enabled bool, events []string) (wallet.Notifications, error) {
 	user, err := people.may(tx, who, person, wallet.BotUsers)
 	if err != nil {
@@ -79,7 +80,7 @@ func (n *Notifications) Wish(tx store.Tx, people *People, who Caller, person wal
 	}
 	grant, err := tx.Grant(person, key.WishHolder())
 	switch {
-	case errors.Is(err, store.ErrNotFound): // a key that needs none
+	case errors.Is(err, store.ErrNotFound): // a key that needs no grant
 		grant = wallet.Grant{User: person, App: key.WishHolder(), GrantedAt: set.UpdatedAt}
 	case err != nil:
 		return wallet.Notifications{}, err

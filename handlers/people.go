@@ -14,23 +14,23 @@ import (
 type Profile struct {
 	User          wallet.User
 	HasWallet     bool
-	Notifications bool // the caller's app wants events about them; what they want to be told is their own affair
+	Notifications bool // whether the caller's app wants events about the person, not what the person gets in chat
 }
 
-// People is who programs ask about.
+// People answers what programs ask about users, and decides whether they may.
 type People struct {
 	Store store.Store
 	Now   Clock
-	Bot   BotName // whose links ask for consent
+	Bot   BotName // name of the bot in consent links
 }
 
-// ByTelegram finds a person by their Telegram id, for whoever may do a family of operations for them.
-// CONSENT_REQUIRED, also for somebody who never wrote to the bot: only an operator's key is told the
-// difference (USER_NOT_FOUND).
+// ByTelegram finds a person by Telegram ID, if the caller may use a scope for them. Otherwise it is CONSENT_REQUIRED,
+// also for people who never wrote to the bot. Only an operator's key gets USER_NOT_FOUND for those.
 func (p *People) ByTelegram(ctx context.Context, who Caller, telegramID int64, scope wallet.Scope) (wallet.User, error) {
 	return read(ctx, p.Store, func(tx store.Tx) (wallet.User, error) { return p.byTelegram(tx, who, telegramID, scope) })
 }
 
+// byTelegram is ByTelegram inside a store transaction.
 func (p *People) byTelegram(tx store.Tx, who Caller, telegramID int64, scope wallet.Scope) (wallet.User, error) {
 	user, err := tx.UserByTelegram(telegramID)
 	if err != nil {
@@ -42,18 +42,18 @@ func (p *People) byTelegram(tx store.Tx, who Caller, telegramID int64, scope wal
 	return user, nil
 }
 
-// ChatOf is a person's private chat, which has their Telegram id. USER_NOT_FOUND when they are erased.
+// ChatOf returns the ID of a person's private chat, which equals their Telegram ID. USER_NOT_FOUND if they were erased.
 func (p *People) ChatOf(ctx context.Context, person wallet.UserID) (int64, error) {
 	user, err := read(ctx, p.Store, func(tx store.Tx) (wallet.User, error) { return tx.User(person) })
 	return user.TelegramID, found(err, wallet.UserNotFound, "person.gone")
 }
 
-// nobody is the id of no user: a stranger's grants are looked for under it, so that the answer about a
-// stranger takes the same reads as the one about a user who granted nothing.
+// nobody is the ID of no user. The grants of a stranger are looked up under it, so that the answer for a stranger takes
+// the same reads, and the same time, as for a user who granted nothing.
 const nobody wallet.UserID = "usr_nobody"
 
-// unknown is what a caller is told when there is no such person. Who uses the bot is nobody's business, so
-// it is the same answer as for a user who has not allowed them anything; an operator's key is told the truth.
+// unknown is the refusal when there is no such person. Who uses the bot is private, so it equals the refusal for a user
+// who did not consent. An operator's key gets USER_NOT_FOUND.
 func (p *People) unknown(tx store.Tx, who Caller, err error, scope wallet.Scope, key string) error {
 	if !errors.Is(err, store.ErrNotFound) || who.operator() {
 		return found(err, wallet.UserNotFound, key)
@@ -61,13 +61,14 @@ func (p *People) unknown(tx store.Tx, who Caller, err error, scope wallet.Scope,
 	return consented(tx, p.Bot, who, nobody, scope)
 }
 
-// May is CONSENT_REQUIRED unless the caller may still do a family of operations for a person, and when they are
-// erased meanwhile (USER_NOT_FOUND to an operator's key).
+// May returns nil if the caller may use a scope for a person, else CONSENT_REQUIRED. A person who was erased is treated
+// the same, except that an operator's key gets USER_NOT_FOUND. Call it in the store transaction of the effect.
 func (p *People) May(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) error {
 	_, err := p.may(tx, who, person, scope)
 	return err
 }
 
+// may is May, and also returns the person.
 func (p *People) may(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) (wallet.User, error) {
 	user, err := tx.User(person)
 	if err != nil {
@@ -76,8 +77,7 @@ func (p *People) may(tx store.Tx, who Caller, person wallet.UserID, scope wallet
 	return user, consented(tx, p.Bot, who, person, scope)
 }
 
-// Reachable is May, and BOT_BLOCKED while the bot cannot write to the person: what would end in their
-// chat cannot be promised then.
+// Reachable is May, and BOT_BLOCKED if the bot cannot write to the person. Use it where the result must reach their chat.
 func (p *People) Reachable(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) error {
 	user, err := p.may(tx, who, person, scope)
 	if err != nil {
@@ -86,7 +86,7 @@ func (p *People) Reachable(tx store.Tx, who Caller, person wallet.UserID, scope 
 	return reachable(user)
 }
 
-// reachable is BOT_BLOCKED for whoever the bot cannot write to.
+// reachable returns BOT_BLOCKED if the bot cannot write to a person.
 func reachable(user wallet.User) error {
 	if user.Unreachable {
 		return wallet.Refuse(wallet.BotBlocked, "person.blocked_bot")
@@ -94,7 +94,7 @@ func reachable(user wallet.User) error {
 	return nil
 }
 
-// Profile is what programs may know of a person. Errors: as ByTelegram.
+// Profile returns what programs may know of a person. Errors: those of ByTelegram with bot:users.
 func (p *People) Profile(ctx context.Context, who Caller, telegramID int64) (Profile, error) {
 	user, err := p.ByTelegram(ctx, who, telegramID, wallet.BotUsers)
 	if err != nil {
@@ -117,12 +117,12 @@ func (p *People) Profile(ctx context.Context, who Caller, telegramID int64) (Pro
 	})
 }
 
-// offerPause is how long nobody is offered another link after one that a program asked for.
+// offerPause is the time after a wallet link that a program requested in which no program can have another one sent.
 const offerPause = 12 * time.Hour
 
-// OfferLink has the chat send a person a link by which they can connect a wallet: for themselves, or
-// because an app asks that may propose transfers. While one is open or answered, and for twelve hours after
-// one that a program asked for, it is RATE_LIMIT_EXCEEDED: nobody is pestered with links. BOT_BLOCKED.
+// OfferLink has the chat send a person a link to connect a wallet, on behalf of a caller who may propose transfers for
+// them. RATE_LIMIT_EXCEEDED while another link is open or waits for its answer, and for offerPause after one that a
+// program requested. BOT_BLOCKED.
 func (p *People) OfferLink(tx store.Tx, who Caller, person wallet.UserID) error {
 	user, err := p.may(tx, who, person, wallet.WalletSend)
 	if err != nil {
@@ -153,7 +153,7 @@ func (p *People) OfferLink(tx store.Tx, who Caller, person wallet.UserID) error 
 	return tx.Emit(event)
 }
 
-// WalletsOf lists somebody's wallets, oldest first, for whoever may read them. Errors: as ByTelegram.
+// WalletsOf lists a person's wallets, oldest first, for callers who may read them. Errors: those of ByTelegram.
 func (p *People) WalletsOf(ctx context.Context, who Caller, telegramID int64) ([]wallet.Wallet, error) {
 	return read(ctx, p.Store, func(tx store.Tx) ([]wallet.Wallet, error) {
 		user, err := p.byTelegram(tx, who, telegramID, wallet.WalletRead)

@@ -13,16 +13,16 @@ import (
 	"purser/wallet"
 )
 
-// Portal lets a person manage the webhooks of a key on a page: a link from their chat, which opens it once, becomes a
-// session that stands for the key's lineage. Both are rows of the store (store.Pass), so every node knows them, and a
-// restart ends neither. A session is read at each request and written only when it begins and ends.
+// Portal gives a person access to a page where they manage the webhooks of a key. A link from their chat can be opened
+// once and starts a session, which stands for the key's lineage. Both are rows of the store (store.Pass), so every node
+// knows them and a restart ends neither. A session is read at each request, and written only at its beginning and end.
 type Portal struct {
 	Store  store.Store
 	Now    Clock
 	Random io.Reader
 }
 
-// For how long links and sessions of the portal live, and how many of each a lineage has.
+// Lifetimes of links and sessions, and how many of each a lineage can have. A new one beyond that replaces the oldest.
 const (
 	PortalLinkLife    = 10 * time.Minute
 	PortalSessionLife = 2 * time.Hour
@@ -30,19 +30,18 @@ const (
 	maxPortalSessions = 5
 )
 
-// PortalSession begins the secret of a session, by which it is told from a key.
+// PortalSession is the prefix of session secrets. It distinguishes them from API keys.
 const PortalSession = "pur_session_"
 
-// PortalOpened is a session that has begun. Its secret is shown only once.
+// PortalOpened is a new session. Its secret is returned only here.
 type PortalOpened struct {
 	Secret  string
 	EndsAt  time.Time
-	Key     wallet.Key // that it stands for
-	AppName string     // that the key was made for; "" for none
+	Key     wallet.Key // the key that the session stands for
+	AppName string     // of the key's app; "" for none
 }
 
-// For tells whether a key may have webhooks, which is what the portal is for. TIER_REQUIRED,
-// INSUFFICIENT_SCOPE.
+// For returns nil if a key may have webhooks, which is what the portal is for. TIER_REQUIRED, INSUFFICIENT_SCOPE.
 func (*Portal) For(key wallet.Key) error {
 	switch {
 	case key.Tier != wallet.ProTier:
@@ -53,9 +52,10 @@ func (*Portal) For(key wallet.Key) error {
 	return nil
 }
 
-// Draw makes the token of a link, which opens nothing before Offer.
+// Draw makes the token of a link. It opens nothing until Offer stores it.
 func (p *Portal) Draw() (string, error) { return p.draw("") }
 
+// draw returns 32 random bytes in base64url behind a prefix.
 func (p *Portal) draw(prefix string) (string, error) {
 	raw := make([]byte, 32)
 	if _, err := io.ReadFull(p.Random, raw); err != nil {
@@ -64,8 +64,8 @@ func (p *Portal) draw(prefix string) (string, error) {
 	return prefix + base64.RawURLEncoding.EncodeToString(raw), nil
 }
 
-// Offer makes a token open the portal for a key's lineage, once and soon, in the place of an older one. It belongs into
-// the store transaction that sends the link. TIER_REQUIRED, INSUFFICIENT_SCOPE.
+// Offer stores the token of a link, which can be opened once within PortalLinkLife. It replaces an older link of the
+// lineage. Call it in the store transaction that sends the link. TIER_REQUIRED, INSUFFICIENT_SCOPE.
 func (p *Portal) Offer(tx store.Tx, token string, key wallet.Key) error {
 	if err := p.For(key); err != nil {
 		return err
@@ -73,14 +73,15 @@ func (p *Portal) Offer(tx store.Tx, token string, key wallet.Key) error {
 	return tx.PutPass(p.pass(store.PortalLink, key, PortalLinkLife), token, maxPortalLinks)
 }
 
+// pass returns the row of a link or session that lives from now on.
 func (p *Portal) pass(kind store.PassKind, key wallet.Key, life time.Duration) store.Pass {
 	return store.Pass{Kind: kind, Owner: key.Owner, Lineage: key.Lineage(), EndsAt: p.Now().UTC().Add(life)}
 }
 
-// Open turns a link into a session. The link goes as the session comes, in one store transaction: of two nodes that are
-// asked at the same moment one opens it. A link whose key has ended is used up as well. INVALID_API_KEY.
+// Open turns a link into a session. It deletes the link and creates the session in one store transaction, so if two nodes
+// get the same link, one opens it. A link whose key has ended is used up too. INVALID_API_KEY.
 func (p *Portal) Open(ctx context.Context, token string) (PortalOpened, error) {
-	// First without writing: whoever guesses tokens costs no commit.
+	// Read first: guessing tokens must not cost commits.
 	if _, err := read(ctx, p.Store, func(tx store.Tx) (store.Pass, error) { return p.link(tx, token) }); err != nil {
 		return PortalOpened{}, err
 	}
@@ -100,7 +101,7 @@ func (p *Portal) Open(ctx context.Context, token string) (PortalOpened, error) {
 			return err
 		}
 		if opened.Key, err = p.keyOf(tx, link.Lineage); wallet.CodeOf(err) == wallet.InvalidAPIKey {
-			refusal = err // it is the answer, and the link is used up all the same
+			refusal = err // returned after the commit, so that the link is used up
 			return nil
 		}
 		if err != nil {
@@ -124,12 +125,12 @@ func (p *Portal) Open(ctx context.Context, token string) (PortalOpened, error) {
 	return opened, nil
 }
 
-// link is an unused link of a token. INVALID_API_KEY.
+// link returns the unused link of a token. INVALID_API_KEY.
 func (p *Portal) link(tx store.Tx, token string) (store.Pass, error) {
 	return p.unexpired(tx, store.PortalLink, token, "portal_access.link")
 }
 
-// unexpired is the pass of a secret while its time lasts; INVALID_API_KEY with the sentence of a key otherwise.
+// unexpired returns the pass of a secret if it has not expired. Otherwise it is INVALID_API_KEY with the given sentence.
 func (p *Portal) unexpired(tx store.Tx, kind store.PassKind, secret, sentence string) (store.Pass, error) {
 	pass, err := tx.Pass(kind, secret)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !p.Now().Before(pass.EndsAt) {
@@ -138,7 +139,7 @@ func (p *Portal) unexpired(tx store.Tx, kind store.PassKind, secret, sentence st
 	return pass, err
 }
 
-// Check finds the key that a session stands for, as it is now. INVALID_API_KEY.
+// Check returns the key that a session stands for, in its current state. INVALID_API_KEY.
 func (p *Portal) Check(ctx context.Context, secret string) (wallet.Key, error) {
 	return read(ctx, p.Store, func(tx store.Tx) (wallet.Key, error) {
 		session, err := p.unexpired(tx, store.PortalSession, secret, "portal_access.session")
@@ -149,7 +150,7 @@ func (p *Portal) Check(ctx context.Context, secret string) (wallet.Key, error) {
 	})
 }
 
-// keyOf is the newest key of a lineage that opens anything. INVALID_API_KEY.
+// keyOf returns the newest usable key of a lineage. INVALID_API_KEY.
 func (p *Portal) keyOf(tx store.Tx, first string) (wallet.Key, error) {
 	line, err := store.KeyLineage(tx, first)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -162,7 +163,7 @@ func (p *Portal) keyOf(tx store.Tx, first string) (wallet.Key, error) {
 	return key, nil
 }
 
-// End ends a session; one that is over stays so.
+// End ends a session. It is no error if the session has ended already.
 func (p *Portal) End(ctx context.Context, secret string) error {
 	return p.Store.Update(ctx, func(tx store.Tx) error {
 		err := tx.DeletePass(store.PortalSession, secret)
@@ -173,5 +174,5 @@ func (p *Portal) End(ctx context.Context, secret string) error {
 	})
 }
 
-// IsPortalSession tells whether a text claims to be the secret of a session.
+// IsPortalSession reports whether a text has the form of a session secret. It does not check that the session exists.
 func IsPortalSession(text string) bool { return strings.HasPrefix(text, PortalSession) }

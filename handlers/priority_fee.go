@@ -7,17 +7,19 @@ import (
 	"purser/wallet"
 )
 
-// maxPriority is the most that is offered beyond the signature fee, in lamports. The owner sees the whole fee before
-// they confirm.
+// maxPriority is the highest priority fee, in lamports, that is added to the signature fee. The owner sees the total
+// before confirming.
 const maxPriority = 100_000
 
-// price finishes a draft: its fee, the terms that follow from it, its message, and the network's own opinion of it.
-// Compute units are asked for only where others pay for them.
+// price completes a draft with its fee, the terms that follow from the fee, and its message, and simulates it. A compute
+// budget is added only when recent transactions on the same accounts paid a priority fee. The fee depends on the message
+// and the message on the fee, so some steps run twice.
 func (s *Transactions) price(ctx context.Context, t wallet.Transaction, rules wallet.Rules, snapshot Snapshot) (wallet.Transaction, error) {
 	price, err := s.Network.UnitPrice(ctx, rules.Writes(t))
 	if err != nil {
 		return t, err
 	}
+	// A kind with a known maximum of compute units can be priced before the simulation.
 	units := rules.ComputeUnits(t)
 	if units > 0 && price > 0 {
 		t.ComputeUnitLimit, t.ComputeUnitPrice = units, affordablePrice(price, units)
@@ -29,8 +31,9 @@ func (s *Transactions) price(ctx context.Context, t wallet.Transaction, rules wa
 	if err != nil {
 		return t, err
 	}
-	if units == 0 && price > 0 { // it took as many as the network has just said
-		taken = min(taken, wallet.MaxComputeUnits) // a node's word, which may be anything
+	if units == 0 && price > 0 { // the kind has no known maximum: use what the simulation took
+		taken = min(taken, wallet.MaxComputeUnits) // an RPC node's number, which may be anything
+		// A quarter and 5,000 units are added as a margin: the state of the chain may change until it lands.
 		t.ComputeUnitLimit = uint32(min(taken+taken/4+5_000, wallet.MaxComputeUnits))
 		t.ComputeUnitPrice = affordablePrice(price, t.ComputeUnitLimit)
 		if t, err = s.complete(ctx, t, rules, snapshot); err != nil {
@@ -44,12 +47,12 @@ func (s *Transactions) price(ctx context.Context, t wallet.Transaction, rules wa
 	return t, nil
 }
 
-// affordablePrice bounds what is offered for a compute unit, in micro-lamports, so that all of them cost maxPriority.
+// affordablePrice limits a price in micro-lamports per compute unit, so that the priority fee is at most maxPriority.
 func affordablePrice(price uint64, units uint32) uint64 {
 	return min(price, maxPriority*1_000_000/uint64(units))
 }
 
-// complete asks what the network charges for a transaction like t, and has its kind finish the terms that follow.
+// complete sets the network fee of t, and lets its kind complete the terms that depend on it.
 func (s *Transactions) complete(ctx context.Context, t wallet.Transaction, rules wallet.Rules, snapshot Snapshot) (wallet.Transaction, error) {
 	message, err := s.Build(t, rules.Actions(t))
 	if err != nil {
@@ -61,8 +64,7 @@ func (s *Transactions) complete(ctx context.Context, t wallet.Transaction, rules
 	return snapshot.Complete(t)
 }
 
-// rehearse builds the message and has the network carry it out without consequence. It tells how
-// many compute units that took.
+// rehearse builds the message of t and simulates it. It returns the compute units that it used.
 func (s *Transactions) rehearse(ctx context.Context, t *wallet.Transaction, rules wallet.Rules) (uint64, error) {
 	var err error
 	if t.Message, err = s.Build(*t, rules.Actions(*t)); err != nil {
@@ -71,7 +73,8 @@ func (s *Transactions) rehearse(ctx context.Context, t *wallet.Transaction, rule
 	return s.simulate(ctx, t.Message)
 }
 
-// simulate explains in words why the network would refuse a message.
+// simulate runs a message on a node without effect. A refusal becomes INSUFFICIENT_FUNDS or INVALID_REQUEST with the
+// node's reason.
 func (s *Transactions) simulate(ctx context.Context, message []byte) (uint64, error) {
 	units, err := s.Network.Simulate(ctx, message)
 	var refused *wallet.PreflightError

@@ -8,19 +8,20 @@ import (
 	"purser/wallet"
 )
 
-// Queues are what an operator does with the queues of jobs: see how they stand, and give what was given up another try.
+// Queues is the operator's view of the job queues: their state, and the dead letters, which can be replayed.
 type Queues struct {
 	Store store.Store
 	Now   Clock
 }
 
-// QueueState is how one queue stands.
+// QueueState is the state of one queue.
 type QueueState struct {
 	Queue store.Queue
 	store.JobStats
 }
 
-// States says how every queue stands, each by a read of its own.
+// States returns the state of every queue. Each is read in a transaction of its own, so they are from slightly different
+// times.
 func (q *Queues) States(ctx context.Context) ([]QueueState, error) {
 	var out []QueueState
 	for _, queue := range store.JobQueues() {
@@ -33,8 +34,8 @@ func (q *Queues) States(ctx context.Context) ([]QueueState, error) {
 	return out, nil
 }
 
-// DeadLetters lists what was given up in a queue, newest first, without what it says: that is people's own.
-// INVALID_REQUEST for a queue that there is not.
+// DeadLetters lists the dead letters of a queue, newest first. Body, key and owner are left out, because they are
+// personal data. INVALID_REQUEST for an unknown queue.
 func (q *Queues) DeadLetters(ctx context.Context, queue store.Queue) ([]store.DeadLetter, error) {
 	if err := knownQueue(queue); err != nil {
 		return nil, err
@@ -46,8 +47,8 @@ func (q *Queues) DeadLetters(ctx context.Context, queue store.Queue) ([]store.De
 	return all, err
 }
 
-// Replay gives one that was given up another try, behind all others of its queue and as if it had never failed.
-// NOT_FOUND without it, CONFLICT while a job of its id waits: then there is nothing to be made up for.
+// Replay puts a dead letter back at the end of its queue, with its failures reset. NOT_FOUND if there is none with that
+// ID. CONFLICT while a job with the same ID waits, which makes replaying unnecessary.
 func (q *Queues) Replay(ctx context.Context, queue store.Queue, id store.JobID) error {
 	if err := knownQueue(queue); err != nil {
 		return err
@@ -59,6 +60,7 @@ func (q *Queues) Replay(ctx context.Context, queue store.Queue, id store.JobID) 
 	return found(err, wallet.NotFound, "admin.no_letter")
 }
 
+// knownQueue returns INVALID_REQUEST, with the names of all queues, for an unknown one.
 func knownQueue(queue store.Queue) error {
 	if store.KnownJobQueue(queue) {
 		return nil

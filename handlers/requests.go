@@ -11,34 +11,36 @@ import (
 	"purser/wallet"
 )
 
-// RequestWindow is how long a request for payment is looked for.
+// RequestWindow is how long a payment request can be paid.
 const RequestWindow = time.Hour
 
-// How many of a person's requests are looked for at once, as each costs a call to the node every few seconds. No
-// program uses up another's room, nor all of them together that of the person in chat.
+// These bound a person's open requests, because each costs an RPC call every few seconds. Programs have their own limits,
+// so that they can use up neither each other's places nor those of the person in chat.
 const (
-	maxRequests         = 5  // by one asker: the person in chat, an app, or a key of no app
-	maxProgramsRequests = 15 // by all programs together
+	maxRequests         = 5  // open requests of one requester: the person in chat, an app, or a key without an app
+	maxProgramsRequests = 15 // open requests of all programs together
 )
 
-// PaymentRequest asks anybody for a payment: the transaction that waits for it, and the link that a
-// wallet reads.
+// PaymentRequest is a request that anybody can pay: the transaction that waits for the payment, and the Solana Pay link
+// that wallets open.
 type PaymentRequest struct {
 	Transaction wallet.Transaction
 	URL         string
 }
 
-// RequestFor is what a payment is asked for with, in values that a front has parsed.
+// RequestFor is the input of a payment request, in values that a front has parsed.
 type RequestFor struct {
-	To     wallet.Address // the wallet that is paid; zero is the caller's default wallet
+	To     wallet.Address // the wallet to be paid; zero: the caller's default wallet
 	Amount wallet.Decimal
 	Token  wallet.TokenRef
-	Memo   string // that the payment is asked to carry, as a public note; "" for none
-	Label  string // who asks, or for what; "" for nothing
+	Memo   string // public note that the payment should carry; "" for none
+	Label  string // who requests the payment or what it is for; "" for none
 }
 
-// PrepareRequest makes a request for an amount of a token to a wallet that a caller may send from: their own, or that of
-// a person who lets their app propose transfers. What pays it is known by its reference (Solana Pay, Transfer Request).
+// PrepareRequest prepares a payment request. The wallet to be paid is one that the caller may send from: their own, or
+// one of a person who granted wallet:send to the caller's app. The payment is recognized by a fresh reference (Solana
+// Pay, Transfer Request). Nothing is stored. Errors: INVALID_REQUEST, WALLET_NOT_FOUND, TOKEN_NOT_FOUND, NETWORK_ERROR;
+// POLICY_VIOLATION for a token with a transfer fee.
 func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, req RequestFor) (PaymentRequest, error) {
 	if err := errors.Join(wallet.CheckMemo(req.Memo), wallet.CheckLabel(req.Label)); err != nil {
 		return PaymentRequest{}, err
@@ -55,6 +57,7 @@ func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, req RequestF
 	if err != nil {
 		return PaymentRequest{}, err
 	}
+	// With a transfer fee the recipient would get less than the amount, and the request would never be fully paid.
 	if !token.Native() {
 		mint, err := s.Chain.Mint(ctx, token.Mint)
 		if err != nil {
@@ -76,13 +79,14 @@ func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, req RequestF
 	return PaymentRequest{t, payURL(t)}, nil
 }
 
-// payURL is a Solana Pay transfer request.
+// payURL returns the Solana Pay transfer request of a payment request.
 func payURL(t wallet.Transaction) string {
 	return wallet.PayLink{To: t.To, Amount: t.Money().Decimal(), Mint: t.Token.Mint, References: []wallet.Address{t.Reference},
 		Label: t.Label, Memo: t.Memo}.String()
 }
 
-// CommitRequest stores a request, which is looked for from now on.
+// CommitRequest stores a request and schedules the search for its payment. RATE_LIMIT_EXCEEDED when the requester has too
+// many open ones.
 func (s *Transfers) CommitRequest(tx store.Tx, r PaymentRequest) error {
 	asker, err := askerOf(tx, r.Transaction.KeyID)
 	if err != nil {
@@ -111,7 +115,8 @@ func (s *Transfers) CommitRequest(tx store.Tx, r PaymentRequest) error {
 	return store.Create(tx, r.Transaction)
 }
 
-// askerOf tells who made a request with a key: its app, or the key's line; "" for a person in chat.
+// askerOf returns under whose limit a request counts: the app of its key, or the key's lineage if it has no app. It is ""
+// for a person in chat.
 func askerOf(tx store.Tx, keyID string) (wallet.AppID, error) {
 	if keyID == "" {
 		return "", nil
@@ -123,8 +128,8 @@ func askerOf(tx store.Tx, keyID string) (wallet.AppID, error) {
 	return key.WishHolder(), err
 }
 
-// openRequests lists what waits to be paid beside r, of the same owner; of an operator's key, of the same wallet. None
-// is older than RequestWindow, so that the history is read back to there and no further.
+// openRequests lists the open requests that count together with r: those of the same owner, or, for an operator's key, of
+// the same wallet. No open request is older than RequestWindow, so the history is read back that far only.
 func (s *Transfers) openRequests(tx store.Tx, r wallet.Transaction) ([]wallet.Transaction, error) {
 	now, page := s.Now(), store.Page{Limit: 100}
 	var open []wallet.Transaction

@@ -12,25 +12,28 @@ import (
 	"purser/wallet"
 )
 
-// SigningChain gives out blockhashes.
+// SigningChain is what signing needs of the chain. All errors are NETWORK_ERROR.
 type SigningChain interface {
+	// Blockhash returns the newest blockhash (getLatestBlockhash).
 	Blockhash(ctx context.Context) (wallet.Blockhash, error)
+	// BlockHeight returns the current block height, in blocks and not in slots.
 	BlockHeight(ctx context.Context) (uint64, error)
-	// Find looks through history, by signature and by reference; nil when it is not there.
+	// Find searches the history by signature and by reference. It returns nil if the transaction is not there.
 	Find(ctx context.Context, query wallet.TransactionQuery) (*wallet.Landing, error)
 }
 
-// Messages are the pure operations on a transaction's bytes that signing needs.
+// Messages are the pure functions on transaction bytes that signing needs. Package chain implements them.
 type Messages struct {
 	WithBlockhash func(message []byte, hash [32]byte) ([]byte, error)
 	Verify        func(message []byte, signer wallet.Address, sig wallet.Signature) bool
 	Assemble      func(message []byte, sig wallet.Signature) ([]byte, error)
-	// CheckSigned judges a whole transaction that a wallet handed back, and returns its signature.
+	// CheckSigned checks a whole transaction from a wallet, which may have added instructions, and returns its signature.
 	CheckSigned func(message []byte, hash [32]byte, signer wallet.Address, signed []byte) (wallet.Signature, error)
 }
 
-// Signing is the device's side of a transaction: whoever holds the secret sign id of a link may look, refuse, and hand
-// in a signature by the owner's key (docs/architecture.md, Custody and the signing page). It broadcasts nothing.
+// Signing is the device's side of a transaction. Whoever has the secret ID of a signing link can read the transaction,
+// reject it, and submit a signature by the owner's key (docs/architecture.md, Custody and the signing page). Signing
+// broadcasts nothing: settle does, once the bytes are stored.
 type Signing struct {
 	Store    store.Store
 	Chain    SigningChain
@@ -39,21 +42,22 @@ type Signing struct {
 	Now      Clock
 }
 
-// SignView is what the page gets: Message is nil unless a signature is still awaited.
+// SignView is what a device gets. Message is nil unless a signature is still awaited.
 type SignView struct {
 	Status      wallet.Status
 	Address     wallet.Address
 	Chain       string
 	Message     []byte
 	Transaction wallet.Transaction
-	// Contact is the owner's own name for the recipient, App that of the program that asked (or the end of its key
-	// where it has no app); "" without. The bytes prove neither: a device shows them as the server's word.
+	// Contact is the owner's own name for the recipient. App is the name of the app that made the proposal, or the end of
+	// its API key. Both may be "". The signed bytes prove neither, so a device shows them as the server's claim.
 	Contact, App string
 }
 
 const deadSignLink = "signing.dead_link"
 
-// Get shows the transaction behind a sign link, with its blockhash zeroed.
+// Get returns the transaction behind a signing link, with a zero blockhash. It can be shown but not signed: Refresh
+// returns the message to sign. NOT_FOUND for an unknown link.
 func (s *Signing) Get(ctx context.Context, signID string) (SignView, error) {
 	return read(ctx, s.Store, func(tx store.Tx) (SignView, error) {
 		t, err := bySignID(tx, signID)
@@ -69,7 +73,8 @@ func (s *Signing) Get(ctx context.Context, signID string) (SignView, error) {
 	})
 }
 
-// appNameOf names the program behind a key; "" for none, and for a key that is gone.
+// appNameOf returns the name of the app behind a key, or the last characters of a key without one. It is "" for no key,
+// and for a key that was deleted.
 func appNameOf(tx store.Tx, keyID string) (string, error) {
 	if keyID == "" {
 		return "", nil
@@ -88,24 +93,25 @@ func appNameOf(tx store.Tx, keyID string) (string, error) {
 	return app.Name, err
 }
 
-// Which says how a transaction to be signed is found, and so who has the right to it.
+// Which selects a transaction to sign and carries the right to do so: the secret of a link, or ownership.
 type Which struct {
-	find   func(store.Tx) (wallet.Transaction, error)
-	reject wallet.Reason // what is said of a rejection by them
+	find   func(store.Tx) (wallet.Transaction, error) // checks the right; runs in each store transaction again
+	reject wallet.Reason                              // the reason to record if this party rejects the transaction
 }
 
-// ByLink is the transaction of a sign link: whoever holds its secret is the owner's device.
+// ByLink selects the transaction of a signing link. Its secret was sent to the owner's chat only.
 func ByLink(signID string) Which {
 	return Which{func(tx store.Tx) (wallet.Transaction, error) { return bySignID(tx, signID) },
 		wallet.Because("failed_because.rejected_on_device")}
 }
 
-// ByOwner is a transaction of the caller's, by its id: their program's way to it.
+// ByOwner selects one of the caller's own transactions by ID. Programs that hold a wallet's key use it.
 func ByOwner(who Caller, id wallet.TransactionID) Which {
 	return Which{func(tx store.Tx) (wallet.Transaction, error) { return authorizeOwner(tx, who, id) },
 		wallet.Because("failed_because.rejected_by_program")}
 }
 
+// bySignID finds a transaction by the secret of its link. NOT_FOUND.
 func bySignID(tx store.Tx, signID string) (wallet.Transaction, error) {
 	if signID == "" {
 		return wallet.Transaction{}, wallet.Refuse(wallet.NotFound, deadSignLink)
@@ -114,17 +120,18 @@ func bySignID(tx store.Tx, signID string) (wallet.Transaction, error) {
 	return t, found(err, wallet.NotFound, deadSignLink)
 }
 
+// view returns what a device may see of t. The message is left out when it can no longer be signed.
 func (s *Signing) view(t wallet.Transaction, message []byte) SignView {
 	v := SignView{Status: t.Status, Address: t.From, Chain: s.Cluster, Transaction: t}
 	if t.SignableAt(s.Now()) == nil {
 		v.Message = message
 	} else if t.Status == wallet.AwaitingSignature {
-		v.Status = wallet.Expired // its time is over; the clockwork will say so in a moment
+		v.Status = wallet.Expired // its deadline has passed; settle records that within moments
 	}
 	return v
 }
 
-// View shows a transaction with the newest blockhash that was issued for it.
+// View returns a transaction with its newest issued blockhash, or with a zero one if none was issued yet.
 func (s *Signing) View(t wallet.Transaction) (SignView, error) {
 	last, ok := t.LastIssuedBlockhash()
 	if !ok {
@@ -137,9 +144,12 @@ func (s *Signing) View(t wallet.Transaction) (SignView, error) {
 	return s.view(t, message), nil
 }
 
-// Refresh issues a fresh blockhash, and remembers it: whatever is signed with it may land until its
-// end. One that was issued a moment ago is handed out again, so that impatience uses nothing up. At
-// most MaxRefreshes for one transaction, then RATE_LIMIT_EXCEEDED.
+// Refresh issues a fresh blockhash for a transaction and returns the message to sign. The blockhash is stored before it
+// is returned: whatever is signed with it could land until its last valid block height, and the never-to-land rule has to
+// know that height.
+//
+// A blockhash issued less than wallet.FreshFor ago is returned again. One transaction gets wallet.MaxRefreshes at most,
+// then RATE_LIMIT_EXCEEDED. CONFLICT when it cannot be signed any more, or has landed already.
 func (s *Signing) Refresh(ctx context.Context, which Which) (SignView, error) {
 	may := func(tx store.Tx) (wallet.Transaction, error) {
 		t, err := which.find(tx)
@@ -154,6 +164,7 @@ func (s *Signing) Refresh(ctx context.Context, which Which) (SignView, error) {
 		}
 		return t, nil
 	}
+	// First without writing, so that a dead or recently refreshed link costs no RPC call.
 	waiting, err := read(ctx, s.Store, may)
 	if err != nil {
 		return SignView{}, err
@@ -161,7 +172,8 @@ func (s *Signing) Refresh(ctx context.Context, which Which) (SignView, error) {
 	if waiting.FreshAt(s.Now()) {
 		return s.View(waiting)
 	}
-	// This database may be an older one than the chain knows of: what it waits for may have been paid.
+	// The store may have been restored from an older backup than the chain: then this payment may have been made already,
+	// and must not be signed a second time.
 	query, err := s.Store.Kinds().Query(waiting)
 	if err != nil {
 		return SignView{}, err
@@ -176,13 +188,14 @@ func (s *Signing) Refresh(ctx context.Context, which Which) (SignView, error) {
 	if err != nil {
 		return SignView{}, err
 	}
+	// Check everything again: another device may have signed or refreshed during the RPC calls.
 	var view SignView
 	err = s.Store.Update(ctx, func(tx store.Tx) error {
 		t, err := may(tx)
 		if err != nil {
 			return err
 		}
-		if t.FreshAt(s.Now()) { // somebody else was faster
+		if t.FreshAt(s.Now()) { // another request was faster: share its blockhash
 			view, err = s.View(t)
 			return err
 		}
@@ -195,9 +208,9 @@ func (s *Signing) Refresh(ctx context.Context, which Which) (SignView, error) {
 	return view, err
 }
 
-// BlocksLeft is how many more blocks may hold a transaction that is signed with the newest blockhash issued for
-// it; zero and less: it can never land. A device asks before it hands in what took a person a while to sign, since
-// a blockhash lives 150 blocks, which is well under a minute and gets shorter. CONFLICT when nothing was issued.
+// BlocksLeft returns for how many more blocks a transaction signed with its newest blockhash can land. Zero or less means
+// never. A device asks before it submits a signature that took its owner a while: a blockhash is valid for 150 blocks,
+// which is less than a minute. CONFLICT when none was issued.
 func (s *Signing) BlocksLeft(ctx context.Context, which Which) (int64, error) {
 	t, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) {
 		t, err := which.find(tx)
@@ -220,18 +233,19 @@ func (s *Signing) BlocksLeft(ctx context.Context, which Which) (int64, error) {
 	return int64(last.Blockhash.LastValidBlockHeight) - int64(height), nil
 }
 
-// Signature is what a device hands in: a signature over one of the messages that were issued, named
-// by the lowercase hex SHA-256 of its bytes ("" for the newest); or a whole transaction, from a
-// wallet that may have added to it.
+// Signature is what a device submits. It is either a signature over one of the issued messages, or a whole signed
+// transaction from a wallet that may have added instructions.
 type Signature struct {
-	Over      string
+	Over      string // lowercase hex SHA-256 of the signed message; "" for the newest
 	Signature wallet.Signature
-	Signed    []byte // wire bytes; nil without
+	Signed    []byte // wire bytes of the whole transaction; nil for a bare signature
 }
 
-// Submit takes what a device signed. The first valid one is the only one that the transaction will
-// ever have; the same again is answered with the present status. Signed bytes are durable when it
-// returns.
+// Submit takes what a device signed. The first valid signature is the only one a transaction ever gets. Submitting the
+// same one again returns the current status. When Submit returns without error, the signed bytes are durable, and the job
+// that broadcasts them is due.
+//
+// Errors: INVALID_SIGNATURE, CONFLICT when the transaction cannot be signed any more, NOT_FOUND or TRANSACTION_NOT_FOUND.
 func (s *Signing) Submit(ctx context.Context, which Which, given Signature) (wallet.Status, error) {
 	var status wallet.Status
 	err := s.Store.Update(ctx, func(tx store.Tx) error {
@@ -239,7 +253,7 @@ func (s *Signing) Submit(ctx context.Context, which Which, given Signature) (wal
 		if err != nil {
 			return err
 		}
-		if t.AlreadySigned(given.Signature, given.Signed) { // the answer to the first try was lost
+		if t.AlreadySigned(given.Signature, given.Signed) { // the response to the first request was lost
 			status = t.Status
 			return nil
 		}
@@ -256,13 +270,14 @@ func (s *Signing) Submit(ctx context.Context, which Which, given Signature) (wal
 	return status, err
 }
 
-// accept judges what was signed, and returns the bytes that go over the wire with their signature.
+// accept verifies what was signed, and returns the wire bytes to broadcast and their signature.
 func (s *Signing) accept(t wallet.Transaction, given Signature) ([]byte, wallet.Signature, error) {
 	if given.Signed != nil {
 		if len(given.Signed) > 0 && given.Signed[0] == wallet.MessageV1Prefix {
 			return nil, wallet.Signature{}, wallet.Refuse(wallet.InvalidSignature,
 				"signing.version")
 		}
+		// A whole transaction must contain the newest blockhash and the intended instructions, unchanged and in order.
 		last, ok := t.LastIssuedBlockhash()
 		if !ok {
 			return nil, wallet.Signature{}, wallet.Refuse(wallet.InvalidSignature, "signing.other_message")
@@ -274,6 +289,7 @@ func (s *Signing) accept(t wallet.Transaction, given Signature) ([]byte, wallet.
 		}
 		return given.Signed, signature, nil
 	}
+	// A bare signature must be over a message that was issued. The wire bytes are assembled here.
 	message, err := s.issued(t, given.Over)
 	if err != nil {
 		return nil, wallet.Signature{}, err
@@ -288,7 +304,7 @@ func (s *Signing) accept(t wallet.Transaction, given Signature) ([]byte, wallet.
 	return signed, given.Signature, nil
 }
 
-// issued finds the message that the device says it signed among those that were handed out.
+// issued returns the issued message with the given SHA-256. INVALID_SIGNATURE if no issued message has it.
 func (s *Signing) issued(t wallet.Transaction, messageSHA256 string) ([]byte, error) {
 	if last, ok := t.LastIssuedBlockhash(); ok && messageSHA256 == "" {
 		return s.Messages.WithBlockhash(t.Message, last.Blockhash.Hash)
@@ -306,7 +322,8 @@ func (s *Signing) issued(t wallet.Transaction, messageSHA256 string) ([]byte, er
 	return nil, wallet.Refuse(wallet.InvalidSignature, "signing.other_message")
 }
 
-// Reject is the owner's no, on the device or by their program, before or after their Confirm.
+// Reject records that the owner rejects a transaction, on the device or by their program, before or after Confirm. A
+// second rejection returns the same status. CONFLICT if it is signed or has ended.
 func (s *Signing) Reject(ctx context.Context, which Which) (wallet.Status, error) {
 	var status wallet.Status
 	err := s.Store.Update(ctx, func(tx store.Tx) error {
@@ -314,7 +331,7 @@ func (s *Signing) Reject(ctx context.Context, which Which) (wallet.Status, error
 		if err != nil {
 			return err
 		}
-		if t.Status == wallet.Rejected { // said twice
+		if t.Status == wallet.Rejected { // a repeated request
 			status = t.Status
 			return nil
 		}

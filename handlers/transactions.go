@@ -146,8 +146,8 @@ func distinctReferences(t wallet.Transaction, rules wallet.Rules) error {
 	return nil
 }
 
-// Commit stores a proposal and emits its event. It then waits for the owner's Confirm. Nothing is reserved yet, so
-// proposals cannot block each other. Errors: CONFLICT when a retried transaction was replaced since.
+// Commit stores a proposal, and the job that ends it at its deadline. It then waits for the owner's Confirm. Nothing is
+// reserved yet, so proposals cannot block each other. CONFLICT if a transaction that it retries was replaced since.
 func (s *Transactions) Commit(tx store.Tx, p Proposal) error {
 	if err := s.replaces(tx, p.Transaction); err != nil {
 		return err

@@ -9,21 +9,20 @@ import (
 	"purser/wallet"
 )
 
-// Person is what Telegram says of somebody who writes.
+// Person is a Telegram user as an update describes them.
 type Person struct {
 	TelegramID                              int64
 	Username, FirstName, LastName, Language string
 }
 
-// Users knows the people who write to the bot.
+// Users manages the profiles of people who write to the bot.
 type Users struct {
 	Now   Clock
 	NewID IDs
 }
 
-// Meet makes a person known inside the caller's transaction: creates the profile on the first
-// word, follows changed names, and clears Unreachable, since they just wrote. It tells whether
-// they are new.
+// Meet returns the profile of a person who just wrote, and whether it is new. It creates the profile at the first
+// message, updates changed names, and clears Unreachable, since the bot can evidently reach them again.
 func (u *Users) Meet(tx store.Tx, p Person) (wallet.User, bool, error) {
 	known, err := tx.UserByTelegram(p.TelegramID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -47,8 +46,8 @@ func (u *Users) Meet(tx store.Tx, p Person) (wallet.User, bool, error) {
 	return now, false, tx.PutUser(now)
 }
 
-// missed announces once more what somebody who could not be told must not overlook: that an address of
-// theirs is about to move to another account.
+// missed repeats events that a person could not get while the bot was blocked and must not overlook: somebody claims one
+// of their addresses.
 func (u *Users) missed(tx store.Tx, back wallet.User) error {
 	all, err := tx.WalletsOf(back.ID)
 	if err != nil {
@@ -70,6 +69,7 @@ func (u *Users) missed(tx store.Tx, back wallet.User) error {
 	return nil
 }
 
+// register creates a profile and emits user.registered, in the caller's transaction.
 func (u *Users) register(tx store.Tx, p Person) (wallet.User, error) {
 	at := u.Now().UTC()
 	user := wallet.User{
@@ -90,9 +90,9 @@ func (u *Users) register(tx store.Tx, p Person) (wallet.User, error) {
 	return user, tx.Emit(event)
 }
 
-// Erase forgets a person at their own word: their data key is destroyed, and with it all that was
-// sealed by it. What stays are public facts of the chain. While a payment of theirs is on its way it
-// is CONFLICT: nobody would be left to be told how it ended.
+// Erase deletes a person at their request. It destroys their data key, and with it everything that was encrypted with it.
+// Public facts of the chain remain. CONFLICT while a payment could still land, since nobody could be notified of its
+// outcome.
 func (u *Users) Erase(tx store.Tx, id wallet.UserID) error {
 	open, err := OpenTransactions(tx, id)
 	if err != nil {

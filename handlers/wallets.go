@@ -14,57 +14,58 @@ import (
 	"purser/wallet"
 )
 
-// BalanceChain is what a balance needs of the chain.
+// BalanceChain is what Wallets needs of the chain. All errors are NETWORK_ERROR.
 type BalanceChain interface {
 	Accounts(ctx context.Context, addresses []wallet.Address) ([]wallet.Account, error)
-	// Holdings lists what an owner holds of every token.
+	// Holdings lists what an owner holds of every token, over all its token accounts.
 	Holdings(ctx context.Context, owner wallet.Address) ([]wallet.Holding, error)
 }
 
-// Wallets are connecting and looking at wallets. No key of theirs is ever here: a wallet is an
-// address whose owner signed a text.
+// Wallets connects, lists and disconnects wallets, and reads balances. No private key is ever here: a wallet is an
+// address whose holder signed a text.
 type Wallets struct {
 	Store     store.Store
 	Chain     BalanceChain
 	Tokens    Tokens
-	PublicURL *url.URL // where the signing page lives: host and origin of the signed text
-	Cluster   string   // mainnet, devnet or localnet: Chain ID of the signed text
+	PublicURL *url.URL // of the signing page: its host and origin are part of the signed text
+	Cluster   string   // mainnet, devnet or localnet: the Chain ID of the signed text
 	Now       Clock
 	Random    io.Reader
-	// Verify tells whether sig is signer's over message; never for an address that anybody can sign for.
+	// Verify reports whether sig is the signer's signature over message. It must be false for small-order public keys,
+	// for which anybody can make a signature.
 	Verify func(message []byte, signer wallet.Address, sig wallet.Signature) bool
 }
 
-// Link is a fresh bind link: Token goes to that person's chat and nowhere else.
+// Link is a new link to connect a wallet. Token is its secret. It must be sent to that person's chat and nowhere else.
 type Link struct {
 	Token string
 	bind  wallet.Bind
 }
 
-// PrepareLink draws a link for a user. The only thing kept of the token is its SHA-256.
+// PrepareLink draws a link for a user. Nothing is stored, and of the token only the SHA-256 ever is.
 func (w *Wallets) PrepareLink(user wallet.User) (Link, error) {
 	token, err := wallet.RandomToken(w.Random, 32)
 	if err != nil {
 		return Link{}, err
 	}
-	nonce, err := wallet.RandomText(w.Random, 22) // SIWS wants at least 8 letters or digits
+	nonce, err := wallet.RandomText(w.Random, 22) // Sign-In With Solana requires at least 8 alphanumeric characters
 	if err != nil {
 		return Link{}, err
 	}
-	now := w.Now().UTC().Truncate(time.Second) // the signed text has whole seconds
+	now := w.Now().UTC().Truncate(time.Second) // the signed text contains whole seconds
 	return Link{Token: token, bind: wallet.Bind{
 		TokenHash: sha256.Sum256([]byte(token)), User: user.ID, Chat: user.TelegramID, Nonce: nonce,
 		IssuedAt: now, ExpiresAt: now.Add(wallet.BindWindow), Status: wallet.BindOpen, Type: wallet.PageWallet,
 	}}, nil
 }
 
-// OfferedBy is the link as a program asked for it.
+// OfferedBy returns the link marked as requested by a program's key.
 func (l Link) OfferedBy(keyID string) Link {
 	l.bind.OfferedBy = keyID
 	return l
 }
 
-// CommitLink makes the link the user's only open one.
+// CommitLink stores the link. It replaces the user's older link, of which only the newest works.
 func (w *Wallets) CommitLink(tx store.Tx, link Link) error {
 	switch old, err := tx.BindOf(link.bind.User); {
 	case errors.Is(err, store.ErrNotFound):
@@ -79,7 +80,8 @@ func (w *Wallets) CommitLink(tx store.Tx, link Link) error {
 	return tx.PutBind(link.bind)
 }
 
-// Challenge is what the page is told to sign, field by field; it composes the text itself.
+// Challenge has the fields of the text that the page signs. The page composes the text from them itself, so that the
+// server cannot make it sign anything else.
 type Challenge struct {
 	TelegramID int64
 	Name       string
@@ -92,7 +94,7 @@ type Challenge struct {
 
 const deadLink = "connecting.dead_link"
 
-// Challenge answers an open link. A dead or unknown one is NOT_FOUND.
+// Challenge returns the challenge of an open link. NOT_FOUND for any other.
 func (w *Wallets) Challenge(ctx context.Context, token string) (Challenge, error) {
 	return read(ctx, w.Store, func(tx store.Tx) (Challenge, error) {
 		bind, user, err := w.linked(tx, token)
@@ -109,12 +111,12 @@ func (w *Wallets) Challenge(ctx context.Context, token string) (Challenge, error
 	})
 }
 
-// MaxAccountsAsked is how many addresses one question of InUse may name.
+// MaxAccountsAsked is the most addresses that one call of InUse accepts.
 const MaxAccountsAsked = 10
 
-// InUse tells which of some addresses have SOL on them, for the page that looks for the accounts of a recovery
-// phrase. Only an open bind link may ask, and only this much: the answer is public on Solana, but who asks for
-// which addresses together is not. Nothing of it is stored or logged. NOT_FOUND for a dead link.
+// InUse reports which of some addresses hold SOL. The page uses it to find the accounts of a recovery phrase. Balances
+// are public, but which addresses belong together is not. So it requires an open link, is limited in size, and is neither
+// stored nor logged. NOT_FOUND for a dead link.
 func (w *Wallets) InUse(ctx context.Context, token string, addresses []wallet.Address) ([]bool, error) {
 	if len(addresses) == 0 || len(addresses) > MaxAccountsAsked {
 		return nil, wallet.Refuse(wallet.InvalidRequest, "body.count", wallet.TextArg("Field", "addresses"), wallet.NumberArg("Most", MaxAccountsAsked))
@@ -133,10 +135,10 @@ func (w *Wallets) InUse(ctx context.Context, token string, addresses []wallet.Ad
 	return inUse, nil
 }
 
-// linked is the attempt behind a token and the person who began it.
+// linked returns the connection attempt behind a token, and its user. NOT_FOUND.
 func (w *Wallets) linked(tx store.Tx, token string) (wallet.Bind, wallet.User, error) {
 	bind, err := tx.Bind(sha256.Sum256([]byte(token)))
-	if err == nil && bind.KeyID != "" { // a program's attempt: no link leads to it, whatever a token says
+	if err == nil && bind.KeyID != "" { // a program's attempt, which has no link: no token may lead to it
 		err = store.ErrNotFound
 	}
 	if err != nil {
@@ -146,10 +148,11 @@ func (w *Wallets) linked(tx store.Tx, token string) (wallet.Bind, wallet.User, e
 	return bind, user, found(err, wallet.NotFound, deadLink)
 }
 
-// Prove takes the page's signature over the sign-in text, burns the link, and has the chat ask its
-// owner which address was proven: the page that was opened might not have been theirs. kind says what
-// signs for the wallet from now on. NOT_FOUND for a dead or unknown link, INVALID_SIGNATURE, CONFLICT for a
-// wallet that is theirs already.
+// Prove takes the page's signature over the sign-in text and uses up the link. The chat then asks the owner which address
+// their device shows: somebody else may have opened the link. kind says what signs for the wallet from now on.
+//
+// NOT_FOUND for a dead or unknown link, INVALID_SIGNATURE, CONFLICT for a wallet that is theirs already. The same proof
+// again succeeds while the question is open.
 func (w *Wallets) Prove(ctx context.Context, token string, kind wallet.WalletType, address wallet.Address, sig wallet.Signature) error {
 	choices, err := w.choices(address)
 	if err != nil {
@@ -160,7 +163,7 @@ func (w *Wallets) Prove(ctx context.Context, token string, kind wallet.WalletTyp
 		if err != nil {
 			return err
 		}
-		// The page sends the same proof again when it did not hear the answer to the first.
+		// The page repeats a request whose response it did not get.
 		again := bind.ChoosableAt(w.Now()) && bind.Address == address
 		if !again && !bind.OpenAt(w.Now()) {
 			return wallet.Refuse(wallet.NotFound, deadLink)
@@ -176,7 +179,7 @@ func (w *Wallets) Prove(ctx context.Context, token string, kind wallet.WalletTyp
 	})
 }
 
-// signedIn tells whether sig is address's over the sign-in text of an attempt.
+// signedIn checks that sig is the address's signature over the sign-in text of an attempt. INVALID_SIGNATURE.
 func (w *Wallets) signedIn(bind wallet.Bind, address wallet.Address, account string, sig wallet.Signature) error {
 	if !address.OnCurve() || !w.Verify([]byte(w.signInText(bind, address, account)), address, sig) {
 		return wallet.Refuse(wallet.InvalidSignature, "connecting.wrong_signature")
@@ -184,13 +187,13 @@ func (w *Wallets) signedIn(bind wallet.Bind, address wallet.Address, account str
 	return nil
 }
 
+// signInText composes the text that an address must sign in an attempt. The page composes the same text independently.
 func (w *Wallets) signInText(bind wallet.Bind, address wallet.Address, account string) string {
 	return wallet.SignInText(w.PublicURL.Host, w.PublicURL.Scheme+"://"+w.PublicURL.Host, address,
 		account, w.Cluster, bind.Nonce, bind.IssuedAt, bind.ExpiresAt)
 }
 
-// ask keeps what was proven and has the chat ask which address it was. The question waits as long as
-// the link would have lived.
+// ask stores the proven address and has the chat ask which address it was. The question expires when the link would have.
 func (w *Wallets) ask(tx store.Tx, bind wallet.Bind, address wallet.Address, choices []wallet.Address) error {
 	if held, err := tx.Wallet(address); err == nil && held.Owner == bind.User {
 		return wallet.Refuse(wallet.Conflict, "connecting.yours")
@@ -209,14 +212,14 @@ func (w *Wallets) ask(tx store.Tx, bind wallet.Bind, address wallet.Address, cho
 	return tx.Emit(event)
 }
 
-// attempt names one attempt to connect a wallet in the ids of its events. A program's attempts are all
-// kept under one hash; their nonces differ, but are not to be read from an id.
+// attempt names an attempt in event IDs. All attempts of a program share one hash. They differ in their nonces, which
+// must not be readable from an ID, so both are hashed.
 func attempt(b wallet.Bind) string {
 	sum := sha256.Sum256(append(b.TokenHash[:], b.Nonce...))
 	return hex.EncodeToString(sum[:16])
 }
 
-// bindable refuses an address that is connected already.
+// bindable returns CONFLICT if an address is already connected.
 func bindable(tx store.Tx, who Caller, address wallet.Address) error {
 	switch w, err := tx.Wallet(address); {
 	case errors.Is(err, store.ErrNotFound):
@@ -229,7 +232,8 @@ func bindable(tx store.Tx, who Caller, address wallet.Address) error {
 	return wallet.Refuse(wallet.Conflict, "connecting.others")
 }
 
-// choices hides the proven address among two that nobody holds, in random order.
+// choices returns the proven address among two random ones, in random order. The three differ in the characters that the
+// chat shows.
 func (w *Wallets) choices(proven wallet.Address) ([]wallet.Address, error) {
 	all := make([]wallet.Address, 3)
 	for i := range all {
@@ -247,10 +251,12 @@ func (w *Wallets) choices(proven wallet.Address) ([]wallet.Address, error) {
 	return all, nil
 }
 
-// Choose is the owner's answer in chat to which address their device shows. Only the match binds;
-// any other answer, the zero address for "none of these" included, ends the attempt for good, so
-// that guessing does not help. It returns the wallet that was bound. NOT_FOUND when the question is over,
-// CONFLICT for an address that was connected meanwhile.
+// Choose takes the owner's answer to which address their device shows. Only the proven one connects the wallet. Any other
+// answer, also the zero address for "none of these", ends the attempt for good, so guessing does not help.
+//
+// It returns the connected wallet, or the zero Wallet for a wrong answer. A wallet with an address and no owner means
+// that the address belongs to somebody else and was only claimed. NOT_FOUND when the question is over, CONFLICT for an
+// address that was connected meanwhile.
 func (w *Wallets) Choose(tx store.Tx, user wallet.UserID, nonce string, choice wallet.Address) (wallet.Wallet, error) {
 	bind, err := tx.BindOf(user)
 	if err != nil {
@@ -271,8 +277,9 @@ func (w *Wallets) Choose(tx store.Tx, user wallet.UserID, nonce string, choice w
 	return tx.Wallet(bind.Address)
 }
 
+// firstIsDefault makes a person's first wallet their default.
 func (w *Wallets) firstIsDefault(tx store.Tx, bound wallet.Wallet) error {
-	if bound.Owner == "" || bound.Type == wallet.DeveloperWallet { // a program's is chosen by name only
+	if bound.Owner == "" || bound.Type == wallet.DeveloperWallet { // a wallet that a program signs for is used only when it is named
 		return nil
 	}
 	user, err := tx.User(bound.Owner)
@@ -298,7 +305,7 @@ func (w *Wallets) CancelLink(tx store.Tx, user wallet.UserID) error {
 	return tx.PutBind(bind)
 }
 
-// Default is the wallet that a user's commands mean. WALLET_NOT_FOUND without one.
+// Default returns the user's default wallet. WALLET_NOT_FOUND if there is none.
 func (w *Wallets) Default(ctx context.Context, user wallet.UserID) (wallet.Wallet, error) {
 	return read(ctx, w.Store, func(tx store.Tx) (wallet.Wallet, error) {
 		found, _, err := sender(tx, Caller{User: user}, wallet.Address{})

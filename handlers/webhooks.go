@@ -15,13 +15,14 @@ import (
 	"purser/wallet"
 )
 
-// Webhooks are receivers of events: those of API keys, by their ids, and the one of a bot token, whose
-// id is "" here. What is another line of keys' is WEBHOOK_NOT_FOUND.
+// Webhooks manages webhook endpoints and their deliveries. API keys have several endpoints with IDs. A bot token has one,
+// whose ID is passed as "". Endpoints of another lineage are WEBHOOK_NOT_FOUND. Listeners are endpoints too: open
+// connections instead of URLs.
 type Webhooks struct {
 	Store     store.Store
-	Node      string // the name of this node, which holds the connections of its listeners
+	Node      string // name of this node, which holds its listeners' connections
 	Log       store.DeliveryLog
-	Retention time.Duration // of Log
+	Retention time.Duration // how long Log keeps deliveries
 	Networks  wallet.WebhookNetworks
 
 	Reachability
@@ -32,50 +33,51 @@ type Webhooks struct {
 	Random io.Reader
 }
 
-// Reachability tells beforehand whether an attempt to deliver would be made.
+// Reachability reports beforehand whether deliveries to an address would be attempted.
 type Reachability interface {
-	// Check refuses an address that no attempt would be made to deliver to, in words for a developer. It may ask DNS.
+	// Check refuses addresses to which nothing would be delivered, with a reason for the developer. It may use DNS.
 	Check(ctx context.Context, address string) error
 }
 
-// Deliverer brings events to webhooks (webhooks.Service).
+// Deliverer delivers events to webhooks (webhooks.Service).
 type Deliverer interface {
-	// May tells whether a webhook's key may be told of such events about a person ("": about nobody),
-	// whatever the webhook asks for now.
+	// May reports whether a webhook's key may get events of a type about a person ("" for nobody), regardless of what the
+	// webhook subscribes to.
 	May(tx store.Tx, hook wallet.Webhook, event wallet.EventName, about wallet.UserID) (bool, error)
-	// Try sends an event once, now. RATE_LIMIT_EXCEEDED.
+	// Try sends one event immediately, without retries. RATE_LIMIT_EXCEEDED.
 	Try(ctx context.Context, hook wallet.Webhook, event wallet.Event) (store.LogEntry, error)
-	// Used counts the events of the last hour, and tells their limit.
+	// Used returns how many events were sent in the last hour, and the limit.
 	Used(ctx context.Context, hook wallet.Webhook) (used, limit uint64, err error)
-	// Delay is for how long the limit of the hour lets no new event of a webhook go; 0 where there is room.
+	// Delay returns how long the hourly limit holds back the webhook's next new event; 0 if there is room.
 	Delay(ctx context.Context, hook wallet.Webhook) (time.Duration, error)
-	// Listen has what goes to a listener taken, until stop.
+	// Listen passes what is delivered to a listener to take, until stop is called.
 	Listen(id wallet.WebhookID, take func(ctx context.Context, header http.Header, body []byte) error) (stop func())
-	// Wake says that a webhook was changed, or that something waits for it, after the commit.
+	// Wake reports after a commit that a webhook was changed or has new deliveries.
 	Wake(wallet.WebhookID)
 }
 
-// Bounds of webhooks (docs/specification.md, Limits).
+// Limits of webhooks (docs/specification.md, Limits).
 const (
-	MaxWebhooks    = 20 // of a line of keys
-	MaxListeners   = 5  // of a line of keys, at once
-	shortestSecret = 16
+	MaxWebhooks    = 20 // for each lineage of keys
+	MaxListeners   = 5  // open at the same time, for each lineage
+	shortestSecret = 16 // characters
 	longestSecret  = 128
-	secretBytes    = 32 // of one that purser makes
-	// fewestDifferent characters are in a secret: of 16 hexadecimal digits by chance, fewer are in one of 100,000.
+	secretBytes    = 32 // random bytes of a secret that purser makes
+	// fewestDifferent is the fewest distinct characters of a secret. Of random secrets of 16 hexadecimal digits, one in
+	// 100,000 has fewer.
 	fewestDifferent = 5
-	secretPrefix    = "whsec_" // begins one that is base64 of its key, as Standard Webhooks has it
-	// LongestSecretGrace is for how long the secret before a rotation may go on, in seconds.
+	secretPrefix    = "whsec_" // prefix of base64 secrets in Standard Webhooks
+	// LongestSecretGrace is the longest time, in seconds, that the previous secret can stay valid after a rotation.
 	LongestSecretGrace = 7 * 24 * 60 * 60
 )
 
-// HookRecord is a webhook, and how its deliveries fare.
+// HookRecord is a webhook with the health of its deliveries.
 type HookRecord struct {
 	wallet.Webhook
 	Health wallet.WebhookHealth
 }
 
-// hooksOf lists what a line of keys has registered, and its listeners, oldest first.
+// hooksOf lists the webhooks and the listeners of a lineage, each oldest first.
 func hooksOf(tx store.Tx, line string) (hooks, listeners []wallet.Webhook, err error) {
 	all, err := tx.WebhooksOf(line)
 	for _, hook := range all {
@@ -88,7 +90,7 @@ func hooksOf(tx store.Tx, line string) (hooks, listeners []wallet.Webhook, err e
 	return hooks, listeners, err
 }
 
-// hookOf finds a webhook of the caller's.
+// hookOf finds one of the caller's webhooks. A bot token has only one, so its ID is ignored. WEBHOOK_NOT_FOUND.
 func hookOf(tx store.Tx, who Caller, id wallet.WebhookID) (wallet.Webhook, error) {
 	if who.Bot {
 		all, _, err := hooksOf(tx, who.KeyLineage)
@@ -110,6 +112,7 @@ func hookOf(tx store.Tx, who Caller, id wallet.WebhookID) (wallet.Webhook, error
 	return hook, found(err, wallet.WebhookNotFound, "webhooks.unknown")
 }
 
+// recordOf is hookOf with the webhook's health.
 func recordOf(tx store.Tx, who Caller, id wallet.WebhookID) (r HookRecord, err error) {
 	if r.Webhook, err = hookOf(tx, who, id); err != nil {
 		return r, err
@@ -118,7 +121,7 @@ func recordOf(tx store.Tx, who Caller, id wallet.WebhookID) (r HookRecord, err e
 	return r, err
 }
 
-// List is the webhooks of a line of API keys, oldest first.
+// List returns the webhooks of the caller's lineage, oldest first.
 func (w *Webhooks) List(ctx context.Context, who Caller) ([]HookRecord, error) {
 	return read(ctx, w.Store, func(tx store.Tx) ([]HookRecord, error) {
 		all, _, err := hooksOf(tx, who.KeyLineage)
@@ -137,8 +140,9 @@ func (w *Webhooks) List(ctx context.Context, who Caller) ([]HookRecord, error) {
 	})
 }
 
-// Prepare judges a webhook that a key wants, and draws a secret where none is given. A bot token's is
-// always active. It may ask DNS, so no transaction is open. TIER_REQUIRED, INVALID_WEBHOOK_URL, INVALID_REQUEST.
+// Prepare checks a new webhook of a key, and draws a secret if none is given. A bot token's webhook is always active. It
+// may use DNS, so no store transaction may be open. TIER_REQUIRED, INSUFFICIENT_SCOPE, INVALID_WEBHOOK_URL,
+// INVALID_REQUEST.
 func (w *Webhooks) Prepare(ctx context.Context, key wallet.Key, wanted wallet.Webhook) (wallet.Webhook, error) {
 	if err := MayHaveWebhooks(key); err != nil {
 		return wanted, err
@@ -157,7 +161,7 @@ func (w *Webhooks) Prepare(ctx context.Context, key wallet.Key, wanted wallet.We
 			return wanted, err
 		}
 	}
-	if err := w.CheckURL(ctx, wanted.URL); err != nil { // last, since it may take a while
+	if err := w.CheckURL(ctx, wanted.URL); err != nil { // last, because it may take seconds
 		return wanted, err
 	}
 	prefix := "wh"
@@ -167,8 +171,8 @@ func (w *Webhooks) Prepare(ctx context.Context, key wallet.Key, wanted wallet.We
 	return w.of(key, wanted, prefix), nil
 }
 
-// CheckURL refuses an address that nothing would be delivered to: by its text, and by what its name leads to now.
-// INVALID_WEBHOOK_URL.
+// CheckURL refuses an address to which nothing would be delivered, by its text and by what its name resolves to now.
+// INVALID_WEBHOOK_URL. Each delivery checks again: DNS may change.
 func (w *Webhooks) CheckURL(ctx context.Context, address string) error {
 	if err := w.Networks.Check(address); err != nil {
 		return err
@@ -179,8 +183,8 @@ func (w *Webhooks) CheckURL(ctx context.Context, address string) error {
 	return nil
 }
 
-// checkSecret refuses a secret that is none: too short, too long, not to be typed, or plainly no chance's work. One
-// that begins as purser's own must be written as those are, or libraries of Standard Webhooks refuse it. INVALID_REQUEST.
+// checkSecret refuses a secret that is too short, too long, not printable ASCII, or obviously not random. A secret with
+// purser's prefix must be valid base64, or libraries for Standard Webhooks would reject it. INVALID_REQUEST.
 func checkSecret(secret string) error {
 	no := func(key string, args ...wallet.Arg) error {
 		return wallet.About("secret", wallet.Refuse(wallet.InvalidRequest, key, args...))
@@ -204,7 +208,7 @@ func checkSecret(secret string) error {
 	return nil
 }
 
-// subscriptions are names of events as a webhook keeps them. INVALID_REQUEST.
+// subscriptions checks the names of events and returns them sorted, without duplicates. INVALID_REQUEST.
 func subscriptions(kind wallet.KeyKind, names []string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, wallet.About("events", wallet.Refuse(wallet.InvalidRequest, "events.missing"))
@@ -218,7 +222,7 @@ func subscriptions(kind wallet.KeyKind, names []string) ([]string, error) {
 	return slices.Compact(slices.Sorted(slices.Values(names))), nil
 }
 
-// DrawSecret makes the secret of a webhook.
+// DrawSecret makes a secret in the form of Standard Webhooks: whsec_ and the base64 of 32 random bytes.
 func (w *Webhooks) DrawSecret() (string, error) {
 	raw := make([]byte, secretBytes)
 	if _, err := io.ReadFull(w.Random, raw); err != nil {
@@ -227,8 +231,8 @@ func (w *Webhooks) DrawSecret() (string, error) {
 	return secretPrefix + base64.StdEncoding.EncodeToString(raw), nil
 }
 
-// Commit adds a prepared webhook. A bot token's takes the place of the one before, and what waited for
-// that goes with it; of a line of API keys there are MaxWebhooks at most: WEBHOOK_LIMIT_REACHED.
+// Commit stores a prepared webhook. A bot token's webhook replaces the previous one and its waiting deliveries. A lineage
+// of API keys can have MaxWebhooks: WEBHOOK_LIMIT_REACHED.
 func (w *Webhooks) Commit(tx store.Tx, made wallet.Webhook) error {
 	all, _, err := hooksOf(tx, made.Lineage)
 	if err != nil {
@@ -245,7 +249,7 @@ func (w *Webhooks) Commit(tx store.Tx, made wallet.Webhook) error {
 	return tx.PutWebhook(made)
 }
 
-// PrepareListener makes the webhook of a connection that takes events of a key. TIER_REQUIRED,
+// PrepareListener makes the webhook of a connection that receives a key's events. TIER_REQUIRED, INSUFFICIENT_SCOPE,
 // INVALID_REQUEST.
 func (w *Webhooks) PrepareListener(key wallet.Key, events []string) (wallet.Webhook, error) {
 	made := wallet.Webhook{Active: true, Listener: true, Node: w.Node}
@@ -262,7 +266,7 @@ func (w *Webhooks) PrepareListener(key wallet.Key, events []string) (wallet.Webh
 	return w.of(key, made, "whl"), nil
 }
 
-// CommitListener stores it: of a line of keys there are MaxListeners at most. WEBHOOK_LIMIT_REACHED.
+// CommitListener stores a listener. A lineage can have MaxListeners: WEBHOOK_LIMIT_REACHED.
 func (w *Webhooks) CommitListener(tx store.Tx, made wallet.Webhook) error {
 	_, listeners, err := hooksOf(tx, made.Lineage)
 	if err != nil {
@@ -274,9 +278,9 @@ func (w *Webhooks) CommitListener(tx store.Tx, made wallet.Webhook) error {
 	return tx.PutWebhook(made)
 }
 
-// Hears refuses a listener that hears nothing any more: no key of its line opens anything (INVALID_API_KEY), or
-// the newest that does may have no webhooks, or its row is gone, as after purser's engine began anew
-// (WEBHOOK_NOT_FOUND).
+// Hears returns an error when a listener can get no more events: INVALID_API_KEY if its lineage has no usable key, an
+// error of MayHaveWebhooks if the newest usable one may have none, or WEBHOOK_NOT_FOUND if its row is gone, as after a
+// restart of the node.
 func (w *Webhooks) Hears(ctx context.Context, listener wallet.Webhook) error {
 	return w.Store.View(ctx, func(tx store.Tx) error {
 		line, err := store.KeyLineage(tx, listener.Lineage)
@@ -295,7 +299,7 @@ func (w *Webhooks) Hears(ctx context.Context, listener wallet.Webhook) error {
 	})
 }
 
-// RemoveListener ends it, when its connection has ended; one that is gone is no error.
+// RemoveListener deletes a listener whose connection has ended. It is no error if it is gone already.
 func (w *Webhooks) RemoveListener(tx store.Tx, id wallet.WebhookID) error {
 	if err := tx.DeleteWebhook(id); !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -303,7 +307,7 @@ func (w *Webhooks) RemoveListener(tx store.Tx, id wallet.WebhookID) error {
 	return nil
 }
 
-// of completes a webhook of a key.
+// of completes a new webhook with the identity of its key.
 func (w *Webhooks) of(key wallet.Key, made wallet.Webhook, prefix string) wallet.Webhook {
 	now := w.Now().UTC()
 	made.ID, made.Kind, made.Lineage, made.Owner = wallet.WebhookID(w.NewID(prefix)), key.Kind, key.Lineage(), key.Owner
@@ -311,7 +315,7 @@ func (w *Webhooks) of(key wallet.Key, made wallet.Webhook, prefix string) wallet
 	return made
 }
 
-// MayHaveWebhooks refuses a key that may have none. One that had some may look at them yet, and remove them.
+// MayHaveWebhooks refuses a key that may not have webhooks. It can still list and delete those that it had before.
 // INSUFFICIENT_SCOPE, TIER_REQUIRED.
 func MayHaveWebhooks(key wallet.Key) error {
 	switch {
@@ -323,6 +327,7 @@ func MayHaveWebhooks(key wallet.Key) error {
 	return nil
 }
 
+// deleteHooks deletes webhooks with what waits for them.
 func deleteHooks(tx store.Tx, all []wallet.Webhook) error {
 	for _, hook := range all {
 		if err := tx.DeleteWebhook(hook.ID); err != nil {
@@ -332,15 +337,15 @@ func deleteHooks(tx store.Tx, all []wallet.Webhook) error {
 	return nil
 }
 
-// HookChange is what is to be another way; nil stays as it is.
+// HookChange is a partial update: nil fields keep their values.
 type HookChange struct {
 	URL    *string
 	Events []string
 	Active *bool
 }
 
-// Change changes a webhook. Turning it on again, or sending to another address, forgets for how long its
-// deliveries have failed. A new address was checked before (CheckURL). INVALID_REQUEST.
+// Change updates a webhook. Activating it, or changing its address, resets its record of failures. The caller must have
+// checked a new address before (CheckURL). INVALID_REQUEST.
 func (w *Webhooks) Change(tx store.Tx, who Caller, id wallet.WebhookID, c HookChange) (HookRecord, error) {
 	r, err := recordOf(tx, who, id)
 	if err != nil {
@@ -372,7 +377,7 @@ func (w *Webhooks) Change(tx store.Tx, who Caller, id wallet.WebhookID, c HookCh
 	return HookRecord{hook, health}, err
 }
 
-// Remove ends a webhook, and what waits for it, and returns it as it was.
+// Remove deletes a webhook with its waiting deliveries, and returns it as it was.
 func (w *Webhooks) Remove(tx store.Tx, who Caller, id wallet.WebhookID) (HookRecord, error) {
 	gone, err := recordOf(tx, who, id)
 	if err != nil {
@@ -381,8 +386,8 @@ func (w *Webhooks) Remove(tx store.Tx, who Caller, id wallet.WebhookID) (HookRec
 	return gone, tx.DeleteWebhook(gone.ID)
 }
 
-// RotateSecret gives a webhook a secret that was drawn. For the grace, deliveries are signed with the one
-// before too.
+// RotateSecret replaces a webhook's secret by one from DrawSecret. During the grace period deliveries are signed with
+// both.
 func (w *Webhooks) RotateSecret(tx store.Tx, who Caller, id wallet.WebhookID, secret string, grace time.Duration) (wallet.Webhook, error) {
 	hook, err := hookOf(tx, who, id)
 	if err != nil {
@@ -397,18 +402,18 @@ func (w *Webhooks) RotateSecret(tx store.Tx, who Caller, id wallet.WebhookID, se
 	return hook, tx.PutWebhook(hook)
 }
 
-// HookStatus is how a webhook fares.
+// HookStatus is a webhook with figures about its deliveries.
 type HookStatus struct {
 	HookRecord
-	Waiting     int           // deliveries, MostWaiting at most
-	Hours       []store.Tally // of the last day, oldest first; without those in which nothing was attempted
-	Used, Limit uint64        // events of the last hour
+	Waiting     int           // deliveries; counted up to MostWaiting
+	Hours       []store.Tally // of the last day, oldest first; hours without attempts are left out
+	Used, Limit uint64        // events in the last hour, and their limit
 }
 
-// MostWaiting is how far deliveries that wait are counted.
+// MostWaiting is where counting waiting deliveries stops.
 const MostWaiting = 10_000
 
-// Status tells how a webhook fares.
+// Status returns a webhook with figures about its deliveries. They are read one after the other, not at one instant.
 func (w *Webhooks) Status(ctx context.Context, who Caller, id wallet.WebhookID) (HookStatus, error) {
 	status, err := read(ctx, w.Store, func(tx store.Tx) (s HookStatus, err error) {
 		if s.HookRecord, err = recordOf(tx, who, id); err != nil {
@@ -427,7 +432,8 @@ func (w *Webhooks) Status(ctx context.Context, who Caller, id wallet.WebhookID) 
 	return status, err
 }
 
-// Test sends webhook.test to a webhook, once and now, and tells what came of it. RATE_LIMIT_EXCEEDED.
+// Test sends one webhook.test event immediately and returns the result. The attempt is logged even if ctx ends.
+// RATE_LIMIT_EXCEEDED.
 func (w *Webhooks) Test(ctx context.Context, who Caller, id wallet.WebhookID) (store.LogEntry, error) {
 	hook, err := read(ctx, w.Store, func(tx store.Tx) (wallet.Webhook, error) { return hookOf(tx, who, id) })
 	if err != nil {
@@ -442,10 +448,10 @@ func (w *Webhooks) Test(ctx context.Context, who Caller, id wallet.WebhookID) (s
 	if err != nil {
 		return entry, err
 	}
-	return entry, w.Log.Log(context.WithoutCancel(ctx), []store.LogEntry{entry}) // it was sent, whatever comes now
+	return entry, w.Log.Log(context.WithoutCancel(ctx), []store.LogEntry{entry}) // it was sent, so it must be logged
 }
 
-// CommitTest notes that a webhook was tested.
+// CommitTest records when a webhook was last triggered, after a test. WEBHOOK_NOT_FOUND if it was removed meanwhile.
 func (w *Webhooks) CommitTest(tx store.Tx, tested store.LogEntry) error {
 	health, err := tx.WebhookHealth(tested.Webhook)
 	if err != nil {
