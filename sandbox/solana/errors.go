@@ -53,6 +53,7 @@ func (e *TransactionError) wire() any {
 	if e == nil {
 		return nil
 	}
+	// Rust enums become a bare name, or an object with one member if they carry data.
 	switch e.Name {
 	case "InstructionError":
 		return object{e.Name: []any{e.Index, e.Instruction.wire()}}

@@ -196,6 +196,7 @@ func readInfoDelta(d *borshReader) assertion {
 		if len(data) == 0 {
 			return custom(lighthouseUninitialized)
 		}
+		// Owners are compared for equality; all other kinds by their difference.
 		if kind == 2 {
 			was, err := in.at(data, shapeKey, offset)
 			if err != nil {
@@ -222,6 +223,7 @@ func readDataDelta(d *borshReader) assertion {
 		d.bad = true
 		return nil
 	}
+	// Bytes are compared between the two accounts, over the length that the instruction gives.
 	if kind == 8 {
 		length := uint64(d.number(2))
 		operator := d.operator(false)
@@ -235,6 +237,7 @@ func readDataDelta(d *borshReader) assertion {
 			return in.compare(level, s, was, is, operator)
 		}
 	}
+	// The difference of two numbers can be negative and needs the next larger signed type.
 	s := shape{size: 1 << (kind / 2), signed: kind%2 == 1}
 	wide := shape{size: 2 * s.size, signed: true, result: 6 + kind/2} // of the next size: i16 to i128
 	wanted := d.value(wide)
@@ -336,6 +339,7 @@ func readMintAssertion(d *borshReader) assertion { return readFieldAssertion(d, 
 // readTokenAssertion reads an assertion on a field. One more kind asserts that the account is its owner's associated
 // token account.
 func readTokenAssertion(d *borshReader) assertion {
+	// This kind has no value in the instruction: the expected address derives from the account itself.
 	if len(d.rest) > 0 && int(d.rest[0]) == len(tokenFields) {
 		d.byte()
 		return func(in *invocation, level byte) *InstructionError {
@@ -390,6 +394,7 @@ func readClockAssertion(d *borshReader) assertion {
 		d.bad = true
 		return nil
 	}
+	// Slots and epochs are unsigned, times are signed.
 	s := shapeU64
 	if kind == 1 || kind == 4 {
 		s = shapeI64

@@ -170,6 +170,7 @@ func (in *invocation) createTable(slot uint64, bump byte) *InstructionError {
 	if err := in.atLeast(3); err != nil {
 		return err
 	}
+	// The checks and their log lines are in the program's order.
 	if !in.signs(2) {
 		in.say("Payer account must be a signer")
 		return refused("MissingRequiredSignature")
@@ -277,6 +278,7 @@ func (in *invocation) extendTable(keys []byte) *InstructionError {
 	if err != nil {
 		return err
 	}
+	// Sizes are in addresses.
 	held, total := len(t.Addresses)/32, (len(t.Addresses)+len(keys))/32
 	switch {
 	case t.Deactivated != tableActive:

@@ -42,6 +42,7 @@ func (in *invocation) memoV1() *InstructionError {
 // instructions, or in a call of the runtime.
 func (in *invocation) memoV4() *InstructionError {
 	format := uint64(27) // instructions until the memo's length is written
+	// Each signer is logged. Every step charges before it acts.
 	for i := range in.accounts {
 		if i == 0 {
 			if err := in.step(7, unitsOfLog); err != nil {
@@ -84,6 +85,7 @@ func (in *invocation) memoV4() *InstructionError {
 		return err
 	}
 	in.log("Program log: Memo (len %d)", length)
+	// The log call charges one unit per byte, but at least its minimum, before it looks at the text.
 	if err := in.step(3, max(unitsOfLog, length)); err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ func getLargestAccounts(c *Cluster, p params) (any, *rpcError) {
 	}
 	faucet := keyOf(c.faucet())
 	var list []sized
+	// The faucet is the only non-circulating account.
 	for key := range c.state {
 		if cfg.Filter == "" || (key == faucet) == (cfg.Filter == "nonCirculating") {
 			if lamports := c.state.at(key, height).Lamports; lamports > 0 {
@@ -119,6 +120,7 @@ func getSlotLeaders(c *Cluster, p params) (any, *rpcError) {
 	if limit > maxLeaders {
 		return nil, invalidParams("Invalid limit; max %d", maxLeaders)
 	}
+	// The leader schedule is known until the end of the next epoch.
 	known := (slotOf(c.tip)/slotsPerEpoch + 2) * slotsPerEpoch
 	if from >= known {
 		return nil, invalidParams("Invalid slot range: leader schedule for epoch %d is unavailable", from/slotsPerEpoch)
@@ -176,6 +178,7 @@ func getBlockProduction(c *Cluster, p params) (any, *rpcError) {
 			}
 			last = *r.Last
 		}
+		// An explicit range begins where the client says.
 		if first = r.First; first > last {
 			return nil, invalidParams("lastSlot, %d, cannot be less than firstSlot, %d", last, first)
 		}
@@ -213,6 +216,7 @@ func getBlocksWithLimit(c *Cluster, p params) (any, *rpcError) {
 	if bad != nil {
 		return nil, bad
 	}
+	// Skipped slots do not count towards the limit.
 	slots := []uint64{}
 	for slot := from; slot <= slotOf(height) && uint64(len(slots)) < limit; slot++ {
 		if !skipped(slot) {

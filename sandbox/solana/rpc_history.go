@@ -199,6 +199,7 @@ func showTransaction(l *landed, cfg config) (object, *rpcError) {
 	if version := l.tx.Version; l.tx.Versioned && (cfg.MaxVersion == nil || int(*cfg.MaxVersion) < version) {
 		return nil, &rpcError{Code: codeVersion, Message: sentence("Transaction version (%d) is not supported by the requesting client. Please try the request again with the following configuration parameter: \"maxSupportedTransactionVersion\": %[1]d", version)}
 	}
+	// The version is a member only for clients that said which versions they understand.
 	shown := object{"meta": showMeta(l, cfg.Encoding == "jsonParsed")}
 	if cfg.MaxVersion != nil {
 		shown["version"] = "legacy"
@@ -267,6 +268,7 @@ func showParsed(tx *transaction) object {
 	for i, k := range tx.Keys {
 		source := "transaction"
 		if i >= tx.own() {
+			// Keys from lookup tables are marked, because they are not in the message.
 			source = "lookupTable"
 		}
 		keys[i] = object{"pubkey": k.String(), "signer": tx.signer(i), "writable": tx.writable(i), "source": source}

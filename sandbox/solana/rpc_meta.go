@@ -71,6 +71,7 @@ func showInner(tx *transaction, list []innerInstruction, parsed bool) []object {
 		}
 		shown["stackHeight"] = in.Depth
 		group = append(group, shown)
+		// The list is in the order of execution, so a group ends where the next top-level instruction begins.
 		if i+1 == len(list) || list[i+1].Top != in.Top {
 			groups = append(groups, object{"index": in.Top, "instructions": group})
 			group = nil

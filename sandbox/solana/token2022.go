@@ -117,6 +117,7 @@ func (in *invocation) dispatch2022() *InstructionError {
 		return custom(tokenInvalidInstruction)
 	}
 	d := in.data[1:]
+	// The data starts with the type; instructions of extensions have a second type after it.
 	if run := extensionOf2022(in.data[0]); run != nil {
 		return run(in, d)
 	}

@@ -86,6 +86,7 @@ func (in *invocation) setAuthority(d []byte) *InstructionError {
 	if err := in.owned(0); err != nil {
 		return err
 	}
+	// The account is a token account if it reads as one, otherwise it must be a mint.
 	if h, err := in.heldBy(0); err == nil {
 		return in.setHolder(h, d[0], next, given)
 	}
@@ -108,6 +109,7 @@ func (in *invocation) setAuthority(d []byte) *InstructionError {
 		o.write(next, given)
 		return nil
 	}
+	// All other authorities of a mint are stored in an extension.
 	place, ok := authorityTypes[d[0]]
 	if !ok {
 		return custom(tokenAuthorityType)
@@ -154,6 +156,7 @@ func (in *invocation) setHolder(h tokenAccount, kind byte, next address, given b
 		case !given:
 			return custom(tokenInvalidInstruction)
 		}
+		// The delegate belonged to the earlier owner, and for wrapped SOL so did the close authority.
 		putKey(h, 32, next)
 		h.delegate().clear()
 		h.setDelegated(0)
@@ -312,6 +315,7 @@ func (in *invocation) toggle(d []byte, extension uint16, name string) *Instructi
 	if extension == extCPIGuard && in.depth > 1 {
 		return custom(tokenGuardLocked)
 	}
+	// The extension may be there already, from Reallocate or an earlier call.
 	value, ok := h.extensions().find(extension)
 	if !ok {
 		if value, err = h.extensions().add(extension); err != nil {
@@ -336,6 +340,7 @@ func (in *invocation) pointer(d []byte, extension uint16, name, missing string, 
 	if d = d[1:]; !update && len(d) != 64 || update && len(d) != 32 {
 		return refused("InvalidInstructionData")
 	}
+	// Initialize comes before the mint is initialized and needs no signature.
 	if !update {
 		if err := in.atLeast(1); err != nil {
 			return err
@@ -347,6 +352,7 @@ func (in *invocation) pointer(d []byte, extension uint16, name, missing string, 
 		if err != nil {
 			return err
 		}
+		// Authority or address may be absent, but not both.
 		target, given := optionalKey(d[32:])
 		if _, set := optionalKey(d); !given && !set {
 			in.say("%s", missing)

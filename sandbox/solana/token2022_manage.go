@@ -30,6 +30,7 @@ func (in *invocation) approve(d []byte, checked bool) *InstructionError {
 			return err
 		}
 	}
+	// Only the owner may approve; a delegate cannot pass its allowance on.
 	if err := in.authorized(authority, h.owner()); err != nil {
 		return err
 	}
@@ -53,6 +54,7 @@ func (in *invocation) revoke() *InstructionError {
 	if h.frozen() {
 		return custom(tokenFrozen)
 	}
+	// The delegate may give its allowance up.
 	by := h.owner()
 	if h.delegate().is(in.key(1)) {
 		by = in.key(1)
@@ -90,6 +92,7 @@ func (in *invocation) mintTo(d []byte, checked bool) *InstructionError {
 	if err != nil {
 		return err
 	}
+	// The extensions of the mint decide whether these tokens may be created at all.
 	_, nonTransferable := m.extensions().find(extNonTransferable)
 	_, confidential := m.extensions().find(extConfidentialMintBurn)
 	switch {
@@ -107,6 +110,7 @@ func (in *invocation) mintTo(d []byte, checked bool) *InstructionError {
 	if err := in.authorized(2, m.minter().key()); err != nil {
 		return err
 	}
+	// Neither the account nor the supply may exceed a u64.
 	if h.amount() > math.MaxUint64-amount || m.supply() > math.MaxUint64-amount {
 		return custom(tokenOverflow)
 	}
@@ -157,6 +161,7 @@ func (in *invocation) burn(d []byte, checked bool) *InstructionError {
 	case in.key(2) == h.owner() && in.guarded(h):
 		return custom(tokenGuardBurn)
 	}
+	// The owner, the delegate or the permanent delegate has to sign, unless nobody owns the account.
 	if !unowned(h.owner()) {
 		if err := in.spender(h, m, 2, amount, true); err != nil {
 			return err
@@ -207,6 +212,7 @@ func (in *invocation) closeAccount() *InstructionError {
 	if err := in.owned(0); err != nil {
 		return err
 	}
+	// The same instruction closes token accounts and mints. Their layouts tell them apart.
 	if h, err := in.heldBy(0); err == nil {
 		if err := in.closable(h); err != nil {
 			return err
@@ -237,6 +243,7 @@ func (in *invocation) closable(h tokenAccount) *InstructionError {
 	if !h.native().some() && h.amount() != 0 {
 		return custom(tokenHasBalance)
 	}
+	// Accounts that nobody owns can be cleaned up by anyone, but their lamports go to the incinerator.
 	if unowned(h.owner()) {
 		if in.key(1) != incinerator {
 			return refused("InvalidAccountData")
@@ -253,6 +260,7 @@ func (in *invocation) closable(h tokenAccount) *InstructionError {
 			return err
 		}
 	}
+	// Fees that are still withheld would be lost; harvest has to come first.
 	if value, ok := h.extensions().find(extTransferFeeAmount); ok && u64At(value, 0) != 0 {
 		return custom(tokenWithheldFees)
 	}
@@ -271,6 +279,7 @@ func (in *invocation) freeze(freeze bool) *InstructionError {
 	if err != nil {
 		return err
 	}
+	// Freezing a frozen account is an error, and so is thawing one that is not frozen.
 	switch {
 	case h.frozen() == freeze:
 		return custom(tokenInvalidState)
@@ -316,6 +325,7 @@ func (in *invocation) syncNative() *InstructionError {
 	if !h.native().some() {
 		return custom(tokenNotNative)
 	}
+	// Everything above the rent minimum counts as wrapped SOL.
 	reserve, lamports := in.rent.minimum(len(h)), in.account(0).Lamports
 	if lamports < reserve {
 		return custom(tokenOverflow)

@@ -29,6 +29,7 @@ func heldIn(tx *transaction, b bank, accounts []account) []tokenBalance {
 	var list []tokenBalance
 	for i, a := range accounts {
 		h, ok := holdingIn(a)
+		// Accounts that are called as programs are left out, as validators do.
 		if !ok || tx.calls(i) {
 			continue
 		}

@@ -30,6 +30,7 @@ func (in *invocation) tokenApprove(d []byte, checked bool) *InstructionError {
 	if err := in.authorized(authority, source.owner()); err != nil {
 		return err
 	}
+	// A new approval replaces the earlier one, whatever is left of it.
 	source.delegate()[0] = 1
 	putKey(source.delegate(), 4, in.key(delegate))
 	source.setDelegated(amount)
@@ -51,6 +52,7 @@ func (in *invocation) tokenRevoke() *InstructionError {
 	if source.frozen() {
 		return custom(tokenFrozen)
 	}
+	// The delegate may give its allowance up.
 	by := source.owner()
 	if source.delegate().given() && source.delegate().key() == in.key(1) {
 		by = in.key(1)
@@ -77,6 +79,7 @@ func (in *invocation) tokenSetAuthority(d []byte) *InstructionError {
 	if err := in.atLeast(2); err != nil {
 		return err
 	}
+	// The size of the data tells a token account from a mint.
 	switch len(in.account(0).Data) {
 	case accountSize:
 		return in.tokenSetHolder(d[0], next)
@@ -135,6 +138,7 @@ func (in *invocation) tokenSetHolder(kind byte, next *address) *InstructionError
 		if next == nil {
 			return custom(tokenInvalidInstruction)
 		}
+		// The delegate belonged to the earlier owner, and for wrapped SOL so did the close authority.
 		putKey(h, 32, *next)
 		h.delegate().drop()
 		h.setDelegated(0)
@@ -194,6 +198,7 @@ func (in *invocation) tokenMintTo(d []byte, checked bool) *InstructionError {
 	if err := in.authorized(2, m.minter().key()); err != nil {
 		return err
 	}
+	// An amount of 0 changes nothing, but the accounts must be this program's all the same.
 	if amount == 0 {
 		return in.owned(0, 1)
 	}
@@ -234,6 +239,7 @@ func (in *invocation) tokenBurn(d []byte, checked bool) *InstructionError {
 	case checked && m.decimals() != decimals:
 		return custom(tokenDecimals)
 	}
+	// The owner or the delegate has to sign, unless nobody owns the account.
 	if !unowned(source.owner()) {
 		if err := in.tokenSpender(source, 2, amount, true); err != nil {
 			return err
@@ -262,6 +268,7 @@ func (in *invocation) tokenClose() *InstructionError {
 	if !h.native().given() && h.amount() != 0 {
 		return custom(tokenHasBalance)
 	}
+	// Accounts that nobody owns can be cleaned up by anyone, but their lamports go to the incinerator.
 	if !unowned(h.owner()) {
 		if err := in.authorized(2, h.closedBy()); err != nil {
 			return err
@@ -292,6 +299,7 @@ func (in *invocation) tokenFreeze(freeze bool) *InstructionError {
 		return err
 	}
 	switch {
+	// Freezing a frozen account is an error, and so is thawing one that is not frozen.
 	case h.frozen() == freeze:
 		return custom(tokenInvalidState)
 	case h.native().given():
@@ -332,6 +340,7 @@ func (in *invocation) tokenSync() *InstructionError {
 		return custom(tokenNotNative)
 	}
 	lamports := in.account(0).Lamports
+	// The reserve stays what it was when the account was made; only the rest is wrapped SOL.
 	if lamports < h.reserve() {
 		return custom(tokenOverflow)
 	}

@@ -183,10 +183,12 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, Call{}, result{}, &apiError{code: 404, description: "Not Found"})
 		return
 	}
+	// The comparison takes the same time for every wrong token.
 	if subtle.ConstantTimeCompare([]byte(token), []byte(s.opt.Token)) != 1 {
 		s.answer(w, Call{}, result{}, &apiError{code: 401, description: "Unauthorized"})
 		return
 	}
+	// Method names are matched without regard to case.
 	m, known := s.methods[strings.ToLower(name)]
 	call := Call{Method: name, At: s.opt.Now()}
 	if known {
@@ -201,6 +203,7 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request) {
 	for field := range q.files {
 		call.Files = append(call.Files, field)
 	}
+	// The fault function is called without the lock, so that it may call the Server.
 	s.mu.Lock()
 	fault := s.fault
 	s.mu.Unlock()
@@ -251,6 +254,7 @@ func answerBody(res result, err error) (int, []byte) {
 		Description string      `json:"description,omitempty"`
 		Parameters  *parameters `json:"parameters,omitempty"`
 	}
+	// A refusal has Telegram's code and description. Any other error is a defect of the sandbox and shows no details.
 	status := http.StatusOK
 	var refused *apiError
 	switch {
@@ -268,6 +272,7 @@ func answerBody(res result, err error) (int, []byte) {
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
+	// Telegram does not escape <, > and & in its JSON.
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(body); err != nil {
 		return 500, []byte(`{"ok":false,"error_code":500,"description":"Internal Server Error"}`)
@@ -278,6 +283,7 @@ func answerBody(res result, err error) (int, []byte) {
 // readRequest reads parameters from the query, and from a form, JSON or multipart body. The body wins over the query.
 func readRequest(w http.ResponseWriter, r *http.Request) (*request, error) {
 	q := &request{r: r, params: map[string]string{}, files: map[string]upload{}}
+	// If a parameter is repeated, the last value counts.
 	for k, v := range r.URL.Query() {
 		q.params[k] = v[len(v)-1]
 	}
@@ -370,6 +376,7 @@ func (q *request) readMultipart(r *http.Request) error {
 // Apps with cryptocurrency to another chain, so purser must never send one (docs/architecture.md, Telegram).
 func refuseWebApps(params map[string]string) error {
 	for name, value := range params {
+		// Only values that are JSON can contain a Mini App; a text may mention web_app.
 		if !strings.Contains(value, "web_app") || !strings.ContainsAny(value, "{[") {
 			continue
 		}

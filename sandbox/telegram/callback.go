@@ -57,6 +57,7 @@ func (s *Server) TapData(user, messageID int64, data string) (string, error) {
 	if m == nil {
 		return "", fmt.Errorf("%w: message %d is gone", ErrNoButton, messageID)
 	}
+	// Telegram's chat_instance identifies the chat without naming it, so it is a hash of the chat's id.
 	id := s.randomDigits(18)
 	h := fnv.New64a()
 	fmt.Fprint(h, m.Message.Chat.ID)
@@ -92,6 +93,7 @@ func (s *Server) answerCallbackQuery(q *request) (result, error) {
 		QueryID: asked.ID, User: asked.User, MessageID: asked.Message,
 		Text: q.text("text"), Alert: q.flag("show_alert"), URL: q.text("url"),
 	}
+	// The URL is checked as for a button.
 	if t.URL != "" {
 		checked, problem := checkLink(t.URL)
 		if problem != "" {
@@ -102,6 +104,7 @@ func (s *Server) answerCallbackQuery(q *request) (result, error) {
 	if err := s.commit(change{Answered: asked.ID}); err != nil {
 		return result{}, err
 	}
+	// Toasts are for tests and the page. Old ones are dropped in blocks, which is cheaper than one at a time.
 	if s.toasts = append(s.toasts, t); len(s.toasts) > 5000 {
 		s.toasts = s.toasts[1000:]
 	}

@@ -26,6 +26,7 @@ func (s *Server) AddUser(u User, phone string) error {
 func (s *Server) NewGroup(title string, members ...int64) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// Group ids are negative and count down from here.
 	id := int64(-4_000_000_001)
 	for s.st.Rooms[id] != nil {
 		id--
@@ -73,6 +74,7 @@ func (s *Server) Reply(user, messageID int64, text string) (int64, error) {
 		if quoted == nil || quoted.Message.Chat.ID != user {
 			return fmt.Errorf("sandbox telegram: no message %d in this chat", messageID)
 		}
+		// A quoted message never contains the message that it quotes itself.
 		inner := quoted.Message
 		inner.ReplyTo = nil
 		m.ReplyTo = &inner
@@ -87,6 +89,7 @@ func (s *Server) Forward(user, author int64, text string) (int64, error) {
 		if p == nil {
 			return fmt.Errorf("sandbox telegram: nobody has id %d", author)
 		}
+		// The original was written a minute earlier.
 		m.ForwardOrigin = &Origin{Type: "user", Date: m.Date - 60, SenderUser: &p.User}
 		return nil
 	})
@@ -121,6 +124,7 @@ var ErrNoKey = errors.New("sandbox telegram: the keyboard does not ask for peopl
 // opens that list.
 func (s *Server) ShareUsers(user int64, request int32, chosen ...int64) (int64, error) {
 	return s.say(user, user, "", func(m *Message) error {
+		// The key must be in the keyboard that the chat shows now.
 		var asked *RequestUsers
 		if k := s.keyboardOf(user); k != nil {
 			for _, key := range slices.Concat(k.Rows...) {
@@ -168,6 +172,7 @@ func (s *Server) say(chat, user int64, text string, shape func(*Message) error) 
 	if p.Blocked && chat == user {
 		return 0, ErrBlockedBot
 	}
+	// The private chat exists from the first message on.
 	r := s.st.Rooms[chat]
 	if r == nil && chat == user {
 		r = privateRoom(p)
@@ -183,6 +188,7 @@ func (s *Server) say(chat, user int64, text string, shape func(*Message) error) 
 		b.add(change{Person: &started})
 		b.add(change{Room: r})
 	}
+	// Each part is a message of its own, with consecutive ids.
 	var last, first int64 = 0, s.st.NextMessage
 	texts := parts(text)
 	if text != "" && len(texts) == 0 {
@@ -203,6 +209,7 @@ func (s *Server) say(chat, user int64, text string, shape func(*Message) error) 
 			return 0, errors.New("sandbox telegram: there is nothing to send")
 		}
 		b.add(change{Message: &stored{Message: m}})
+		// In a group the bot may not see the message. It is stored all the same.
 		if r.Chat.Type == "group" && !s.hearsInGroup(m) {
 			continue
 		}
@@ -254,6 +261,7 @@ func (s *Server) hearsInGroup(m Message) bool {
 func (s *Server) EditSaid(user, messageID int64, text string) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// A person can edit only what they wrote.
 	old := s.st.Messages[messageID]
 	if old == nil || old.Message.From == nil || old.Message.From.ID != user {
 		return 0, fmt.Errorf("sandbox telegram: message %d is not theirs", messageID)
@@ -313,6 +321,7 @@ func (s *Server) setBlocked(user int64, blocked bool) error {
 	}
 	next := *p
 	next.Blocked = blocked
+	// Telegram tells the bot about a block by a change of its membership.
 	before, after := "member", "kicked"
 	if !blocked {
 		before, after = after, before
@@ -386,6 +395,7 @@ func (s *Server) WaitMessage(ctx context.Context, chat int64, match func(Message
 		}
 		return false
 	})
+	// The error shows the last message, which usually explains why a test has waited for nothing.
 	if err != nil {
 		last := "nothing"
 		if all := s.Messages(chat); len(all) > 0 {

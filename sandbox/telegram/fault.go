@@ -52,6 +52,7 @@ func (s *Server) applyFault(w http.ResponseWriter, q *request, call Call, f Faul
 	case Internal:
 		s.answer(w, call, result{}, &apiError{code: 500, description: "Internal Server Error"})
 	case DropAnswer, DropRequest, Hang, HangAnswer:
+		// These two take effect before the connection breaks, so the bot cannot know that they did.
 		if f.Kind == DropAnswer || f.Kind == HangAnswer {
 			_, body := answerBody(run())
 			call.Answer = string(body)

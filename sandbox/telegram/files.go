@@ -60,6 +60,7 @@ func (s *Server) fileOf(q *request, field string) (*newFile, error) {
 	if uploaded {
 		return s.newUpload(q, up, field)
 	}
+	// Anything else is a file_id, or a URL, which is refused.
 	switch {
 	case ref == "" || strings.HasPrefix(ref, "attach://"):
 		return nil, badRequest("there is no %s in the request", field)
@@ -91,6 +92,7 @@ func (s *Server) newUpload(q *request, up upload, kind string) (*newFile, error)
 	id := s.randomText(30)
 	unique := s.randomText(9)
 	s.mu.Unlock()
+	// The ids have the form of real ones, but mean nothing.
 	f.meta = fileMeta{
 		ID: "BQACAg" + id, Unique: "AgAD" + unique, Size: int64(len(up.data)),
 		Name: fileName(up.name), Mime: http.DetectContentType(up.data),
@@ -107,6 +109,7 @@ func (s *Server) newUpload(q *request, up upload, kind string) (*newFile, error)
 		}
 		return &f, nil
 	}
+	// Photos are decoded as far as their header, to learn format and size.
 	config, format, err := image.DecodeConfig(bytes.NewReader(up.data))
 	switch {
 	case err != nil:

@@ -59,6 +59,7 @@ func parseHTML(src string) (string, []Entity, error) {
 				return "", nil, err
 			}
 		case '&':
+			// A character reference becomes its character. An ampersand that begins none stays as it is.
 			if r, n := characterReference(src[h.i:]); n > 0 {
 				h.write(string(r))
 				h.i += n
@@ -111,6 +112,7 @@ func (h *htmlScanner) tag() error {
 	if h.i == len(h.src) {
 		return unparsed("Unclosed start tag at byte offset %d", begin)
 	}
+	// Offsets for the entity and for the text are kept apart: the first is in UTF-16 units, the second in bytes.
 	t := openTag{name: strings.ToLower(h.src[from:h.i]), offset: h.units, begin: h.out.Len()}
 	if htmlKind(t.name) == "" {
 		return unparsed("Unsupported start tag \"%s\" at byte offset %d", t.name, begin)
@@ -157,6 +159,7 @@ func (h *htmlScanner) attributes(t *openTag, begin int) error {
 		} else if t.name != "blockquote" || name != "expandable" {
 			return unparsed("Expected equal sign in declaration of an attribute of the tag \"%s\" at byte offset %d", t.name, begin)
 		}
+		// Each tag uses at most one attribute. The values of others are parsed and dropped.
 		switch {
 		case t.name == "a" && name == "href", t.name == "tg-emoji" && name == "emoji-id":
 			t.argument = value
@@ -176,6 +179,7 @@ func (h *htmlScanner) attributeValue(tag string, begin int) (string, error) {
 	if quote == 0 {
 		return "", unparsed("Unclosed start tag \"%s\" at byte offset %d", tag, begin)
 	}
+	// A bare value ends at a space or '>'.
 	if quote != '"' && quote != '\'' {
 		from := h.i
 		for c := h.peek(); c == '.' || c == '-' || isAlnum(c); c = h.peek() {
@@ -219,6 +223,7 @@ func (h *htmlScanner) endTag(begin int) error {
 		return unparsed("Unclosed end tag at byte offset %d", begin)
 	}
 	h.i++
+	// Tags must close in the reverse order of opening. An empty name closes the innermost one.
 	t := h.open[len(h.open)-1]
 	if name != "" && name != t.name {
 		return unparsed("Unmatched end tag at byte offset %d, expected \"</%s>\", found \"</%s>\"", begin, t.name, name)
@@ -269,6 +274,7 @@ func characterReference(s string) (rune, int) {
 	}
 	end := 1
 	var r rune
+	// Numeric references have at most a dozen characters, and must name a valid character.
 	if s[1] == '#' {
 		base, digits := 10, 2
 		if len(s) > 2 && (s[2] == 'x' || s[2] == 'X') {
@@ -300,6 +306,7 @@ func characterReference(s string) (rune, int) {
 			return 0, 0
 		}
 	}
+	// The semicolon is optional.
 	if end < len(s) && s[end] == ';' {
 		end++
 	}

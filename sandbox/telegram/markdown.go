@@ -26,6 +26,7 @@ func parseMarkdown(src string) (string, []Entity, error) {
 		return i + n
 	}
 	for i := 0; i < len(src); {
+		// A backslash makes the next mark an ordinary character.
 		c := src[i]
 		if c == '\\' && at(i+1) != 0 && strings.IndexByte("_*`[", at(i+1)) >= 0 {
 			i = write(i + 1)
@@ -51,6 +52,7 @@ func parseMarkdown(src string) (string, []Entity, error) {
 		default:
 			e.Type = "code"
 		}
+		// The first end mark ends the entity, because nothing nests.
 		stop := strings.Index(src[i:], end)
 		if stop < 0 {
 			return "", nil, unparsed("Can't find end of the entity starting at byte offset %d", begin)
@@ -62,6 +64,7 @@ func parseMarkdown(src string) (string, []Entity, error) {
 		i += stop + len(end)
 		e.Length = units - e.Offset
 		if c == '[' {
+			// Without "(address)" the text itself is the link.
 			link := inner
 			if at(i) == '(' {
 				stop := strings.IndexByte(src[i:], ')')
@@ -189,12 +192,14 @@ func (m *markdownV2) write() {
 // step consumes one character or one mark.
 func (m *markdownV2) step() error {
 	c := m.src[m.i]
+	// Any ASCII character can be escaped.
 	if c == '\\' && m.i+1 < len(m.src) && m.src[m.i+1] > 0 && m.src[m.i+1] <= 126 {
 		m.i++
 		m.write()
 		return nil
 	}
 	inCode := false
+	// The innermost entity is the only one that can end here. Two underscores end underline, not italic.
 	if n := len(m.open); n > 0 {
 		top := m.open[n-1]
 		inCode = top.kind == "code" || top.kind == "pre"
@@ -215,6 +220,7 @@ func (m *markdownV2) step() error {
 		m.i++
 		return nil
 	case c == '\n':
+		// A quotation ends with the first line that does not begin with '>'.
 		if m.quote != nil && !strings.HasPrefix(m.src[m.i+1:], ">") {
 			if err := m.endQuote(); err != nil {
 				return err
@@ -237,6 +243,7 @@ func (m *markdownV2) step() error {
 // begin opens the entity that begins at the cursor. A character that begins none had to be escaped.
 func (m *markdownV2) begin(c byte) error {
 	o := openMark{offset: m.units, source: m.i, begin: m.out.Len()}
+	// Marks of two or three characters are tried before those of one.
 	width := 1
 	switch {
 	case m.rest("__"):
@@ -276,6 +283,7 @@ func (m *markdownV2) close(top openMark) error {
 	switch top.kind {
 	case "text_link":
 		link := m.out.String()[top.begin:]
+		// Without "(address)" the text itself is the link.
 		if m.rest("(") {
 			var err error
 			if link, err = m.link("a URL"); err != nil {

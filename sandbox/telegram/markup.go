@@ -30,6 +30,7 @@ func readMarkup(raw string) (markup, error) {
 		Persistent  bool            `json:"is_persistent"`
 		Placeholder string          `json:"input_field_placeholder"`
 	}
+	// The descriptions tell a value that is no object from an object with wrong members.
 	if err := json.Unmarshal([]byte(raw), &m); err != nil {
 		if !strings.HasPrefix(raw, "{") {
 			return markup{}, badRequest("object expected as reply markup")
@@ -39,6 +40,7 @@ func readMarkup(raw string) (markup, error) {
 	if len(m.Placeholder) > 0 && utf8.RuneCountInString(m.Placeholder) > 64 {
 		return markup{}, badRequest("reply markup placeholder is too long")
 	}
+	// The first kind in this order wins.
 	switch {
 	case isSet(m.Inline):
 		k, err := readInline(m.Inline)
@@ -96,6 +98,7 @@ func readInline(raw json.RawMessage) (*InlineKeyboard, error) {
 func readButton(fields map[string]json.RawMessage) (Button, error) {
 	const cannot = "can't parse inline keyboard button: "
 	all := Button{}
+	// Only the fields that the sandbox knows are decoded; a wrong type in one of them is an error.
 	for name, into := range map[string]any{
 		"text": &all.Text, "style": &all.Style, "url": &all.URL, "callback_data": &all.CallbackData, "copy_text": &all.CopyText,
 	} {
@@ -114,6 +117,7 @@ func readButton(fields map[string]json.RawMessage) (Button, error) {
 			return b, badRequest("inline keyboard button URL '%s' is invalid: %s", all.URL, problem)
 		}
 		b.URL = checked
+	// Telegram limits callback data in bytes, not characters.
 	case isSet(fields["callback_data"]):
 		if n := len(all.CallbackData); n < 1 || n > 64 {
 			return b, badRequest("BUTTON_DATA_INVALID")
@@ -125,6 +129,8 @@ func readButton(fields map[string]json.RawMessage) (Button, error) {
 		}
 		b.CopyText = all.CopyText
 	default:
+		// Kinds of buttons that the sandbox does not have get a description of their own, so that a developer sees
+		// why.
 		for _, other := range []string{"login_url", "switch_inline_query", "switch_inline_query_current_chat", "switch_inline_query_chosen_chat", "callback_game", "pay"} {
 			if isSet(fields[other]) {
 				return b, badRequest(cannot+"the sandbox has no buttons of kind %s", other)
@@ -146,6 +152,7 @@ func readKeys(raw json.RawMessage) ([][]Key, error) {
 		var keys []Key
 		for _, one := range row {
 			var k Key
+			// A string is the short form of a key with only a text.
 			if json.Unmarshal(one, &k.Text) != nil {
 				if err := json.Unmarshal(one, &k); err != nil {
 					return nil, badRequest("can't parse keyboard button: KeyboardButton must be a String or an Object")
@@ -182,6 +189,7 @@ func (r *RequestUsers) complete(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &given); err != nil || given.Request.ID == nil {
 		return badRequest(`can't parse keyboard button: Field "request_id" must be of type Number`)
 	}
+	// An absent maximum means one person. An explicit 0 is an error.
 	if given.Request.Max == nil {
 		r.MaxQuantity = 1
 	}

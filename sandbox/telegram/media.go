@@ -28,6 +28,7 @@ func (s *Server) inputMedia(q *request, raw json.RawMessage) (Message, *newFile,
 	if json.Unmarshal(raw, &fields) != nil {
 		return Message{}, nil, badRequest("can't parse InputMedia: expected an Object")
 	}
+	// The object is read like a call of its own, so that its caption is parsed like any other.
 	inner := &request{r: q.r, params: map[string]string{}, files: map[string]upload{}}
 	for name, value := range fields {
 		var text string
@@ -41,6 +42,7 @@ func (s *Server) inputMedia(q *request, raw json.RawMessage) (Message, *newFile,
 		return Message{}, nil, badRequest("can't parse InputMedia: the sandbox has no media of type %q", kind)
 	}
 	inner.params[kind] = inner.text("media")
+	// The upload is a part of the outer call.
 	if name, attached := strings.CutPrefix(inner.text("media"), "attach://"); attached {
 		up, uploaded := q.files[name]
 		if !uploaded {
@@ -93,6 +95,7 @@ func (s *Server) sendMediaGroup(q *request) (result, error) {
 		if err := s.addReply(q, r.Chat.ID, &m); err != nil {
 			return result{}, err
 		}
+		// Files are stored before the commit that refers to them. A crash in between leaves a file that nothing uses.
 		kept, err := s.keep(files[i])
 		if err != nil {
 			return result{}, err
@@ -146,6 +149,7 @@ func (s *Server) editMessageMedia(q *request) (result, error) {
 func (s *Server) sendLocation(q *request) (result, error) {
 	var at [3]float64
 	for i, name := range []string{"latitude", "longitude", "horizontal_accuracy"} {
+		// The accuracy is optional.
 		text := strings.TrimSpace(q.text(name))
 		if text == "" && name == "horizontal_accuracy" {
 			continue
@@ -209,6 +213,7 @@ func (s *Server) sendPoll(q *request) (result, error) {
 	if p.Type != "regular" && p.Type != "quiz" {
 		return result{}, badRequest("unsupported poll type specified")
 	}
+	// An option is a string, or an object with a text.
 	for _, raw := range list {
 		var option struct{ Text string }
 		if json.Unmarshal(raw, &option.Text) != nil && json.Unmarshal(raw, &option) != nil {
@@ -263,6 +268,7 @@ func (s *Server) source(q *request, what string) (Message, error) {
 	case m.Message.Protected || m.Message.Pinned != nil:
 		return Message{}, badRequest("message can't be %s", map[string]string{"forward": "forwarded", "copy": "copied"}[what])
 	}
+	// The copy keeps the content. Reply, buttons and album belong to the original.
 	out := m.Message
 	out.ReplyTo, out.ReplyMarkup, out.EditDate, out.MediaGroupID, out.LinkPreview = nil, nil, 0, "", nil
 	return out, nil
@@ -279,6 +285,7 @@ func (s *Server) forwardMessage(q *request) (result, error) {
 	if m.ForwardOrigin == nil {
 		m.ForwardOrigin = &Origin{Type: "user", Date: m.Date, SenderUser: m.From}
 	}
+	// The options of the call count, except for buttons and replies, which a forwarded message has not.
 	return s.send(&request{r: q.r, params: without(q.params, "reply_markup", "reply_parameters", "reply_to_message_id")}, m, nil)
 }
 
@@ -330,6 +337,7 @@ func (s *Server) pinChatMessage(q *request) (result, error) {
 	if pinned == nil || pinned.Message.Chat.ID != r.Chat.ID {
 		return result{}, badRequest("message to pin not found")
 	}
+	// Pinning a pinned message changes nothing.
 	if slices.Contains(r.Pinned, id) {
 		return result{value: true}, nil
 	}

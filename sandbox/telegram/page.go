@@ -66,6 +66,7 @@ func (s *Server) pageHandler() http.Handler {
 			http.Error(w, "Open this page by a loopback address, such as 127.0.0.1.", http.StatusForbidden)
 			return
 		}
+		// Browsers say where a request comes from. Other clients send no such header and are allowed.
 		if site := r.Header.Get("Sec-Fetch-Site"); strings.HasPrefix(r.URL.Path, "/app/") && site != "" && site != "same-origin" && site != "none" {
 			http.Error(w, "This sandbox answers its own page only.", http.StatusForbidden)
 			return
@@ -146,6 +147,7 @@ func (s *Server) pageState(w http.ResponseWriter, _ *http.Request) {
 		state.Shop = s.opt.Shop.Items()
 	}
 	state.Bot.FirstName = orElse(s.st.Profile.Name[""], s.bot.FirstName)
+	// The page shows Alice and Bob only, also if tests have added others.
 	for _, id := range []int64{Alice, Bob} {
 		c := chat{pagePerson: s.pagePerson(s.st.People[id]), Messages: []pageMessage{}}
 		ids := s.st.Order[id]
@@ -166,6 +168,7 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "This connection cannot stream.", http.StatusNotImplemented)
 		return
 	}
+	// A reconnecting browser sends the last id as a header; the first request has it in the query.
 	epoch, number, _ := strings.Cut(orElse(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after")), ".")
 	seq, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
@@ -183,6 +186,7 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *http.Request) {
 		events, whole := s.feed.since(seq)
 		newest := s.feed.seq
 		s.mu.Unlock()
+		// The page reloads the state and connects again.
 		if epoch != now || !whole {
 			fmt.Fprintf(w, "id: %s.%d\nevent: reset\ndata: {}\n\n", now, newest)
 			flusher.Flush()
@@ -198,6 +202,7 @@ func (s *Server) pageEvents(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
+		// Then wait for a change, a heartbeat, or an end.
 		flusher.Flush()
 		select {
 		case <-changed:
@@ -296,6 +301,7 @@ func pagePost(do func(*http.Request, pageRequest) (any, error)) http.HandlerFunc
 			pageAnswer(w, http.StatusRequestEntityTooLarge, map[string]string{"error": "This is too long to send."})
 			return
 		}
+		// The page acts as one of its two people only.
 		if json.Unmarshal(body, &in) != nil || in.As != 0 && in.As != Alice && in.As != Bob {
 			pageAnswer(w, http.StatusBadRequest, map[string]string{"error": "The page sent something that the sandbox does not understand. Reload it."})
 			return
@@ -377,6 +383,7 @@ func (s *Server) pageRead(_ *http.Request, in pageRequest) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.st.People[in.As]
+	// Messages that do not exist yet cannot have been read.
 	if p == nil || in.MessageID <= p.Read || in.MessageID >= s.st.NextMessage {
 		return done{}, nil
 	}
@@ -401,6 +408,7 @@ func (s *Server) pageFaucet(r *http.Request, in pageRequest) (any, error) {
 		return nil, &pageError{http.StatusBadRequest, "That is not an address: it should have 32 to 44 letters and digits. Copy it from /wallet address."}
 	}
 	var err error
+	// Either SOL or USDC, within the limits.
 	switch {
 	case in.USDC != 0 && in.SOL != 0:
 		return nil, &pageError{http.StatusBadRequest, "Ask for SOL or for USDC, not for both at once."}

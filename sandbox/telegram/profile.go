@@ -19,6 +19,7 @@ func scopeOf(q *request) (string, error) {
 		ChatID json.RawMessage `json:"chat_id"`
 		UserID json.RawMessage `json:"user_id"`
 	}{Type: "default"}
+	// Without a scope the commands are for everybody.
 	if raw := q.text("scope"); raw != "" {
 		if err := json.Unmarshal([]byte(raw), &scope); err != nil {
 			return "", badRequest("can't parse BotCommandScope JSON object")
@@ -49,6 +50,7 @@ func (s *Server) setMyCommands(q *request) (result, error) {
 	if len(list) > 100 {
 		return result{}, badRequest("BOT_COMMANDS_TOO_MUCH")
 	}
+	// A leading slash is allowed and dropped, as in Telegram.
 	for i := range list {
 		list[i].Command = strings.TrimPrefix(strings.TrimSpace(list[i].Command), "/")
 		list[i].Description = strings.TrimSpace(list[i].Description)
@@ -94,6 +96,7 @@ func (s *Server) getMyCommands(q *request) (result, error) {
 // own language. Callers hold s.mu.
 func (st *state) commandsFor(p *person) []Command {
 	id := jsonText(p.User.ID)
+	// The scope of one chat comes before the one of all private chats.
 	for _, scope := range []string{"chat|" + id + "|", "all_private_chats||", "default||"} {
 		for _, language := range []string{p.User.LanguageCode, ""} {
 			if list := st.Profile.Commands[scope+"|"+language]; len(list) > 0 {
@@ -194,6 +197,7 @@ func (s *Server) setChatMenuButton(q *request) (result, error) {
 func (s *Server) getChatMenuButton(q *request) (result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// The button of one chat comes before the default for all chats.
 	for _, key := range []string{q.text("chat_id"), ""} {
 		if raw := s.st.Profile.Menu[key]; raw != nil {
 			return result{value: raw}, nil

@@ -60,6 +60,7 @@ func privateRoom(p *person) *room {
 
 // sendMessage sends a text.
 func (s *Server) sendMessage(q *request) (result, error) {
+	// An absent chat is reported before an absent text, as in Telegram.
 	if q.text("text") == "" {
 		if strings.TrimSpace(q.text("chat_id")) == "" {
 			return result{}, badRequest("chat_id is empty")
@@ -163,6 +164,7 @@ func (s *Server) send(q *request, m Message, f *newFile) (result, error) {
 		return result{}, err
 	}
 	changes = append(changes, change{Message: &stored{Message: m, Keyboard: mk.keys}})
+	// The newest message with a keyboard replaces the chat's keyboard, or removes it.
 	if mk.keys != nil || mk.remove {
 		with := *r
 		with.Keyboard = mk.keys
@@ -182,6 +184,7 @@ func (s *Server) outgoing(q *request, r *room, m Message) Message {
 	bot := s.bot
 	m.ID, m.From, m.Chat, m.Date = s.st.NextMessage, &bot, r.Chat, s.unix()
 	m.Protected = q.flag("protect_content")
+	// Preview options are stored and returned as they came.
 	if raw := q.text("link_preview_options"); json.Valid([]byte(raw)) && strings.HasPrefix(raw, "{") {
 		m.LinkPreview = json.RawMessage(raw)
 	}
@@ -203,6 +206,7 @@ func (s *Server) keep(f *newFile) ([]change, error) {
 // addReply sets the message that reply_parameters (or the older reply_to_message_id) names. Callers hold s.mu.
 func (s *Server) addReply(q *request, chat int64, m *Message) error {
 	id, lenient := q.number("reply_to_message_id", 0), q.flag("allow_sending_without_reply")
+	// reply_parameters replaces the two older parameters.
 	if raw := q.text("reply_parameters"); raw != "" {
 		var p struct {
 			MessageID int64 `json:"message_id"`
@@ -268,6 +272,7 @@ func (s *Server) edit(q *request, changed func(*Message) error) (result, error) 
 	if err != nil {
 		return result{}, err
 	}
+	// A blocked bot cannot edit either. Edits count towards the limits.
 	if p := s.st.People[old.Message.Chat.ID]; p != nil && p.Blocked {
 		return result{}, forbidden("bot was blocked by the user")
 	}

@@ -111,6 +111,7 @@ func Open(o Options) (*Server, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}
+	// The bot's id is the number in its token.
 	shape := tokenShape.FindStringSubmatch(o.Token)
 	if shape == nil {
 		return nil, errors.New("sandbox telegram: the token must look like 123456:ABC..., with 30 to 50 characters after the colon")
@@ -209,6 +210,7 @@ const (
 // Handler serves several bots at one address, as Telegram does; the token tells which one a call is for. The first
 // bot's page is at /, and each other page is at its path, which begins and ends with a slash.
 func Handler(first *Server, others map[string]*Server) http.Handler {
+	// The first bot's token is not in the map, so unknown tokens also go to its handler, which refuses them.
 	handlers := map[string]http.Handler{"": first.Handler()} // by token
 	mux := http.NewServeMux()
 	for path, s := range others {

@@ -127,6 +127,7 @@ type change struct {
 // apply makes the change true. It copies what it stores and cannot fail, so a line that was written can always be
 // replayed.
 func (st *state) apply(c change) {
+	// Ids never go back, not even when an old line is applied again.
 	if c.Counters != nil {
 		st.NextUpdate = max(st.NextUpdate, c.Counters.NextUpdate)
 		st.NextMessage = max(st.NextMessage, c.Counters.NextMessage)
@@ -142,6 +143,7 @@ func (st *state) apply(c change) {
 	if c.Message != nil {
 		m := *c.Message
 		id, chat := m.Message.ID, m.Message.Chat.ID
+		// A new message goes to the end of its chat; an edit keeps its place.
 		if st.Messages[id] == nil {
 			st.Order[chat] = append(st.Order[chat], id)
 		}
@@ -181,6 +183,7 @@ func (st *state) apply(c change) {
 // snapshot lists changes that build the same state from an empty one.
 func (st *state) snapshot() []change {
 	all := []change{{Counters: &counters{st.NextUpdate, st.NextMessage}}, {Profile: &st.Profile}}
+	// Each value is a change of its own. Only messages need an order, that of their chat.
 	for _, p := range st.People {
 		all = append(all, change{Person: p})
 	}

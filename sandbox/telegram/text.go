@@ -16,6 +16,7 @@ import (
 // It returns the text as Telegram would store it. nameOfText and nameOfEntities are the names of the parameters.
 func formatted(q *request, nameOfText, nameOfEntities string) (string, []Entity, error) {
 	src := q.text(nameOfText)
+	// Offsets count UTF-16 units of valid text only.
 	if !utf8.ValidString(src) {
 		return "", nil, badRequest("strings must be encoded in UTF-8")
 	}
@@ -58,6 +59,7 @@ func explicitEntities(text, raw string) ([]Entity, error) {
 	if err := json.Unmarshal([]byte(raw), &list); err != nil {
 		return nil, badRequest("can't parse MessageEntity: an Array of Objects is expected")
 	}
+	// The checks need the text in the unit of the offsets.
 	units := utf16.Encode([]rune(text))
 	kept := list[:0]
 	for _, e := range list {
@@ -72,6 +74,7 @@ func explicitEntities(text, raw string) ([]Entity, error) {
 		if e.Offset < 0 || e.Length < 0 || e.Offset > len(units) || e.Length > len(units)-e.Offset {
 			return nil, badRequest("entity begins or ends outside of the text at UTF-16 offset %d with length %d", e.Offset, e.Length)
 		}
+		// Neither edge may split a surrogate pair.
 		for _, edge := range []int{e.Offset, e.Offset + e.Length} {
 			if edge > 0 && edge < len(units) && utf16.IsSurrogate(rune(units[edge])) && units[edge] >= 0xdc00 && utf16.IsSurrogate(rune(units[edge-1])) {
 				return nil, badRequest("entity begins in a middle of a UTF-16 symbol at UTF-16 offset %d", edge)
@@ -114,6 +117,7 @@ func checkLink(link string) (normal, problem string) {
 	if len(link) > 2048 || strings.ContainsFunc(link, func(r rune) bool { return r < 0x21 || r == utf8.RuneError }) {
 		return "", "Wrong HTTP URL"
 	}
+	// A tg: link needs no host. Without a scheme, http is assumed.
 	scheme, _, found := strings.Cut(link, ":")
 	switch {
 	case strings.EqualFold(scheme, "tg") && found:
@@ -127,6 +131,7 @@ func checkLink(link string) (normal, problem string) {
 	if err != nil || u.Host == "" {
 		return "", "Wrong HTTP URL"
 	}
+	// A host needs a dot, unless it is a numeric IPv6 address.
 	host := strings.ToLower(u.Hostname())
 	if !strings.Contains(host, ":") && !strings.Contains(host, ".") || strings.HasPrefix(host, ".") || strings.Contains(host, "..") {
 		return "", "Wrong HTTP URL"
@@ -142,6 +147,7 @@ func checkLink(link string) (normal, problem string) {
 // It moves the entities along, and drops those that have no text left.
 func tidy(text string, entities []Entity) (string, []Entity) {
 	var out []rune
+	// The table maps each old offset to its new one, so that entities can follow.
 	moved := make([]int, 0, len(text)+1) // moved[u]: where unit u of the old text now begins
 	units := 0
 	for _, r := range text {
@@ -187,6 +193,7 @@ func tidy(text string, entities []Entity) (string, []Entity) {
 			kept = append(kept, e)
 		}
 	}
+	// Entities are in the order of their beginning, the outer one first.
 	slices.SortStableFunc(kept, func(a, b Entity) int {
 		if a.Offset != b.Offset {
 			return a.Offset - b.Offset
@@ -220,6 +227,7 @@ func withFound(text string, entities []Entity) []Entity {
 	if !strings.ContainsAny(text, "/@#$.") {
 		return entities
 	}
+	// Nothing is found inside these.
 	taken := make([]Entity, 0, len(entities))
 	for _, e := range entities {
 		switch e.Type {
@@ -229,12 +237,14 @@ func withFound(text string, entities []Entity) []Entity {
 	}
 	all := entities
 	for _, f := range finders {
+		// The search goes on behind each hit, so that hits of one kind do not overlap.
 		for from := 0; from < len(text); {
 			m := f.re.FindStringSubmatchIndex(text[from:])
 			if m == nil {
 				break
 			}
 			begin, end := from+m[2], from+m[3]
+			// Punctuation at the end belongs to the sentence, not to the URL.
 			if f.kind == "url" {
 				end = begin + len(strings.TrimRight(text[begin:end], ".,:;!?)('\"…»"))
 			}

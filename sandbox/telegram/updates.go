@@ -89,6 +89,7 @@ func (s *Server) getUpdates(q *request) (result, error) {
 	if s.st.Profile.Webhook != nil {
 		return result{}, &apiError{code: 409, description: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"}
 	}
+	// Only one getUpdates call waits at a time. A newer one ends the older with a conflict, as Telegram does.
 	s.endPoll("other getUpdates request; make sure that only one bot instance is running")
 	me := &poller{ended: make(chan struct{})}
 	s.poll = me
@@ -111,6 +112,8 @@ func (s *Server) getUpdates(q *request) (result, error) {
 	}
 	timer := time.NewTimer(time.Duration(timeout) * time.Second)
 	defer timer.Stop()
+	// With nothing to return, wait for a change and look again. Closing or the end of the request returns an empty
+	// list.
 	for {
 		if found := s.ready(offset, limit); len(found) > 0 || timeout == 0 {
 			return result{value: found}, nil
@@ -138,6 +141,7 @@ func (s *Server) getUpdates(q *request) (result, error) {
 // updates that are too old. Callers hold s.mu.
 func (s *Server) acknowledge(offset int64) error {
 	upTo := int64(0)
+	// Updates are in the order of their ids, so the last id to remove says it all.
 	for i, u := range s.st.Updates {
 		left := int64(len(s.st.Updates) - i)
 		if u.At < s.unix()-keepUpdates || offset > 0 && u.ID < offset || offset < 0 && left > -offset {

@@ -48,6 +48,7 @@ func (s *Server) setWebhook(q *request) (result, error) {
 	}
 	same := next.Webhook != nil && *next.Webhook == *hook
 	next.Webhook = hook
+	// A waiting getUpdates call ends, because the bot has switched.
 	s.endPoll("setWebhook request")
 	s.hook = hookTrouble{}
 	if err := s.commit(append(s.dropPending(q), change{Profile: &next})...); err != nil {
@@ -117,6 +118,7 @@ func (s *Server) Run(ctx context.Context) error {
 	failures := 0
 	for {
 		s.mu.Lock()
+		// The oldest update goes first. The next one waits until it was accepted.
 		hook, changed := s.st.Profile.Webhook, s.changed
 		var next *pendingUpdate
 		if hook != nil && len(s.st.Updates) > 0 {
@@ -146,6 +148,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.mu.Lock()
 		s.hook = hookTrouble{s.unix(), trouble}
 		s.mu.Unlock()
+		// The delay doubles with each failure, up to a minute. A new webhook ends it early.
 		failures++
 		if !s.pause(ctx, hook, min(time.Second<<min(failures-1, 6), time.Minute)) {
 			return nil
@@ -188,6 +191,7 @@ func (s *Server) deliver(ctx context.Context, hook *webhook, u *pendingUpdate) s
 	if hook.Secret != "" {
 		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", hook.Secret)
 	}
+	// The default client follows no redirects, so a 3xx counts as a failure.
 	res, err := s.opt.Client.Do(req)
 	if err != nil {
 		var timeout net.Error
@@ -227,6 +231,7 @@ func (s *Server) deliver(ctx context.Context, hook *webhook, u *pendingUpdate) s
 // in Telegram; Calls lists it.
 func (s *Server) callFromAnswer(r *http.Request, body []byte) {
 	q := &request{r: r, params: map[string]string{}, files: map[string]upload{}}
+	// The receiver's body is optional; one that is no method call is ignored.
 	var object map[string]json.RawMessage
 	if json.Unmarshal(body, &object) != nil || q.readJSON(bytes.NewReader(body)) != nil {
 		return
