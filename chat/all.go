@@ -1,7 +1,8 @@
 package chat
 
-// conversations lists everything that the chat can talk about. Their commands stand in the menu in this order, and
-// their interceptors are asked in it too. It is the one place that names them all.
+// conversations lists every conversation of the product and is the only place that names them all. Their commands appear
+// in the menu in this order, and their interceptors run in this order. consentConversation comes first so that its
+// interceptor sees plain text before any other.
 func conversations() []conversation {
 	return []conversation{
 		consentConversation(),

@@ -14,7 +14,7 @@ import (
 	"purser/wallet"
 )
 
-// unhandled marks an action that answers what was not for purser: bots of others may be told of it.
+// unhandled wraps an action that answers text not meant for purser. Such text is announced to apps as message.received.
 func unhandled(next Action) Action {
 	return func(s *replyTx) error {
 		s.unhandled = true
@@ -22,9 +22,9 @@ func unhandled(next Action) Action {
 	}
 }
 
-// announce tells of what a person typed in their own chat (docs/specification.md, Events): a command, also one that
-// purser does not have, with the reply that it got, or a message that no conversation of purser's took up, and that
-// answers none of its questions. What holds words or keys that nobody may see is told of to nobody.
+// announce emits the event about what a person typed in their private chat (docs/specification.md, Events). A command becomes
+// command.executed with its reply, even if purser does not have the command. Text that no conversation took and that answers
+// no question becomes message.received. Forwarded, edited and secret text is never announced.
 func (s *replyTx) announce() error {
 	h := s.inbound
 	if !h.Private || h.Tap != nil || h.Forwarded || h.Edited || h.Secret != NoSecret {
@@ -34,7 +34,7 @@ func (s *replyTx) announce() error {
 	chat := strconv.FormatInt(h.Chat, 10)
 	me := s.BotName()
 	switch {
-	case h.line.command != "" && h.line.bot != "" && me != "" && !strings.EqualFold(h.line.bot, me): // another bot's
+	case h.line.command != "" && h.line.bot != "" && me != "" && !strings.EqualFold(h.line.bot, me): // a command for another bot
 		return nil
 	case h.line.command != "":
 		words, response, err := s.told()
@@ -53,7 +53,8 @@ func (s *replyTx) announce() error {
 	return nil
 }
 
-// announceRun tells of a command that an app ran for the person, as of one that they typed. said is its reply.
+// announceRun emits command.executed for a command that an app ran for the person. said is the reply. The event's id is
+// random, because no message of the person's identifies the run.
 func (s *replyTx) announceRun(said string) error {
 	words, response, err := s.withoutContacts(s.inbound.Text, said)
 	if err != nil {
@@ -68,8 +69,8 @@ func (s *replyTx) announceRun(said string) error {
 		Success: !s.failed, Response: response, Timestamp: wallet.Timestamp(at)})
 }
 
-// told is what programs are told of a command that was typed: its words and its reply. Of one that no app may run
-// they get its name alone. What follows a command that purser does not have may be anything, so it is left out.
+// told returns the command and the reply as apps may see them. For commands that apps may not run, apps get the name alone.
+// The arguments of an unknown command may be anything, even private, so they are left out too.
 func (s *replyTx) told() (words, response string, err error) {
 	if response, err = s.said(s.answered); err != nil {
 		return "", "", err
@@ -84,8 +85,8 @@ func (s *replyTx) told() (words, response string, err error) {
 	return s.withoutContacts(s.inbound.Text, response)
 }
 
-// withoutContacts is a command and its reply as programs are told of them: where a contact of the person's is
-// named, they get the command's name alone, since contacts are no app's business.
+// withoutContacts returns the command and its reply, reduced to the command's name if either contains the name of one of the
+// person's contacts. Apps must not learn contacts.
 func (s *replyTx) withoutContacts(text, said string) (words, response string, err error) {
 	named, err := s.contactIn(text + " " + said)
 	if err != nil || !named {
@@ -94,7 +95,7 @@ func (s *replyTx) withoutContacts(text, said string) (words, response string, er
 	return s.nameOnly(), withheld, nil
 }
 
-// nameOnly is the command without what was written after it.
+// nameOnly returns the command with its arguments replaced by withheld.
 func (s *replyTx) nameOnly() string {
 	name := "/" + echo(s.inbound.line.command)
 	if len(s.inbound.line.args) == 0 {
@@ -103,7 +104,7 @@ func (s *replyTx) nameOnly() string {
 	return name + " " + withheld
 }
 
-// contactIn tells whether a text names a contact of the person's.
+// contactIn reports whether a text contains the name of one of the person's contacts as whole words.
 func (s *replyTx) contactIn(text string) (bool, error) {
 	all, err := s.tx.ContactsOf(s.user.ID)
 	words := " " + plainWords(text) + " "
@@ -115,25 +116,26 @@ func (s *replyTx) contactIn(text string) (bool, error) {
 	}), err
 }
 
-// plainWords are the words of a text, whatever stands between them.
+// plainWords returns the words of a text in lower case, separated by single spaces.
 func plainWords(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
 }
 
-// lateFor is for how long after a question fell silent what a person writes may be meant as its answer.
+// lateFor is how long after a question has ended by silence a text may still be meant as its answer.
 const lateFor = 10 * time.Minute
 
-// fellSilent notes that a question was left without an answer.
+// fellSilent records that a question has ended without an answer. Text that follows within lateFor is not announced to apps.
 func (s *replyTx) fellSilent() error {
 	return s.tx.PutCounters([]store.Counter{{Name: s.silence(), ExpiresAt: s.now.Add(lateFor)}})
 }
 
+// silence returns the name of the counter row that records it.
 func (s *replyTx) silence() string {
 	return s.tx.CounterName("silence", strconv.FormatInt(s.conv.User, 10))
 }
 
-// late tells whether a message may answer a question that waits no more: one that fell silent lately, or what a
-// conversation knows better.
+// late reports whether a text may be a late answer: to a question that ended by silence within lateFor, or by the judgement
+// of a conversation (lateAnswer). Late answers may be private, so they are not announced.
 func (s *replyTx) late() (bool, error) {
 	switch silent, err := s.tx.Counter(s.silence()); {
 	case err == nil && s.now.Before(silent.ExpiresAt):
@@ -152,6 +154,8 @@ func (s *replyTx) late() (bool, error) {
 	return false, nil
 }
 
+// tell emits an event about the person in this transaction. what makes the event's id unique and is derived from the input,
+// so that handling the input twice does not emit two events.
 func (s *replyTx) tell(what string, name wallet.EventName, data any) error {
 	event, err := wallet.NewEvent(fmt.Sprintf("evt_%s_%s", s.user.ID, what), name, s.inbound.At.UTC(), s.user.ID, data)
 	if err != nil {
@@ -161,7 +165,7 @@ func (s *replyTx) tell(what string, name wallet.EventName, data any) error {
 	return s.tx.Emit(event)
 }
 
-// said is what the replyTx has said so far, but for the first replies, as Markdown.
+// said returns the replies queued so far as Markdown, without the first ones.
 func (s *replyTx) said(first int) (string, error) {
 	var all []string
 	for _, out := range s.out[first:] {
@@ -176,7 +180,7 @@ func (s *replyTx) said(first int) (string, error) {
 	return strings.Join(all, "\n\n"), nil
 }
 
-// response is a reply as programs are told of it.
+// response returns a reply as apps see it: secrets are withheld, and toasts and deletions are left out.
 func response(r Reply) string {
 	switch {
 	case r.Secret:

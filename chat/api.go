@@ -7,10 +7,9 @@ import (
 	"purser/wallet"
 )
 
-// apiFlow is the name of the conversation of /api.
 const apiFlow = "api"
 
-// What it asks, and what moves it.
+// States and triggers of /api.
 const (
 	namingApp    State = "app"
 	sayingWhy    State = "purpose"
@@ -35,7 +34,7 @@ const (
 	keySaved       Trigger = "I've saved it"
 )
 
-// apiConversation is /api: the way to a key, and the keys that there are.
+// apiConversation is /api: it leads a person to an API key or bot token, and manages the keys that they have.
 func apiConversation() conversation {
 	texts := map[State]Handler{
 		namingApp: (*Chat).hearApp,
@@ -44,6 +43,7 @@ func apiConversation() conversation {
 		coding:    (*Chat).hearCode,
 		sharing:   func(*Chat, context.Context, Inbound) (Action, error) { return reply("access.use_key", nil), nil },
 	}
+	// In these states only buttons answer; text gets a hint.
 	for _, state := range []State{readingTerms, connecting, choosingKey, keyShown} {
 		texts[state] = func(*Chat, context.Context, Inbound) (Action, error) { return reply("access.use_buttons", nil), nil }
 	}
@@ -70,7 +70,7 @@ func apiConversation() conversation {
 	}
 }
 
-// apiCallbacks are the buttons of /api.
+// apiCallbacks are the buttons of /api and of the operators who decide on requests.
 func apiCallbacks() map[string]Callback {
 	return map[string]Callback{
 		"accept":     (*Chat).tapAccept,
@@ -97,8 +97,8 @@ func apiCallbacks() map[string]Callback {
 	}
 }
 
-// onboarding is the table of /api. What is known or was proven before is skipped, so that each question
-// may be followed by itself and by every later one.
+// onboarding returns the table of /api. A step that is known or proven already is skipped, so each question can be followed
+// by itself and by every later one. The order is: name of the app, purpose, terms, contact, mail address, code, wallet, keys.
 func onboarding() Flow {
 	questions := []struct {
 		at  State
@@ -114,7 +114,8 @@ func onboarding() Flow {
 		{connecting, walletMissing, (*replyTx).askWallet},
 		{choosingKey, verified, (*replyTx).askWhichKeys},
 	}
-	flow := Flow{idle: {keyMade: {keyShown, (*replyTx).showKeys}}} // a rotation
+	flow := Flow{idle: {keyMade: {keyShown, (*replyTx).showKeys}}} // a rotation shows a new key without any question
+	// A mailed code is asked for only after a mail address.
 	for i, q := range questions {
 		if q.by != codeMailed {
 			flow[idle][q.by] = Step{q.at, q.ask}
@@ -130,9 +131,9 @@ func onboarding() Flow {
 			}
 		}
 	}
-	flow[coding][emailMissing] = Step{mailing, (*replyTx).askEmail}            // another address
-	flow[connecting][movedOn] = Step{idle, nil}                                // to /wallet new: its button leads back
-	flow[choosingKey][purposeUnknown] = Step{sayingWhy, (*replyTx).askPurpose} // another one
+	flow[coding][emailMissing] = Step{mailing, (*replyTx).askEmail}            // the person chose another address
+	flow[connecting][movedOn] = Step{idle, nil}                                // the person goes to /wallet new, which has a button that leads back
+	flow[choosingKey][purposeUnknown] = Step{sayingWhy, (*replyTx).askPurpose} // the person changes the purpose
 	flow[choosingKey][operatorsAsked] = Step{idle, (*replyTx).sayAsked}
 	flow[choosingKey][keyMade] = Step{keyShown, (*replyTx).showKeys}
 	flow[keyShown] = map[Trigger]Step{

@@ -11,19 +11,20 @@ import (
 	"purser/wallet"
 )
 
-// answerable is how long an app's message can be answered by a reply.
+// answerable is how long a person can reply to an app's message. After that a reply counts as ordinary text.
 const answerable = 7 * 24 * time.Hour
 
-// authorVerb begins the action of a row that remembers an app's message. No tap has it: such a row is no button.
+// authorVerb is the prefix of store.Button.Action in rows that record the author of a message. No callback has this name, so
+// such a row never works as a button.
 const authorVerb = "author:"
 
-// authorNonce is where the author of a message in a chat is remembered.
+// authorNonce returns the nonce under which the author of a message in a chat is stored.
 func authorNonce(chat int64, message int) string {
 	return nonceOf("author", strconv.FormatInt(chat, 10), strconv.Itoa(message))
 }
 
-// Posted remembers whose message a reply of the outbox became, so that a reply to it finds its app. It does
-// nothing for purser's own. It writes to the transaction of its caller.
+// Posted records the author of an app's message after Telegram has assigned it a message id, so that replies to it can reach
+// the app. It does nothing for purser's own messages. It writes to the caller's transaction.
 func Posted(tx store.Tx, row store.Reply, message int, now time.Time) error {
 	var r Reply
 	if !strings.HasPrefix(row.Card, appCard) || message == 0 || json.Unmarshal(row.Body, &r) != nil || r.Author == "" {
@@ -33,8 +34,8 @@ func Posted(tx store.Tx, row store.Reply, message int, now time.Time) error {
 		Action: authorVerb + string(r.Author), Subject: appCard, ExpiresAt: now.Add(answerable)}})
 }
 
-// Author is the app whose message stands in a person's private chat; "" for purser's own messages, and for what was
-// sent too long ago.
+// Author returns the app that wrote a message in a person's private chat. It returns "" for purser's own messages and for
+// messages older than a week.
 func Author(tx store.Tx, chat int64, message int, now time.Time) (wallet.AppID, error) {
 	row, err := tx.Button(authorNonce(chat, message))
 	if errors.Is(err, store.ErrNotFound) {
@@ -47,7 +48,7 @@ func Author(tx store.Tx, chat int64, message int, now time.Time) (wallet.AppID, 
 	return wallet.AppID(author), nil
 }
 
-// authorOf is the app whose message somebody replies to in their private chat; "" for none.
+// authorOf returns the app whose message this input replies to, or "". Replies count only in private chats.
 func (c *Chat) authorOf(tx store.Tx, in Input) (wallet.AppID, error) {
 	if in.ReplyTo == 0 || !in.Private || in.Tap != nil || in.Chat != in.From.TelegramID {
 		return "", nil

@@ -11,36 +11,39 @@ import (
 	"purser/wallet"
 )
 
-// How often one person may have a Solana node asked: so many times at once, and once more after each pause. It
-// bounds what a stranger costs. What apps run is bounded by the limits of the API.
+// Limits on how often one person can make purser query a Solana node: a number at once, and one more after each pause. They
+// bound the cost of a stranger. Commands run by apps have the API's limits instead.
 const (
-	// Lookups is how many of them there are at once, unless Options say otherwise.
-	Lookups     = 30
+	// Lookups is the number of lookups available at once, unless Options.Lookups is set.
+	Lookups = 30
+	// lookupPause is the time after which one used lookup becomes available again.
 	lookupPause = 3 * time.Second
-	// toldPause is how long a person who goes on gets no further message about it: answers would pile up.
+	// toldPause is the minimum time between two messages about the limit to one person, so that refusals do not flood their
+	// chat.
 	toldPause = 10 * time.Second
 )
 
-// budget counts lookups for each person, in the memory of this node, whose calls they are: a restart gives everybody all
-// of them again, and each node has its own for them (docs/decisions/0034).
+// budget counts lookups by person in the memory of this node. A restart resets all counts, and each node counts on its own
+// (docs/decisions/0034).
 type budget struct {
 	most   int
 	mu     sync.Mutex
-	people map[int64]*lookups // by Telegram id; whoever has all of them left is not there
-	sweep  int                // at how many people those are looked for
+	people map[int64]*lookups // by Telegram id; guarded by mu. People who have all lookups left may be missing
+	sweep  int                // number of entries at which forget removes full ones; guarded by mu
 }
 
-// lookups is what one person has left.
+// lookups is the state of one person.
 type lookups struct {
 	bucket *rate.Limiter
-	told   time.Time // when they were last told that they have none
+	told   time.Time // when the person last got a message about the limit
 }
 
 func newBudget(most int) *budget {
 	return &budget{most: most, people: map[int64]*lookups{}, sweep: 1024}
 }
 
-// take uses one lookup. Without one left it tells how long that lasts, and whether to say so.
+// take uses one lookup. If none is left, it returns how long the person has to wait, and say reports whether to send a
+// message about it.
 func (b *budget) take(who int64, now time.Time) (wait time.Duration, say bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,6 +57,7 @@ func (b *budget) take(who int64, now time.Time) (wait time.Duration, say bool) {
 	if wait = taken.DelayFrom(now).Round(time.Millisecond); wait <= 0 {
 		return 0, false
 	}
+	// A refused lookup must not delay the next one.
 	taken.CancelAt(now)
 	if say = now.Sub(p.told) >= toldPause; say {
 		p.told = now
@@ -61,7 +65,8 @@ func (b *budget) take(who int64, now time.Time) (wait time.Duration, say bool) {
 	return wait, say
 }
 
-// forget takes out whoever has all lookups again, once there are many people.
+// forget removes people who have all lookups left again, so that memory does not grow with every person ever seen. It runs
+// when the map has reached sweep entries, and sets sweep to twice of what remains.
 func (b *budget) forget(now time.Time) {
 	if len(b.people) < b.sweep {
 		return
@@ -70,7 +75,7 @@ func (b *budget) forget(now time.Time) {
 	b.sweep = max(1024, 2*len(b.people))
 }
 
-// tooOften is the refusal of a lookup. quiet: the person got a message about it just before.
+// tooOften is the error of a lookup over the limit. quiet means that the person just got a message about it.
 type tooOften struct {
 	wait  time.Duration
 	quiet bool
@@ -78,7 +83,7 @@ type tooOften struct {
 
 func (t *tooOften) Error() string { return "too many lookups" }
 
-// mayAsk uses one of the person's lookups. It comes after every check that needs no node.
+// mayAsk uses one of the person's lookups, or returns a *tooOften. Call it after all checks that need no Solana node.
 func (c *Chat) mayAsk(h Inbound) error {
 	if h.app != nil {
 		return nil
@@ -90,8 +95,8 @@ func (c *Chat) mayAsk(h Inbound) error {
 	return &tooOften{wait, !say}
 }
 
-// SlowDown answers whoever has a node asked too often; false when err says something else. Fronts put it around every
-// Endpoint.
+// SlowDown returns the Turn that answers a person who is over the limit of lookups. ok is false if err is another error.
+// Fronts call it with the error of every Endpoint.
 func (c *Chat) SlowDown(h Inbound, err error) (Turn, bool) {
 	var often *tooOften
 	if !errors.As(err, &often) {
@@ -101,7 +106,7 @@ func (c *Chat) SlowDown(h Inbound, err error) (Turn, bool) {
 	return turn, true
 }
 
-// slowDown answers a person who has no lookup left. The open question stays open.
+// slowDown returns the answer. It does not touch the open question, so the person can answer it later.
 func (t *tooOften) slowDown(h Inbound) Action {
 	if t.quiet && h.Tap == nil {
 		return func(*replyTx) error { return nil }

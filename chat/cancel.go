@@ -2,7 +2,7 @@ package chat
 
 import "context"
 
-// cancelCommand is /cancel: it ends what is being asked, whichever conversation asked it.
+// cancelCommand is /cancel. It ends the open question of any conversation.
 func cancelCommand() conversation {
 	return conversation{
 		name:     "cancel",
@@ -15,7 +15,8 @@ func (c *Chat) cancel(context.Context, Inbound) (Action, error) {
 		if s.conv.State != "" {
 			return s.transition(s.conv.Flow, cancelled)
 		}
-		for _, conv := range s.registry.all { // they may mean something that waits for them all the same
+		// With no question open, the person may mean something that still waits, such as a payment to confirm.
+		for _, conv := range s.registry.all {
 			if conv.cancelIdle == nil {
 				continue
 			}

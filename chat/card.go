@@ -12,10 +12,10 @@ import (
 	"purser/wallet"
 )
 
-// TransactionCard names the one message that shows a transaction, drawn anew at each of its states.
+// TransactionCard returns the card name of the one message that shows a transaction. It is redrawn in each of its states.
 func TransactionCard(id wallet.TransactionID) string { return "tx:" + string(id) }
 
-// paymentEvents are the steps that the card of every transaction shows, and the receipt of what came in.
+// paymentEvents are the notices of the transaction lifecycle, which redraw the card, and of incoming payments.
 func paymentEvents() map[wallet.EventName]notice {
 	out := map[wallet.EventName]notice{
 		wallet.TransactionReceived: {priority: alerts, optional: true, notify: withTransaction((*replyTx).notifyReceived)},
@@ -27,7 +27,7 @@ func paymentEvents() map[wallet.EventName]notice {
 	return out
 }
 
-// showTransaction draws the card of a transaction as it stands, and moves the conversation that was about it.
+// showTransaction redraws the card of a transaction in its current state, and moves the conversation that was about it.
 func (s *replyTx) showTransaction(t wallet.Transaction) error {
 	if err := s.ring(t); err != nil {
 		return err
@@ -35,7 +35,8 @@ func (s *replyTx) showTransaction(t wallet.Transaction) error {
 	if err := s.drawn(t); err != nil {
 		return err
 	}
-	if t.LandedAfterCancel() { // an edit rings no bell, and this one surprises
+	// A payment that lands after the owner cancelled it gets a message of its own: an edit of the card sends no notification.
+	if t.LandedAfterCancel() {
 		card, _, err := s.cardOf(t)
 		if err != nil {
 			return err
@@ -52,9 +53,9 @@ func (s *replyTx) showTransaction(t wallet.Transaction) error {
 	return nil
 }
 
-// ring has the card of a payment sent anew, below all others, when something became of it that its owner must
-// not miss: it failed, nobody can tell whether it went through, or that became clear. An edit rings no bell.
-// Each of these rings once, however often its event comes.
+// ring sends the card of a payment as a new message when something happens that its owner must not miss: the payment failed,
+// its outcome became unknown (Indeterminate), or an unknown outcome became known. Telegram sends no notification for edits.
+// Each of these rings once, even if its event is delivered again: a card row records it.
 func (s *replyTx) ring(t wallet.Transaction) error {
 	what := string(t.Status)
 	held, err := s.rang(t, rangHeld)
@@ -64,7 +65,7 @@ func (s *replyTx) ring(t wallet.Transaction) error {
 	case t.Indeterminate:
 		what = rangHeld
 	case held && (t.Closed || t.Status == wallet.Confirmed || t.Status == wallet.Failed):
-		if err := s.keepRang(t, rangHeld, s.now.Add(menuLife)); err != nil { // its end rings now
+		if err := s.keepRang(t, rangHeld, s.now.Add(menuLife)); err != nil { // the unknown outcome is resolved: the mark may expire
 			return err
 		}
 	}
@@ -76,7 +77,7 @@ func (s *replyTx) ring(t wallet.Transaction) error {
 		return err
 	}
 	until := s.now.Add(menuLife)
-	if t.Indeterminate { // however long that takes
+	if t.Indeterminate { // no expiry: the outcome may stay unknown for any length of time
 		until = time.Time{}
 	}
 	if err := s.keepRang(t, what, until); err != nil || before {
@@ -85,13 +86,13 @@ func (s *replyTx) ring(t wallet.Transaction) error {
 	return s.moveCard(TransactionCard(t.ID))
 }
 
-// rangHeld marks that the owner was told that nobody can tell what became of a payment.
+// rangHeld marks that the owner was notified of an unknown outcome.
 const rangHeld = "held"
 
-// rangCard is the mark that something rang. No message shows it (store.Chats.Card).
+// rangCard returns the name of the row that records a notification. It uses the table of cards, but no message has this card.
 func rangCard(id wallet.TransactionID, what string) string { return "rang:" + string(id) + ":" + what }
 
-// rang tells whether something rang before.
+// rang reports whether this notification was sent before.
 func (s *replyTx) rang(t wallet.Transaction, what string) (bool, error) {
 	_, err := s.tx.Card(s.conv.Chat, rangCard(t.ID, what))
 	if errors.Is(err, store.ErrNotFound) {
@@ -100,13 +101,13 @@ func (s *replyTx) rang(t wallet.Transaction, what string) (bool, error) {
 	return err == nil, err
 }
 
-// keepRang remembers until then that something rang; the zero time is for good.
+// keepRang records a notification until the given time; the zero time means without end.
 func (s *replyTx) keepRang(t wallet.Transaction, what string, until time.Time) error {
 	const noMessage = 0
 	return s.tx.PutCard(s.conv.Chat, rangCard(t.ID, what), noMessage, until)
 }
 
-// drawn shows a transaction's card after a step of it, and lets the conversation follow.
+// drawn redraws a transaction's card after one of its steps, and moves the conversation that is about it.
 func (s *replyTx) drawn(t wallet.Transaction) error {
 	if err := s.card(t); err != nil {
 		return err
@@ -124,7 +125,8 @@ func (s *replyTx) drawn(t wallet.Transaction) error {
 	return nil
 }
 
-// follows is what a transaction's state means for the conversation, if it is about that one.
+// follows returns the trigger that a transaction's state is for the open conversation. ok is false if the conversation is
+// about something else, or stays where it is.
 func (s *replyTx) follows(t wallet.Transaction) (Trigger, bool) {
 	if s.conv.Flow != sendFlow || dataOf[payment](s).Transaction != t.ID || s.state() != inReview && s.state() != signing {
 		return "", false
@@ -142,7 +144,7 @@ func (s *replyTx) follows(t wallet.Transaction) (Trigger, bool) {
 	return ended, true
 }
 
-// card queues a transaction's message as it stands now.
+// card queues the message of a transaction in its current state: text and buttons. A later call replaces the message.
 func (s *replyTx) card(t wallet.Transaction) error {
 	v, err := s.facts(t)
 	if err != nil {
@@ -152,7 +154,7 @@ func (s *replyTx) card(t wallet.Transaction) error {
 		return err
 	}
 	if t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature {
-		v["To"], v["From"] = grouped(t.To.String()), grouped(t.From.String()) // to be compared
+		v["To"], v["From"] = grouped(t.To.String()), grouped(t.From.String()) // in groups of four: the person compares them with their device
 		if !t.RequestedDestination.IsZero() {
 			v["Named"] = grouped(t.RequestedDestination.String())
 		}
@@ -171,7 +173,7 @@ func (s *replyTx) card(t wallet.Transaction) error {
 	case wallet.AwaitingConfirmation:
 		r.Buttons, err = s.reviewButtons(t)
 	case wallet.AwaitingSignature:
-		r.Secret = true // the link opens the signing of this transaction
+		r.Secret = true // the link lets its holder see this transaction and sign or reject it
 		r.Buttons, err = s.signButtons(t)
 	default:
 		r.Buttons, err = s.endButtons(t)
@@ -183,7 +185,7 @@ func (s *replyTx) card(t wallet.Transaction) error {
 	return s.enqueue(r, TransactionCard(t.ID))
 }
 
-// cardText is what the card of a transaction says at its stage.
+// cardText returns the text of a transaction's card at its current stage.
 func (s *replyTx) cardText(t wallet.Transaction, v vars) (html, error) {
 	card, stage, err := s.cardOf(t)
 	if err != nil {
@@ -192,7 +194,8 @@ func (s *replyTx) cardText(t wallet.Transaction, v vars) (html, error) {
 	return s.words.text(card.Texts[stage], v)
 }
 
-// facts are what every text about a transaction may use.
+// facts returns the variables that every text about a transaction may use. Amounts are formatted in the token's decimals, and
+// fees and rent in SOL. Variables without a value are set too, since a text with a missing variable is an error.
 func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 	v := vars{
 		"Sum": t.Money().String(), "Amount": code(t.Money().String()), "Mint": html(""),
@@ -236,6 +239,7 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// Kinds of transactions outside this package add variables of their own.
 	if card.Vars != nil {
 		maps.Copy(v, card.Vars(t))
 	}
@@ -252,8 +256,9 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 	return v, nil
 }
 
-// requesterIsTold tells whether t pays a request that was made here and still waits: its maker is told of the payment.
-// Whoever pays has the request's reference from its maker.
+// requesterIsTold reports whether t pays a request that was made in purser and is still open: the person who made it will be
+// notified of the payment, so the payer learns this before confirming. The payer got the request's reference from that
+// person, so the answer reveals nothing new.
 func (s *replyTx) requesterIsTold(t wallet.Transaction) (bool, error) {
 	if t.PaymentRequestRef.IsZero() {
 		return false, nil
@@ -265,16 +270,17 @@ func (s *replyTx) requesterIsTold(t wallet.Transaction) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	const look = 100 // without an end this would be as long as a history is
+	const look = 100 // the newest transactions; without a bound this would read a whole history
 	past, err := s.tx.TransactionsOf(to.Owner, store.Page{Limit: look})
 	kinds := s.tx.Kinds()
 	return slices.ContainsFunc(past, func(r wallet.Transaction) bool {
-		rules, err := kinds.Of(r.Kind) // a row of another kind was not read
+		rules, err := kinds.Of(r.Kind) // the store never returns an unknown kind
 		return err == nil && rules.Awaits(r) && r.Reference == t.PaymentRequestRef && r.To == t.To && r.Token.Mint == t.Token.Mint && r.Amount == t.Net() && s.now.Before(r.Deadline)
 	}), err
 }
 
-// askedBy names the program that asked something of a person: its app, and the key where it is their own.
+// askedBy adds the program that requested something to v: its app, and the hint of its key. Foreign is true if the key
+// belongs to another person. A deleted key leaves v unchanged.
 func (s *replyTx) askedBy(keyID string, person wallet.UserID, v vars) error {
 	key, err := s.tx.Key(keyID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -288,7 +294,8 @@ func (s *replyTx) askedBy(keyID string, person wallet.UserID, v vars) error {
 	return err
 }
 
-// sumName is a token after an amount: the whole mint of an unlisted one stands on a line of its own.
+// sumName returns the token's name to show after an amount. An unlisted token gets a generic name there, since its symbol
+// could imitate another token; its whole mint address is on a line of its own.
 func (s *replyTx) sumName(token wallet.Token) (html, error) {
 	if token.Symbol == "" {
 		return s.words.text("card.unlisted", nil)
@@ -296,11 +303,11 @@ func (s *replyTx) sumName(token wallet.Token) (html, error) {
 	return html(escape(token.Symbol)), nil
 }
 
-// warnings is what the owner should know before they confirm, a line each.
+// warnings returns what the owner should know before they confirm, one paragraph for each warning.
 func (s *replyTx) warnings(t wallet.Transaction) (html, error) {
 	var lines []string
 	for _, w := range t.Warnings {
-		if w == wallet.WarnNewRecipient && t.Unfunded { // the card says so, and more
+		if w == wallet.WarnNewRecipient && t.Unfunded { // the card already says that the address holds nothing
 			continue
 		}
 		text, err := s.words.text(warnings()[w], nil)
@@ -312,7 +319,7 @@ func (s *replyTx) warnings(t wallet.Transaction) (html, error) {
 	return html(strings.Join(lines, "\n\n")), nil
 }
 
-// warnings is what is said of each.
+// warnings is the catalogue key of each warning.
 func warnings() map[wallet.Warning]string {
 	return map[wallet.Warning]string{
 		wallet.WarnNewRecipient: "warning.new_recipient",
@@ -324,8 +331,8 @@ func warnings() map[wallet.Warning]string {
 	}
 }
 
-// failures is what is said of a transaction that ended without landing. The reason of the lifecycle
-// (wallet.Transaction.ErrorText) is written for programs and logs.
+// failures is the catalogue key for each cause of a transaction that will not land. wallet.Transaction.ErrorText is for
+// programs and logs only.
 func failures() map[wallet.Failure]string {
 	return map[wallet.Failure]string{
 		wallet.InsufficientBalance: "failure.insufficient_balance",
@@ -335,30 +342,33 @@ func failures() map[wallet.Failure]string {
 	}
 }
 
+// reviewButtons are Confirm and Reject. For a suspected address poisoning there is no Confirm: the owner has to type part of
+// the address (hearTyped).
 func (s *replyTx) reviewButtons(t wallet.Transaction) ([][]Button, error) {
 	no, err := s.cardButton(t, "button.reject", "reject")
-	if err != nil || !t.PoisoningSuspect.IsZero() { // a look-alike is confirmed by typing
+	if err != nil || !t.PoisoningSuspect.IsZero() {
 		return [][]Button{{no}}, err
 	}
 	yes, err := s.cardButton(t, "button.confirm", "confirm")
 	return [][]Button{{yes, no}}, err
 }
 
+// signButtons are the link to the signing page and Reject. A developer's wallet signs in their program, without a page.
 func (s *replyTx) signButtons(t wallet.Transaction) ([][]Button, error) {
 	label, err := s.words.text("button.sign", nil)
 	if err != nil {
 		return nil, err
 	}
 	no, err := s.cardButton(t, "button.reject", "reject")
-	if t.Signer == wallet.DeveloperWallet { // no page holds its key
+	if t.Signer == wallet.DeveloperWallet {
 		return [][]Button{{no}}, err
 	}
 	return [][]Button{{{Text: plain(label), URL: s.signingPage("s", t.SignID)}}, {no}}, err
 }
 
-// cardButton makes a button of a card. Its nonce follows from the transaction's state, so that a
-// card which is drawn twice is the same message, and Telegram has nothing to edit. That it can be
-// worked out is no loss: a button counts only for its owner, in their chat.
+// cardButton returns a button of a card that works until the transaction's deadline. Its nonce is derived from the
+// transaction's state: a card that is drawn twice is the same message, so Telegram has nothing to edit. A derived nonce can
+// be guessed, but a button works only for its owner, in their chat.
 func (s *replyTx) cardButton(t wallet.Transaction, label, verb string) (Button, error) {
 	return s.buttonUntil(t, label, verb, t.Deadline)
 }
@@ -371,8 +381,9 @@ func (s *replyTx) buttonUntil(t wallet.Transaction, label, verb string, until ti
 	return s.buttonOf(nonceOf(string(t.ID), t.Reference.String(), t.SignID, string(t.Status), verb), text, verb, string(t.ID), until)
 }
 
-// endButtons are below a transaction that needs nobody any more: to see it elsewhere, to look for it
-// once more, or to try it again, which is offered only when it can never land.
+// endButtons are the buttons below a transaction that waits for nobody: open it in an explorer, check an unknown outcome
+// again, save the recipient, or try again. Try again is offered only if the transaction can never land, since paying twice
+// must be impossible.
 func (s *replyTx) endButtons(t wallet.Transaction) ([][]Button, error) {
 	rules, err := s.tx.Kinds().Of(t.Kind)
 	if err != nil {
@@ -388,13 +399,14 @@ func (s *replyTx) endButtons(t wallet.Transaction) ([][]Button, error) {
 	case rules.Pays && t.Status == wallet.Confirmed:
 		return s.paidButtons(t, rows)
 	case rules.Life != wallet.Outgoing || !t.NeverLanded() || t.Status == wallet.Rejected || t.RetriedBy != "" || t.KeyID != "":
-		return rows, nil // what an app asked for, the app may ask for again
+		return rows, nil // a payment that an app proposed can be proposed again only by the app
 	}
 	b, err := s.buttonUntil(t, label, verb, s.now.Add(menuLife))
 	return append(rows, []Button{b}), err
 }
 
-// paidButtons are below a payment that went through.
+// paidButtons are the buttons below a confirmed payment: save the recipient as a contact, if they are none and not the
+// person's own wallet, and send again.
 func (s *replyTx) paidButtons(t wallet.Transaction, rows [][]Button) ([][]Button, error) {
 	name, err := handlers.ContactName(s.tx, t)
 	if err != nil {
@@ -416,7 +428,7 @@ func (s *replyTx) paidButtons(t wallet.Transaction, rows [][]Button) ([][]Button
 	return append(rows, append(row, again)), err
 }
 
-// explorer is a button to see a landed transaction elsewhere; none without an explorer.
+// explorer returns a button that opens a landed transaction in an explorer, or nil if there is no explorer or no landing.
 func (s *replyTx) explorer(t wallet.Transaction) ([][]Button, error) {
 	if s.ExplorerURL == "" || t.Landing == nil || t.Signature.IsZero() {
 		return nil, nil
@@ -428,7 +440,7 @@ func (s *replyTx) explorer(t wallet.Transaction) ([][]Button, error) {
 	return [][]Button{{{Text: plain(label), URL: s.explorerLink(t.Signature)}}}, nil
 }
 
-// explorerLink puts a signature into the explorer's address (see Options.ExplorerURL).
+// explorerLink fills a signature and the cluster into Options.ExplorerURL.
 func (c *Chat) explorerLink(signature wallet.Signature) string {
 	cluster := map[string]string{wallet.Mainnet: "mainnet-beta", wallet.Localnet: "custom"}[c.Cluster]
 	if cluster == "" {

@@ -10,32 +10,33 @@ import (
 	"purser/wallet"
 )
 
-// Stage is what a card and a line of the history tell of a transaction: its state, and why it is there.
+// Stage is what a card and a line of the history show of a transaction. It is derived from the status, and is finer: an
+// expired transaction is at another stage if it was never confirmed than if it was never signed.
 type Stage string
 
 // The stages, by the life of a kind.
 const (
 	StageReview       Stage = "review"        // waits for the owner's Confirm
-	StageSign         Stage = "sign"          // waits for the device
-	StageSignProgram  Stage = "sign_program"  // waits for the program that holds the wallet's key
-	StageSigned       Stage = "signed"        // waits to be taken by the network
-	StagePending      Stage = "pending"       // the network has it
-	StageHeld         Stage = "held"          // nobody can tell what became of it
-	StageConfirmed    Stage = "confirmed"     // landed
-	StageFailed       Stage = "failed"        // can never land, or failed on chain
-	StageRejected     Stage = "rejected"      // by its owner
-	StageNotConfirmed Stage = "not_confirmed" // ran out before Confirm
-	StageNotSigned    Stage = "not_signed"    // ran out before the signature
-	StageLandedLate   Stage = "landed_late"   // landed after it had ended here: a message of its own
+	StageSign         Stage = "sign"          // waits for the signature on the owner's device
+	StageSignProgram  Stage = "sign_program"  // waits for the signature of the program that holds the wallet's key
+	StageSigned       Stage = "signed"        // signed, and not yet accepted by a node
+	StagePending      Stage = "pending"       // broadcast, and accepted by a node
+	StageHeld         Stage = "held"          // the outcome is unknown (wallet.Transaction.Indeterminate)
+	StageConfirmed    Stage = "confirmed"     // landed on chain
+	StageFailed       Stage = "failed"        // can never land, or landed and failed on chain
+	StageRejected     Stage = "rejected"      // rejected by its owner
+	StageNotConfirmed Stage = "not_confirmed" // expired before Confirm
+	StageNotSigned    Stage = "not_signed"    // expired before it was signed
+	StageLandedLate   Stage = "landed_late"   // landed after its owner had cancelled it; sent as a separate message
 
-	StageReceived Stage = "received" // of a receipt
+	StageReceived Stage = "received" // an incoming payment
 
-	StageRequested Stage = "requested" // of a request that waits
-	StagePaid      Stage = "paid"      // ... that was paid
-	StageNotPaid   Stage = "not_paid"  // ... that ran out
+	StageRequested Stage = "requested" // a payment request that waits to be paid
+	StagePaid      Stage = "paid"      // a payment request that was paid
+	StageNotPaid   Stage = "not_paid"  // a payment request that expired
 )
 
-// stagesOf lists the stages of a life.
+// stagesOf returns all stages that a transaction with this life can have. A Card needs a text for each.
 func stagesOf(life wallet.Life) []Stage {
 	switch life {
 	case wallet.Outgoing:
@@ -47,7 +48,7 @@ func stagesOf(life wallet.Life) []Stage {
 	return []Stage{StageReceived}
 }
 
-// stageOf is the stage that a transaction of a life is at.
+// stageOf returns the current stage of a transaction with this life.
 func stageOf(t wallet.Transaction, life wallet.Life) Stage {
 	if life == wallet.Awaited {
 		return map[wallet.Status]Stage{wallet.Requested: StageRequested, wallet.Received: StagePaid, wallet.Expired: StageNotPaid}[t.Status]
@@ -67,26 +68,26 @@ func stageOf(t wallet.Transaction, life wallet.Life) Stage {
 	}[t.Status]
 }
 
-// Card is how transactions of one kind are shown: by which sentences, and with whom. What every text may use is the same
-// for all kinds (facts), and so are the buttons.
+// Card says how transactions of one kind are shown: the texts of their stages, and which address is the other party. The
+// variables of the texts (facts) and the buttons are the same for all kinds.
 type Card struct {
 	Kind wallet.Kind
-	// Texts are the catalogue's keys of the card, by stage. Every stage of the kind's life has one.
+	// Texts are the catalogue keys of the card by stage. Every stage of the kind's life (stagesOf) must have one.
 	Texts map[Stage]string
-	// Lines are the keys of its line in the history; a stage without one has no line.
+	// Lines are the catalogue keys of the line in the history. A stage without an entry has no line.
 	Lines map[Stage]string
-	// With is whose name its line shows: who is paid, or who paid.
+	// With returns the address of the other party, whose name the history shows: the recipient of a payment, or its sender.
 	With func(wallet.Transaction) wallet.Address
-	// Events are the types of events of the kind's own that its owner is told of by a message, and the key of its
-	// sentence, which may use what the card's texts may. What all kinds announce draws the card itself.
+	// Events are event types of this kind alone that send the owner a message, with the catalogue key of its text. The text
+	// has the same variables as the card. Events that all kinds share redraw the card instead.
 	Events map[wallet.EventName]string
-	// Vars are what its texts use beside what every text may use; nil: nothing. Text is escaped.
+	// Vars returns extra variables for the texts, or is nil. Values are escaped.
 	Vars func(wallet.Transaction) map[string]any
-	// Locales hold sentences of its own, as files like those of this package; nil: it has none.
+	// Locales holds the kind's own sentences in files named like those of this package. nil: no sentences of its own.
 	Locales fs.FS
 }
 
-// SendCard shows a transfer.
+// SendCard shows an outgoing transfer.
 func SendCard() Card {
 	return Card{Kind: wallet.Send, With: func(t wallet.Transaction) wallet.Address { return t.To },
 		Texts: map[Stage]string{
@@ -101,23 +102,25 @@ func SendCard() Card {
 		}}
 }
 
-// ReceiptCard shows a payment that came in.
+// ReceiptCard shows an incoming payment.
 func ReceiptCard() Card {
 	return Card{Kind: wallet.Receive, With: func(t wallet.Transaction) wallet.Address { return t.From },
 		Texts: map[Stage]string{StageReceived: "received.text"}, Lines: map[Stage]string{StageReceived: "history.received"}}
 }
 
-// RequestCard shows a request for payment. One that was paid has no line: the receipt of its payment has one.
+// RequestCard shows a payment request. A request that was paid has no line in the history: the receipt of its payment has
+// one.
 func RequestCard() Card {
 	return Card{Kind: wallet.Request, With: func(t wallet.Transaction) wallet.Address { return t.From },
 		Texts: map[Stage]string{StageRequested: "card.requested", StagePaid: "card.paid", StageNotPaid: "card.not_paid"},
 		Lines: map[Stage]string{StageRequested: "history.requested", StageNotPaid: "history.not_paid"}}
 }
 
-// cards are every kind's Card, by kind.
+// cards holds the Card of every kind. It does not change after newCards.
 type cards map[wallet.Kind]Card
 
-// newCards joins the cards of the kinds that a store knows: each kind has one, with a text for every stage of its life.
+// newCards indexes the cards by kind. It returns an error unless every kind that the store knows has exactly one card, with a
+// text in the catalogue for every stage of its life.
 func newCards(all []Card, kinds wallet.Kinds, words catalogue) (cards, error) {
 	out := cards{}
 	var wrong []error
@@ -154,7 +157,7 @@ func newCards(all []Card, kinds wallet.Kinds, words catalogue) (cards, error) {
 	return out, errors.Join(wrong...)
 }
 
-// cardOf is how a transaction is shown now.
+// cardOf returns the card of a transaction's kind, and its current stage.
 func (s *replyTx) cardOf(t wallet.Transaction) (Card, Stage, error) {
 	rules, err := s.tx.Kinds().Of(t.Kind)
 	if err != nil {
@@ -167,8 +170,8 @@ func (s *replyTx) cardOf(t wallet.Transaction) (Card, Stage, error) {
 	return card, stageOf(t, rules.Life), nil
 }
 
-// notices are those of the kinds' own events (Card.Events), by name: each is a message of its own. Several kinds may
-// share an event.
+// notices returns the notices for the events in Card.Events. Several kinds may share an event: sayEvent picks the text by the
+// kind of the transaction.
 func (all cards) notices() map[wallet.EventName]notice {
 	out := map[wallet.EventName]notice{}
 	for _, kind := range slices.Sorted(maps.Keys(all)) {
@@ -181,7 +184,7 @@ func (all cards) notices() map[wallet.EventName]notice {
 	return out
 }
 
-// sayEvent says the sentence that a transaction's kind has for an event; nothing where it has none.
+// sayEvent sends the text that a transaction's kind has for an event, or nothing if it has none.
 func (s *replyTx) sayEvent(t wallet.Transaction, name wallet.EventName) error {
 	card, _, err := s.cardOf(t)
 	if err != nil || card.Events[name] == "" {

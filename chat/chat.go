@@ -1,13 +1,22 @@
-// Package chat is what can be said: commands, conversations and their wording. Its answers are data. It refuses to know
-// Telegram's wire (see bot), what an operation does (see handlers) and how Solana is spoken to.
+// Package chat holds what people can say to purser and what it answers: commands, conversations and their wording. Its
+// answers are data. It does not know Telegram's protocol (see bot), what an operation does (see handlers) or how to reach
+// Solana (see chain).
 //
-// A Chat answers Inputs. Receive reads what the store knows of whoever did something, and finds the Endpoint that it is
-// for; a front's router runs it; the Turn that comes of it writes conversation, operation and replies in one store
-// transaction. In between, a Handler does what is slow and returns an Action, which runs in a replyTx.
+// A front, such as bot, handles each Input in three steps:
 //
-// Everything that people can talk about is a conversation: a value with its commands, its table of questions (Flow) and
-// what answers them, in a file of its own beside its sentences (send.go, send.en.toml). all.go lists them. The rest is
-// the kernel, which knows none of them by name.
+//  1. Chat.Receive reads the person, the conversation and the tapped button from the store, and returns an Inbound with
+//     the Route of its Endpoint.
+//  2. The front's router calls Endpoint.Handle with no store transaction open. The Handler does the slow work, such as
+//     asking a Solana node, and returns an Action.
+//  3. The front commits the resulting Turn. The Action runs in a replyTx, which writes the conversation, the operation
+//     and the replies in one store transaction.
+//
+// A conversation is one value: its commands, its table of states (Flow) and the handlers of its buttons and answers. Each
+// lies in a file of its own beside its sentences (send.go, send.en.toml), and all.go lists them. The rest of the package is
+// the kernel. The kernel finds conversations through the registry and knows none of them by name.
+//
+// Events take a shorter way: notify calls Chat.Notify, which finds the notice for the type of event and queues its replies. A
+// Card says how transactions of one kind are shown.
 package chat
 
 import (
@@ -17,91 +26,92 @@ import (
 	"purser/wallet"
 )
 
-// Person is who says something. Identify by TelegramID only: names and usernames change hands.
+// Person is the Telegram account that an Input comes from. Identify people by TelegramID only: names and usernames can
+// pass to other accounts.
 type Person struct {
 	TelegramID                              int64
 	Username, FirstName, LastName, Language string
 	IsBot                                   bool
 }
 
-// Input is one thing that somebody did in a chat, as the front has read it. Exactly one of Text,
-// Tap, Contact and Picked is meant.
+// Input is one thing that a person did in a chat, as the front has parsed it. At most one of Text, Tap, Contact and
+// Picked is set. Text is also empty where the front removed a secret.
 type Input struct {
 	Chat      int64
-	Private   bool // a chat with one person; money and keys only there
-	MessageID int  // of the message that was written, or that holds the tapped button
+	Private   bool // a chat with one person; money and keys are handled only there
+	MessageID int  // the person's message, or the message that holds the tapped button
 	From      Person
 	At        time.Time
-	Text      string // the whole text, newlines and all; "" where it held a secret
+	Text      string // the whole text with its newlines; "" if it held a secret
 	ReplyTo   int    // the message in this chat that it replies to; 0 for none
-	Secret    Secret // what Text held. Fronts look for it before they keep anything
-	Forwarded bool   // somebody else's words: never a command
-	Edited    bool   // an edit of an older message: never a command
+	Secret    Secret // the kind of secret that Text held; fronts check this before they store an Input
+	Forwarded bool   // forwarded from somebody else: never read as a command
+	Edited    bool   // an edit of an older message: never read as a command
 	Tap       *Tap
 	Contact   *Contact
 	Picked    *Picked
 }
 
-// Tap is a touch of an inline button. Data is what the client claims; only a nonce that the store
-// knows means anything.
+// Tap is a tap of an inline button. Data comes from the client and proves nothing: it counts only as a nonce that the
+// store knows (store.Button).
 type Tap struct {
 	CallbackID string
 	Data       string
 }
 
-// Contact says that somebody shared a phone number, which fronts leave out.
+// Contact is a shared phone contact. Fronts drop the phone number itself.
 type Contact struct {
-	TelegramID int64 // whose it is, by Telegram's word; 0 unknown
+	TelegramID int64 // the contact's account as Telegram reports it; 0 if unknown
 }
 
-// Picked is who was chosen from Telegram's list of people.
+// Picked is the person chosen from Telegram's list of people.
 type Picked struct {
-	Request    int32 // of the Keyboard that asked
+	Request    int32 // Keyboard.Request of the keyboard that opened the list
 	TelegramID int64 // 0 when it was not exactly one person
 }
 
-// ReplyKind is what a reply does.
+// ReplyKind says what the front does with a reply.
 type ReplyKind string
 
 // The kinds of reply.
 const (
-	Message ReplyKind = "message" // sends, or edits the message of its card
+	Message ReplyKind = "message" // sends a message, or edits the message that shows its card
 	Photo   ReplyKind = "photo"   // sends a PNG with Text as its caption
-	Toast   ReplyKind = "toast"   // answers a tap; worthless after some seconds
-	Strip   ReplyKind = "strip"   // takes the buttons from a message
-	Delete  ReplyKind = "delete"  // removes a message, for example one with words typed into it
+	Toast   ReplyKind = "toast"   // answers a tap; Telegram ignores it after some seconds (see toastLife)
+	Strip   ReplyKind = "strip"   // removes the buttons of a message
+	Delete  ReplyKind = "delete"  // deletes a message, for example one with a recovery phrase in it
 )
 
-// Reply is one thing to say. It is stored as store.Reply.Body in the transaction that makes it
-// true, and sent by the front afterwards.
+// Reply is one message or other effect for a chat. It is stored as JSON in store.Reply.Body, in the same transaction as the
+// change that it reports. The front sends it after that transaction has committed.
 type Reply struct {
 	Kind       ReplyKind  `json:"kind"`
-	Text       string     `json:"text,omitempty"`       // Telegram HTML, everything foreign escaped; of a toast: plain
-	ParseMode  string     `json:"parse_mode,omitempty"` // of a message by an app; "" is HTML
+	Text       string     `json:"text,omitempty"`       // Telegram HTML with all foreign text escaped; plain text in a toast
+	ParseMode  string     `json:"parse_mode,omitempty"` // set only for messages of apps; "" is HTML
 	Buttons    [][]Button `json:"buttons,omitempty"`
-	Keyboard   *Keyboard  `json:"keyboard,omitempty"` // of a message without buttons and card
+	Keyboard   *Keyboard  `json:"keyboard,omitempty"` // only for a message without buttons and without a card
 	PNG        []byte     `json:"png,omitempty"`
 	CallbackID string     `json:"callback_id,omitempty"` // of a toast
-	Alert      bool       `json:"alert,omitempty"`       // of a toast: a box that must be closed
-	MessageID  int        `json:"message_id,omitempty"`  // of a delete or a strip
-	Anew       bool       `json:"anew,omitempty"`        // of a card: a new message, below all others
-	Receipts   *Receipts  `json:"receipts,omitempty"`    // of a message that tells of payments that came in
+	Alert      bool       `json:"alert,omitempty"`       // toast only: a dialog that the person must close
+	MessageID  int        `json:"message_id,omitempty"`  // the message that a Delete or Strip acts on
+	Anew       bool       `json:"anew,omitempty"`        // card only: send a new message at the bottom of the chat instead of editing
+	Receipts   *Receipts  `json:"receipts,omitempty"`    // set when the message reports incoming payments
 	Secret     bool       `json:"secret,omitempty"`      // never in logs, events or idempotency records
 
-	// Author is the app whose message it is, to which an answer goes: an app's id, wallet.ToOperators, or of a
-	// key of no app its line, which takes no answers.
+	// Author is the app that wrote the message; replies to the message go to it. It is an app's id, wallet.ToOperators,
+	// or the lineage of a key that belongs to no app. Such a key takes no replies.
 	Author wallet.AppID `json:"author,omitempty"`
 }
 
-// Receipts is what a message says about payments that came in: one payment, or several that are folded.
+// Receipts summarizes the incoming payments that a message reports: one payment, or several folded into one message.
 type Receipts struct {
-	Count    int            `json:"count"`              // of payments
-	Asked    int            `json:"asked,omitempty"`    // of these paid a request of the person's
-	Unlisted int            `json:"unlisted,omitempty"` // of these are of tokens that are on no list: anybody can make such a token
-	Totals   []ReceiptTotal `json:"totals,omitempty"`   // of all other payments, each token in the order in which it came first
+	Count    int            `json:"count"`              // number of payments
+	Asked    int            `json:"asked,omitempty"`    // of these, the number that paid a payment request of this person
+	Unlisted int            `json:"unlisted,omitempty"` // of these, the number in unlisted tokens, which anybody can create
+	Totals   []ReceiptTotal `json:"totals,omitempty"`   // sums of all other payments; tokens in order of their first payment
 }
 
-// ReceiptTotal is what came of one token, in base units. A token has more than one total if its sum exceeds 64 bits.
+// ReceiptTotal is the sum received of one token, in base units. A token has several totals if its sum exceeds 64 bits.
 type ReceiptTotal struct {
 	Token wallet.Token `json:"token"`
 	Units uint64       `json:"units"`
@@ -110,23 +120,22 @@ type ReceiptTotal struct {
 // Button is one inline button: exactly one of Data, URL and Copy is set.
 type Button struct {
 	Text string `json:"text"`
-	Data string `json:"data,omitempty"` // a nonce of store.Button
+	Data string `json:"data,omitempty"` // the nonce of a store.Button
 	URL  string `json:"url,omitempty"`
 	Copy string `json:"copy,omitempty"` // copied to the clipboard (Bot API copy_text)
 }
 
-// Keyboard takes the place of a person's ordinary keyboard, or gives it back: one of People, Contact
-// and Remove is set.
+// Keyboard replaces the person's ordinary keyboard, or restores it. Exactly one of People, Contact and Remove is set.
 type Keyboard struct {
-	People  string `json:"people,omitempty"`  // label of a key that opens the list of people (Bot API request_users)
-	Contact string `json:"contact,omitempty"` // label of a key that shares the person's own contact (request_contact)
-	Request int32  `json:"request,omitempty"` // comes back in Picked
+	People  string `json:"people,omitempty"`  // label of the key that opens the list of people (Bot API request_users)
+	Contact string `json:"contact,omitempty"` // label of the key that shares the person's own contact (request_contact)
+	Request int32  `json:"request,omitempty"` // returned in Picked.Request
 	Remove  bool   `json:"remove,omitempty"`
 }
 
-// Turn is what an Input leads to. Commit writes all of it (conversation, operation, replies) in the
-// caller's store transaction, together with the inbox row; store.ErrConflict means that the
-// world moved meanwhile and the Input is to be handled again from the start.
+// Turn is the outcome of an Input, ready to be written. Commit writes the conversation, the operation and the replies in the
+// caller's store transaction, together with the end of the inbox job. store.ErrConflict means that the stored state changed
+// after it was read: the caller must handle the Input again from the start. The store may run Commit more than once.
 type Turn struct {
 	Commit func(tx store.Tx) error
 }

@@ -7,96 +7,100 @@ import (
 	"purser/wallet"
 )
 
-// Handler finds the answer to something that a person did. What is slow happens here, with no store transaction open;
-// the Action does the rest inside one. A nil Action says nothing, or (see conversation) leaves the input to others.
+// Handler answers one Input. It does the slow work, such as reading from a Solana node, with no store transaction open, and
+// leaves all writing to the Action that it returns. A nil Action sends nothing. From an interceptor or an offer, nil means
+// that the input is not for this conversation. An error means that nothing was decided: the front may try the Input again.
 type Handler func(c *Chat, ctx context.Context, h Inbound) (Action, error)
 
-// Callback is what a button means when its owner taps it in time. object is what follows the action's name in
-// store.Button.Action ("to:ADDRESS" is the action "to" with an address as its object).
+// Callback answers a tap of a valid, unused button. object is the part of store.Button.Action after the first colon:
+// "to:ADDRESS" calls the callback "to" with the address as its object.
 type Callback func(c *Chat, ctx context.Context, h Inbound, object string) (Action, error)
 
-// command is one slash command: a line of the menu, and what runs.
+// command is one slash command: its texts, where it works and its handler.
 type command struct {
-	name    string            // without slash: a-z, 0-9 and _
-	menu    string            // catalogue key: one line of what it is for
-	usage   string            // catalogue key: how it is written
-	aliases map[string]string // commands of other wallets, and the arguments by which they mean the same here
-	groups  bool              // works in a group too; all others are answered there by the way to a private chat
-	looks   bool              // only looks at something: what was being asked goes on
+	name    string            // without the slash: a-z, 0-9 and _
+	menu    string            // catalogue key of the line in the menu
+	usage   string            // catalogue key of the line that shows its syntax
+	aliases map[string]string // commands of other wallets that mean this one, with the arguments to add
+	groups  bool              // works in groups too; other commands only point to the private chat there
+	looks   bool              // changes nothing: the open question stays open
 	run     Handler
-	app     Handler // runs it for an app; nil: no app may (docs/specification.md, Messages and commands)
+	app     Handler // runs it for an app; nil: apps may not run it (docs/specification.md, Messages and commands)
 }
 
-// conversation is one thing that people can talk about with the bot: its commands, what it asks, and how each answer is
-// taken. It is all that the kernel knows of it: a registry is built from a list of these values (conversations), so
-// that one more is one more value. Fields that are left out mean that it has none of these.
+// conversation is one subject that people can talk about with the bot: its commands, its questions and the handlers of their
+// answers. The kernel knows nothing else about it. A new conversation is one more value in conversations. Fields left at
+// their zero value mean that the conversation lacks that part.
 type conversation struct {
-	name     string // unique: its rows and its diagram carry it
+	name     string // unique: stored in its rows (store.Conversation.Flow), and the heading of its diagram
 	commands []command
 
-	// flow is the table of what it asks. Its rows keep data: what a pointer from data() holds, as JSON of this version.
-	// A row of another version is forgotten, as no money hangs on a conversation.
+	// flow is the table of its states. Between two inputs the store keeps the value behind data()'s pointer as JSON, together
+	// with version. A row of another version is dropped and the conversation starts over. No money depends on that row.
 	flow    Flow
 	version int
 	data    func() any
 
-	// What answers it in a state: plain text, a shared contact, and a person chosen from Telegram's list.
+	// Handlers of answers, by the state that waits for them: plain text, a shared contact, a person chosen from Telegram's
+	// list.
 	texts, contacts, people map[State]Handler
 
-	// callbacks are its buttons, by the name of their action.
+	// callbacks are its buttons, by the name of their action. Names are unique across all conversations.
 	callbacks map[string]Callback
 
-	// intercept takes plain text before the question that waits; offer takes what no question waits for. Both return a
-	// nil Action for what is none of theirs.
+	// intercept sees plain text before the open question does. offer sees text that no question waits for. Both return a nil
+	// Action to pass the text on.
 	intercept, offer Handler
 
-	// events are the types of events that a person is told of, beside those that a kind of transactions tells of itself
-	// (Card.Events).
+	// events are the types of events that send the person a message. Events of transaction kinds are in Card.Events instead.
 	events map[wallet.EventName]notice
 
-	links   map[string]func(payload string) Action // deep links (t.me/bot?start=payload), by how the payload begins
-	topics  map[string]string                      // topics of /help, and the catalogue key of each
-	planned []string                               // commands that do not work yet, told apart from typing mistakes
+	links   map[string]func(payload string) Action // deep links (t.me/bot?start=payload), by prefix of the payload
+	topics  map[string]string                      // topics of /help, with the catalogue key of each
+	planned []string                               // commands that do not work yet; the reply says so
 
-	// refusals say more of a refused operation than its reason; false leaves it at that.
+	// refusals add to the answer when an operation is refused with this code, such as a button that solves the problem. They
+	// return false to leave the ordinary answer.
 	refusals map[wallet.Code]func(s *replyTx, headline, reason html) (bool, error)
-	// cancelIdle answers /cancel when no question waits; false: nothing of this waits either.
+	// cancelIdle answers /cancel when no question is open. It returns false if nothing of this conversation can be cancelled.
 	cancelIdle func(*replyTx) (bool, error)
-	// usedButton answers the tap of a button that was used before; false: it is none of these.
+	// usedButton answers a tap of a button that was used before. It returns false if the button is not its own.
 	usedButton func(*replyTx) (bool, error)
-	// lateAnswer tells whether a text may answer a question that waits no more, so that no app is told of it.
+	// lateAnswer reports whether a text may be a late answer to a question that has ended. Such text is not announced to
+	// apps, since it may be private.
 	lateAnswer func(s *replyTx, text string) (bool, error)
 
-	// cleanup are states that leave something in the chat which must be taken away: they end when the person can be
-	// reached. slots end what waits beside the person's conversation (store.Conversation.Slot).
+	// cleanup lists the states that leave something in the chat that must be removed, such as a new key. While the person has
+	// blocked the bot nothing can be removed, so such a state is kept and tried again every hour (unreachablePause). slots
+	// end conversations that wait beside the main one, by store.Conversation.Slot.
 	cleanup map[State]bool
 	slots   map[string]func(s *replyTx, beside store.Conversation) error
 }
 
-// Kind is how a person reached an Endpoint.
+// Kind is what sort of input an Endpoint takes.
 type Kind string
 
 // The kinds of endpoints. Nobody is for what nobody answers.
 const (
 	Nobody     Kind = ""
 	ByCommand  Kind = "command"  // Route.Name is the command
-	ByCallback Kind = "callback" // ... the action of the button
-	ByText     Kind = "text"     // ... the conversation and the state that wait for it
+	ByCallback Kind = "callback" // Route.Name is the action of the button
+	ByText     Kind = "text"     // Route.Name is the conversation and the waiting state (answerName), also for the next two
 	ByContact  Kind = "contact"
 	ByPerson   Kind = "person" // chosen from Telegram's list of people
 	ByEdit     Kind = "edit"
 )
 
-// Route is the endpoint that an input is for. A kind without a name takes what no endpoint of that kind is for: words
-// that answer no question, buttons that mean nothing any more.
+// Route names the endpoint for an input. A Route with a Kind and without a Name takes the inputs of that kind that no named
+// endpoint is for: text that answers no question, buttons that no longer work.
 type Route struct {
 	Kind Kind
 	Name string
 }
 
-// Endpoint is one handler with its route, as fronts register it with their router.
+// Endpoint is one handler with its route, for a front to register with its router.
 type Endpoint struct {
 	Route
-	Groups bool // answers in groups too; elsewhere a front answers by PrivateOnly
+	Groups bool // works in groups too; if false, the front answers inputs from groups with PrivateOnly
 	Handle func(ctx context.Context, h Inbound) (Turn, error)
 }

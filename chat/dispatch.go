@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Endpoints lists every handler there is with its route, for a front to register with its router.
+// Endpoints lists every handler with its route. A front calls it once at start and registers each Endpoint with its
+// router.
 func (c *Chat) Endpoints() []Endpoint {
 	var all []Endpoint
 	add := func(route Route, groups bool, handler Handler) {
@@ -18,12 +19,14 @@ func (c *Chat) Endpoints() []Endpoint {
 		add(Route{ByCommand, row.name}, row.groups, row.handle)
 	}
 	for _, conv := range c.registry.all {
+		// The part of a button's action after the colon is the object that the callback acts on, such as a key's id.
 		for action, callback := range conv.callbacks {
 			add(Route{ByCallback, action}, true, func(c *Chat, ctx context.Context, h Inbound) (Action, error) {
 				_, object, _ := strings.Cut(h.button.Action, ":")
 				return callback(c, ctx, h, object)
 			})
 		}
+		// Each state of a flow may take an answer as text, as a contact and as a chosen person: one endpoint for each.
 		for kind, handlers := range map[Kind]map[State]Handler{ByText: conv.texts, ByContact: conv.contacts, ByPerson: conv.people} {
 			for state, handler := range handlers {
 				if kind == ByText {
@@ -33,6 +36,7 @@ func (c *Chat) Endpoints() []Endpoint {
 			}
 		}
 	}
+	// Routes without a name take what nothing else is waiting for.
 	for kind, handler := range map[Kind]Handler{ByText: (*Chat).otherText, ByCallback: (*Chat).otherButton,
 		ByContact: (*Chat).otherContact, ByPerson: (*Chat).otherPerson, ByEdit: (*Chat).edited} {
 		add(Route{Kind: kind}, true, handler)
@@ -40,10 +44,11 @@ func (c *Chat) Endpoints() []Endpoint {
 	return all
 }
 
-// answerName is the name of the endpoint that takes answers in a state of a conversation.
+// answerName returns the route name of the endpoint that takes answers in this state of the conversation.
 func answerName(conversation string, state State) string { return conversation + "/" + string(state) }
 
-// handle runs a command for who typed it or tapped its button.
+// handle runs a command that was typed or started by a button. Unless the command only looks, or runs in a group, it
+// first ends the question that is open.
 func (row command) handle(c *Chat, ctx context.Context, h Inbound) (Action, error) {
 	if !h.Private || row.looks {
 		return row.run(c, ctx, h)
@@ -51,13 +56,14 @@ func (row command) handle(c *Chat, ctx context.Context, h Inbound) (Action, erro
 	return c.begin(row.run(c, ctx, h))
 }
 
-// PrivateOnly is the answer to what works in private chats alone.
+// PrivateOnly answers an Input in a group for an Endpoint that works only in private chats.
 func (c *Chat) PrivateOnly(h Inbound) (Turn, error) {
 	return c.turn(h, (*replyTx).replyPrivateOnly, nil)
 }
 
-// route finds the endpoint of an input, in the order in which it matters. The store decides which button was tapped
-// and which question waits, never the client.
+// route returns the route of an input. The order of the cases is a rule of security: a message with a secret goes
+// nowhere else, and a forwarded or edited message is never a command or an answer. Which button was tapped and which
+// question is open comes from the store, never from the client.
 func (c *Chat) route(h Inbound) Route {
 	other := c.forOtherBot(h)
 	switch {
@@ -74,7 +80,7 @@ func (c *Chat) route(h Inbound) Route {
 		}
 		return Route{}
 	case !h.Private:
-		return Route{} // a group's own talk is none of ours
+		return Route{} // ordinary talk in a group is not for purser
 	case h.Forwarded:
 		return Route{Kind: ByText}
 	case h.Edited:
@@ -93,13 +99,14 @@ func (c *Chat) route(h Inbound) Route {
 	return Route{Kind: kind}
 }
 
-// forOtherBot tells whether a command names another bot ("/help@other"). While our own name is unknown, none does.
+// forOtherBot reports whether a command names another bot ("/help@other"). It returns false as long as purser's own
+// username is unknown, since the command may well be meant for purser.
 func (c *Chat) forOtherBot(h Inbound) bool {
 	me := c.BotName()
 	return h.line.command != "" && h.line.bot != "" && me != "" && !strings.EqualFold(h.line.bot, me)
 }
 
-// waiting is the handler of the question that waits for an answer of a kind; nil for none.
+// waiting returns the handler of the open question for an answer of this kind, or nil if no question takes one.
 func (c *Chat) waiting(h Inbound, kind Kind) Handler {
 	conv := c.registry.byName[h.conv.Flow]
 	if conv == nil || h.silent {
@@ -108,7 +115,8 @@ func (c *Chat) waiting(h Inbound, kind Kind) Handler {
 	return map[Kind]map[State]Handler{ByText: conv.texts, ByContact: conv.contacts, ByPerson: conv.people}[kind][State(h.conv.State)]
 }
 
-// routeTap finds the callback of a button by what the store knows of its nonce.
+// routeTap returns the callback of a tapped button, by the stored row of its nonce. A button that is expired, used or
+// somebody else's goes to otherButton.
 func (c *Chat) routeTap(h Inbound) Route {
 	action, _, _ := strings.Cut(h.button.Action, ":")
 	if c.badButton(h) != "" || !h.button.UsedAt.IsZero() || c.registry.callbacks[action] == nil {
@@ -117,7 +125,8 @@ func (c *Chat) routeTap(h Inbound) Route {
 	return Route{ByCallback, action}
 }
 
-// badButton is what is said of a button that is unknown, expired or somebody else's; "" for a good one.
+// badButton returns the catalogue key of the toast for a button that is unknown, expired or bound to another person or
+// chat. It returns "" for a valid button.
 func (c *Chat) badButton(h Inbound) string {
 	switch b := h.button; {
 	case b.Nonce == "", !c.Now().Before(b.ExpiresAt):
@@ -128,18 +137,20 @@ func (c *Chat) badButton(h Inbound) string {
 	return ""
 }
 
-// otherButton answers the tap of a button that does nothing any more. Every tap gets exactly one toast.
+// otherButton answers a tap of a button that no longer works. Telegram shows a spinner until a tap is answered, so every
+// tap gets exactly one toast.
 func (c *Chat) otherButton(_ context.Context, h Inbound) (Action, error) {
 	if bad := c.badButton(h); bad != "" {
 		return toast(bad), nil
 	}
-	if h.button.UsedAt.IsZero() { // a button of another version of purser
+	if h.button.UsedAt.IsZero() { // made by another version of purser
 		return toast("toast.old"), nil
 	}
 	return (*replyTx).tooLate, nil
 }
 
-// tooLate answers a tap whose time is over.
+// tooLate answers a tap of a button that was used before. A conversation may say what became of it (usedButton);
+// otherwise the toast says that the button is used.
 func (s *replyTx) tooLate() error {
 	for _, conv := range s.registry.all {
 		if conv.usedButton == nil {
@@ -152,17 +163,18 @@ func (s *replyTx) tooLate() error {
 	return s.toast("toast.used", nil)
 }
 
-// otherContact answers a contact that nobody asked for. Its number is neither read nor kept.
+// otherContact answers a contact that no question asked for.
 func (c *Chat) otherContact(context.Context, Inbound) (Action, error) {
 	return reply("talk.contact", nil), nil
 }
 
-// otherPerson answers a choice from a list that is not open any more.
+// otherPerson answers a choice from a list of people that is not open any more, and closes the list's keyboard.
 func (c *Chat) otherPerson(context.Context, Inbound) (Action, error) {
 	return func(s *replyTx) error { return s.closeKeyboard("talk.person_late", nil) }, nil
 }
 
-// edited tells who edits a command, or an answer to a question, that nothing comes of it.
+// edited answers an edited command, or an edited answer to the open question: edits have no effect. Other edits are
+// ignored.
 func (c *Chat) edited(_ context.Context, h Inbound) (Action, error) {
 	if h.line.command == "" && c.waiting(h, ByText) == nil {
 		return nil, nil
@@ -170,7 +182,7 @@ func (c *Chat) edited(_ context.Context, h Inbound) (Action, error) {
 	return reply("talk.edited", nil), nil
 }
 
-// otherText answers text that is neither a command nor an answer.
+// otherText answers text that is neither a known command nor an answer.
 func (c *Chat) otherText(ctx context.Context, h Inbound) (Action, error) {
 	switch {
 	case h.Secret != NoSecret:
@@ -185,7 +197,8 @@ func (c *Chat) otherText(ctx context.Context, h Inbound) (Action, error) {
 	return afterInterceptors((*Chat).strayText)(c, ctx, h)
 }
 
-// afterInterceptors lets conversations take plain text before a handler gets it.
+// afterInterceptors wraps next so that conversations can take plain text first. The first conversation whose intercept
+// returns an action or an error wins.
 func afterInterceptors(next Handler) Handler {
 	return func(c *Chat, ctx context.Context, h Inbound) (Action, error) {
 		for _, conv := range c.registry.all {
@@ -200,7 +213,8 @@ func afterInterceptors(next Handler) Handler {
 	}
 }
 
-// strayText answers text that no question waits for: by what a conversation makes of it, or by what may have been meant.
+// strayText answers text that no question waits for. A conversation may make an offer from it. Otherwise the reply
+// suggests the command that the person probably meant, by the first word of the text.
 func (c *Chat) strayText(ctx context.Context, h Inbound) (Action, error) {
 	if len(h.line.args) == 0 {
 		if strings.TrimSpace(h.Text) == "/" {
@@ -217,9 +231,11 @@ func (c *Chat) strayText(ctx context.Context, h Inbound) (Action, error) {
 		}
 	}
 	word := strings.ToLower(h.line.args[0])
+	// The name of a command of another wallet gets a button that runs ours.
 	if to, ok := c.registry.aliases[word]; ok {
 		return unhandled(suggest("/" + strings.Join(to, " "))), nil
 	}
+	// near leaves out the exact name, which is the best guess of all: "send" means /send.
 	meant := near(word, c.registry.names())
 	if len(meant) == 0 && c.registry.knows(word) {
 		meant = []string{word}
@@ -230,7 +246,7 @@ func (c *Chat) strayText(ctx context.Context, h Inbound) (Action, error) {
 	return unhandled(reply("talk.stray", nil)), nil
 }
 
-// suggest proposes a command that was meant, by a button that runs it.
+// suggest proposes one command, with a button that runs it.
 func suggest(command string) Action {
 	return func(s *replyTx) error {
 		b, err := s.button(html(escape(command)), "run:"+command, "menu", s.now.Add(menuLife))
@@ -241,7 +257,7 @@ func suggest(command string) Action {
 	}
 }
 
-// unknown names what may have been meant.
+// unknown answers a command that purser does not have. It names similar commands, or says that the command is planned.
 func (c *Chat) unknown(name string) Action {
 	key, v := "talk.unknown", vars{"Command": "/" + echo(name)}
 	if c.registry.isPlanned(name) {
@@ -257,7 +273,7 @@ func (c *Chat) unknown(name string) Action {
 
 func slashes(names []string) string { return "/" + strings.Join(names, ", /") }
 
-// replyPrivateOnly shows the way from a group to the private chat.
+// replyPrivateOnly says that something works only in the private chat, with a button that leads there.
 func (s *replyTx) replyPrivateOnly() error {
 	rows, err := s.privateChat()
 	if err != nil {
@@ -266,7 +282,7 @@ func (s *replyTx) replyPrivateOnly() error {
 	return s.reply("talk.private_only", nil, rows...)
 }
 
-// privateChat is a button that leads to the private chat; none while the bot's name is unknown.
+// privateChat returns a button that opens the private chat, or nil as long as the bot's username is unknown.
 func (s *replyTx) privateChat() ([][]Button, error) {
 	me := s.BotName()
 	if me == "" {

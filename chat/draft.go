@@ -7,20 +7,21 @@ import (
 	"purser/wallet"
 )
 
-// evaluatedDraft is what came of what a person has said of a transfer so far.
+// evaluatedDraft is the result of checking the parts of a transfer given so far. It passes from the handler to the effect of
+// its transition (replyTx.found) and is never stored.
 type evaluatedDraft struct {
 	trigger  Trigger
 	parts    parts
-	refusal  error             // why something is asked again, or refused for good
-	amounts  []wallet.Quantity // to choose from, for a question
+	refusal  error             // why a part is asked for again, or the transfer is refused
+	amounts  []wallet.Quantity // amounts to offer as buttons
 	proposal handlers.Proposal
 	token    wallet.Token
 }
 
-// with puts newer words in the place of older ones.
+// with returns p with the parts of newer replacing its own.
 func (p parts) with(newer parts) parts {
 	if newer.Amount.given() {
-		p.Amount = newer.Amount // of the same token, unless another one is named
+		p.Amount = newer.Amount // keeps the token unless newer names another one
 	}
 	if !newer.Token.IsZero() {
 		p.Token = newer.Token
@@ -34,13 +35,13 @@ func (p parts) with(newer parts) parts {
 	return p
 }
 
-// drop forgets one part.
+// drop removes one part, so that it is asked for again.
 func (p *parts) drop(field wallet.Field) {
 	switch field {
 	case wallet.FieldAmount:
 		p.Amount = saidAmount{}
 	case wallet.FieldTo:
-		if len(p.References) > 0 { // the link's
+		if len(p.References) > 0 { // the note came with the payment link
 			p.Memo = ""
 		}
 		p.To, p.References, p.Label = saidRecipient{}, nil, ""
@@ -49,9 +50,9 @@ func (p *parts) drop(field wallet.Field) {
 	}
 }
 
-// transfer goes on with a transfer as far as its parts allow; at is the question that was answered,
-// idle for none. unread is what the words were refused for, if they were: the part that it is about
-// is asked for, whatever was said of it before.
+// transfer takes a transfer as far as its parts allow: to a question, a refusal, or a proposal. at is the state of the
+// question that was answered, or idle. unread is the refusal of the typed words, if any: the part that it is about is asked
+// for again.
 func (c *Chat) transfer(ctx context.Context, h Inbound, at State, p parts, unread error) (Action, error) {
 	p.drop(wallet.FieldOf(unread))
 	w, err := c.weigh(ctx, h, at, evaluatedDraft{parts: p, refusal: unread})
@@ -64,15 +65,15 @@ func (c *Chat) transfer(ctx context.Context, h Inbound, at State, p parts, unrea
 	return w.action, nil
 }
 
-// action takes the transition for what was found.
+// action saves the parts in the conversation and takes the transition that weigh found.
 func (w evaluatedDraft) action(s *replyTx) error {
 	s.found, s.refusal, dataOf[payment](s).parts = w, w.refusal, w.parts
 	return s.transition(sendFlow, w.trigger)
 }
 
-// weigh finds out what is missing, wrong, or possible. A labelled error refuses the transfer for good.
+// weigh finds out what is missing, wrong, or possible, and sets the trigger accordingly. A labelled error refuses the
+// transfer for good. Checks that need no Solana node come first, so that a stranger's typing costs no requests.
 func (c *Chat) weigh(ctx context.Context, h Inbound, at State, w evaluatedDraft) (evaluatedDraft, error) {
-	// What needs no node comes first: a stranger's words must not cost one.
 	from, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
 		return w, err
@@ -81,10 +82,11 @@ func (c *Chat) weigh(ctx context.Context, h Inbound, at State, w evaluatedDraft)
 	w.checkRecipient(c.Transfers, from.Address)
 	if ok, err := c.findToken(ctx, h, at, &w); !ok || err != nil {
 		if w.trigger == tokenMissing {
-			w.parts.To = to // what is wrong with it is said once there is a token
+			w.parts.To = to // ask for the token first; the recipient is checked again afterwards
 		}
 		return w, err
 	}
+	// Everything is there: let the operation judge it as a whole.
 	w.checkAmount()
 	if w.parts.Amount.given() && w.parts.To.given() {
 		if err := c.mayAsk(h); err != nil {
@@ -102,6 +104,7 @@ func (c *Chat) weigh(ctx context.Context, h Inbound, at State, w evaluatedDraft)
 			return w, err
 		}
 	}
+	// Ask for the part that is missing, or that the operation refused.
 	w.trigger = addressMissing
 	if !w.parts.Amount.given() {
 		w.trigger = amountMissing
@@ -112,7 +115,7 @@ func (c *Chat) weigh(ctx context.Context, h Inbound, at State, w evaluatedDraft)
 	return w, nil
 }
 
-// checkRecipient judges who is named, as far as no node is needed.
+// checkRecipient checks the recipient as far as no node is needed. A wrong one is dropped and asked for again.
 func (w *evaluatedDraft) checkRecipient(transfers *handlers.Transfers, from wallet.Address) {
 	if !w.parts.To.given() {
 		return
@@ -126,9 +129,10 @@ func (w *evaluatedDraft) checkRecipient(transfers *handlers.Transfers, from wall
 	}
 }
 
-// findToken finds the token that is named. It is false where something must be asked for first, which the trigger says.
+// findToken resolves the token and stores it in w.token. It returns false if a question must come first; w.trigger says
+// which.
 func (c *Chat) findToken(ctx context.Context, h Inbound, at State, w *evaluatedDraft) (bool, error) {
-	if wallet.FieldOf(w.refusal) == wallet.FieldToken { // what was said could be none: SOL is not meant
+	if wallet.FieldOf(w.refusal) == wallet.FieldToken { // the words named no token; do not fall back to SOL
 		w.trigger = tokenMissing
 		return false, nil
 	}
@@ -150,7 +154,7 @@ func (c *Chat) findToken(ctx context.Context, h Inbound, at State, w *evaluatedD
 	return err == nil, err
 }
 
-// checkAmount judges the amount by the decimals of its token. What it may have meant is offered.
+// checkAmount checks the amount against the token's decimals. If it is wrong but has a likely meaning, that is offered.
 func (w *evaluatedDraft) checkAmount() {
 	said := w.parts.Amount
 	err := said.refusal()
@@ -166,9 +170,9 @@ func (w *evaluatedDraft) checkAmount() {
 	}
 }
 
-// offerAmounts finds amounts to choose from. Who has nothing to send is told so instead of being asked, unless something
-// is wrong with what they said: that comes first. A network that does not answer, or may not be asked, only leaves the
-// question without proposals.
+// offerAmounts finds amounts to offer as buttons. A person with nothing to send is refused instead of asked, unless their
+// words had another mistake, which is reported first. If the network does not answer or the person is over their limit of
+// lookups, the question comes without amounts.
 func (c *Chat) offerAmounts(ctx context.Context, h Inbound, from wallet.Address, w *evaluatedDraft) (err error) {
 	if c.mayAsk(h) != nil {
 		return nil
@@ -181,7 +185,7 @@ func (c *Chat) offerAmounts(ctx context.Context, h Inbound, from wallet.Address,
 	return err
 }
 
-// unlisted tells whether a token is named by a mint that only a node knows.
+// unlisted reports whether the token is named by a mint that is not on our list, so that only a node knows it.
 func (c *Chat) unlisted(named wallet.TokenRef) (wallet.Address, bool) {
 	if named.Mint.IsZero() {
 		return named.Mint, false
@@ -190,8 +194,8 @@ func (c *Chat) unlisted(named wallet.TokenRef) (wallet.Address, bool) {
 	return named.Mint, !listed
 }
 
-// asksOn tells whether a refused transfer is worth another question: for the part that the refusal
-// is about, or the same once more when the network does not answer in the midst of a conversation.
+// asksOn reports whether a refused transfer continues with a question: for the part that the refusal is about, or for the
+// same part again if the network did not answer. It drops that part.
 func (w *evaluatedDraft) asksOn(at State, err error) bool {
 	silent := wallet.CodeOf(err) == wallet.NetworkError
 	switch field := wallet.FieldOf(err); {
@@ -208,7 +212,7 @@ func (w *evaluatedDraft) asksOn(at State, err error) bool {
 	return true
 }
 
-// choices are amounts that a balance allows, to tap on: up to three round ones, and max.
+// choices returns amounts that the balance allows, to offer as buttons: up to three round ones, and max.
 func (c *Chat) choices(ctx context.Context, from wallet.Address, token wallet.Token) ([]wallet.Quantity, error) {
 	balance, err := c.Wallets.Balance(ctx, from)
 	if err != nil {
@@ -230,7 +234,7 @@ func (c *Chat) choices(ctx context.Context, from wallet.Address, token wallet.To
 	return append(round[max(0, len(round)-3):], wallet.Quantity{Max: true}), nil
 }
 
-// usualAmounts are round sums from small to large; the first so many are usual.
+// usualAmounts returns round amounts from small to large. The first usual ones are offered for any balance that allows them.
 func usualAmounts(token wallet.Token) (usual int, sums []wallet.Decimal) {
 	texts := []string{"1", "5", "10", "25", "100", "500", "1000", "10000"}
 	if token.Native() {
@@ -242,11 +246,12 @@ func usualAmounts(token wallet.Token) (usual int, sums []wallet.Decimal) {
 	return 5, sums
 }
 
-// sendable is how many base units of a token a balance lets go, or the refusal of every amount.
+// sendable returns how many base units of a token the balance allows to send, before the network fee. It returns a refusal if
+// there are none.
 func sendable(b handlers.Balance, token wallet.Token) (uint64, error) {
 	if token.Native() {
 		if b.Lamports > b.Reserved {
-			return b.Lamports - b.Reserved, nil // what the fee takes of it, the network says of an amount
+			return b.Lamports - b.Reserved, nil // the network fee is judged with the exact amount
 		}
 		return 0, handlers.NoneToSend(token)
 	}

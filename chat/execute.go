@@ -11,19 +11,21 @@ import (
 	"purser/wallet"
 )
 
-// AppCommand is a command that an app runs for a person.
+// AppCommand is a command that an app runs for a person over the API.
 type AppCommand struct {
-	By     handlers.Caller // the app's key
-	Name   string          // who the person is told it was; "" says nothing of it (an operator's)
+	By     handlers.Caller // the app's key; User is empty for an operator's key
+	Name   string          // the app's name for the person; "" for an operator's key
 	Person wallet.User
-	Text   string // a slash command with its arguments
-	Silent bool   // nothing is posted, except what the person must confirm
+	Text   string // the slash command with its arguments, as a person would type it
+	Silent bool   // post nothing to the chat, except what the person must confirm
 }
 
-// Execute finds out what a command of an app leads to. It runs what the same command typed runs, in a
-// conversation of its own: whatever the person is just asked goes on. UNKNOWN_COMMAND for what is no
-// command, POLICY_VIOLATION for one that no app may run; else the refusals of its operation. commit writes what
-// the command does, and posts to the person's chat; it returns the reply as Markdown.
+// Execute prepares a command that an app runs for a person. It runs the same operation as the typed command, but outside the
+// person's conversation: an open question stays open. commit writes the result and posts to the person's chat, in the
+// caller's transaction, and returns the reply as Markdown.
+//
+// Execute returns UNKNOWN_COMMAND for text that is no command of purser, POLICY_VIOLATION for a command that apps may not run
+// or for text with a secret, and otherwise the refusals of the operation.
 func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.Tx) (string, error), _ error) {
 	line := read(cmd.Text)
 	if line.command == "" {
@@ -37,6 +39,7 @@ func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.T
 	case row.app == nil:
 		return nil, wallet.Refuse(wallet.PolicyViolation, "app_command.not_for_apps", wallet.TextArg("Command", line.command))
 	}
+	// Secrets are refused before the text reaches a handler, an event or a log.
 	if c.secrets.In(cmd.Text) != NoSecret {
 		return nil, wallet.Refuse(wallet.PolicyViolation, "app_command.secret")
 	}
@@ -51,7 +54,8 @@ func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.T
 	return func(tx store.Tx) (string, error) { return c.playForApp(tx, h, action) }, nil
 }
 
-// playForApp runs an action for an app, and tells what it said.
+// playForApp runs an action for an app and returns the reply as Markdown. It is play without a conversation: an action that
+// moves one is a bug, and an error.
 func (c *Chat) playForApp(tx store.Tx, h Inbound, action Action) (string, error) {
 	s := &replyTx{Chat: c, words: c.wordsFor(h.From.Language), tx: tx, inbound: h, user: h.user, now: c.Now().UTC(), priority: alerts}
 	s.conv.Chat, s.conv.User = h.Chat, h.From.TelegramID
@@ -61,6 +65,7 @@ func (c *Chat) playForApp(tx store.Tx, h Inbound, action Action) (string, error)
 	if s.moved {
 		return "", fmt.Errorf("%s moved a conversation for an app", h.line.command)
 	}
+	// The app gets the reply without the headline that names it: head comes after said.
 	said, err := s.said(0)
 	if err != nil {
 		return "", err
@@ -71,6 +76,7 @@ func (c *Chat) playForApp(tx store.Tx, h Inbound, action Action) (string, error)
 	if err := s.head(); err != nil {
 		return "", err
 	}
+	// The replies count against the app's share of the outbox, which refuses when it is full.
 	if !h.app.Silent {
 		app := shareOf(h.app.By)
 		if err := roomForApp(tx, h.Chat, app); err != nil {
@@ -86,7 +92,8 @@ func (c *Chat) playForApp(tx store.Tx, h Inbound, action Action) (string, error)
 	return said, nil
 }
 
-// head says above the first reply which app ran the command; an operator's says nothing of itself.
+// head puts a line above the first reply that names the app and the command. Commands run with an operator's key have no such
+// line.
 func (s *replyTx) head() error {
 	by := s.inbound.app.By
 	if len(s.out) == 0 || by.User == "" {
@@ -113,5 +120,5 @@ func (s *replyTx) head() error {
 	return err
 }
 
-// withheld stands where a reply holds what no program may see.
+// withheld replaces content that apps may not see.
 const withheld = "[withheld]"

@@ -7,38 +7,40 @@ import (
 	"time"
 )
 
-// State is where a conversation is. A conversation is forgetful, and ends by silence; the money's
-// own life is wallet.Lifecycle, which no conversation can bend.
+// State is where a conversation stands in its Flow. Conversations end after a few minutes of silence. The life of a
+// transaction is a separate table, wallet.Lifecycle: no step of a conversation can change what that table forbids.
 type State string
 
-// Trigger is what moves a conversation: what a person did, or what came of it.
+// Trigger is what moves a conversation to its next state: an action of the person, or its outcome.
 type Trigger string
 
-// Effect is what a step does besides moving: it writes to the store transaction of its replyTx.
+// Effect is the work of a step besides the change of state. It writes to the store transaction of its replyTx and queues
+// replies there. It may run more than once, so it must have no effect outside that transaction.
 type Effect func(*replyTx) error
 
-// Step is one answer of a conversation's table: where it goes, and what is said or done there.
+// Step is one entry of a Flow: the next state and the effect of going there. A nil Do only changes the state.
 type Step struct {
 	To State
 	Do Effect
 }
 
-// Flow is one conversation as a table. docs/conversations.md is printed from it.
+// Flow is the table of one conversation: by state and trigger, the next step. docs/conversations.md is generated from
+// it.
 type Flow map[State]map[Trigger]Step
 
-// Next is the step that a table holds; false when the trigger means nothing there.
+// Next returns the step for a trigger in a state. ok is false if the trigger has no meaning in that state.
 func (f Flow) Next(at State, by Trigger) (Step, bool) {
 	step, ok := f[at][by]
 	return step, ok
 }
 
-// idle is every conversation's beginning and end.
+// idle is the first and last state of every conversation. The store holds it as the empty string.
 const idle State = "idle"
 
-// Silence is how long a question waits for its answer.
+// Silence is how long a question waits for an answer before its conversation ends.
 const Silence = 5 * time.Minute
 
-// What can move any conversation.
+// Triggers that any conversation can have.
 const (
 	cancelled Trigger = "/cancel"
 	movedOn   Trigger = "another command"
@@ -46,7 +48,8 @@ const (
 	ended     Trigger = "ended elsewhere"
 )
 
-// Diagrams prints every conversation as a Mermaid state diagram, for docs/conversations.md.
+// Diagrams returns every conversation as a Mermaid state diagram, the content of docs/conversations.md. Its order is
+// stable: a test compares it with the file.
 func Diagrams() string {
 	var out strings.Builder
 	all := map[string]Flow{}
@@ -68,7 +71,7 @@ func Diagrams() string {
 	return out.String()
 }
 
-// stateID is a state's name without spaces, which Mermaid's ids cannot have.
+// stateID returns the state's name without spaces, which ids in Mermaid must not have.
 func stateID(s State) string { return strings.ReplaceAll(string(s), " ", "_") }
 
 func sortedKeys[K ~string, V any](m map[K]V) []K {

@@ -11,7 +11,8 @@ import (
 	"purser/wallet"
 )
 
-// countHooks says how many webhooks a key has, and how they fare.
+// countHooks adds to v how many webhooks a key has, and how many of them are inactive or failing. Streaming listeners of the
+// API do not count as webhooks.
 func (s *replyTx) countHooks(key wallet.Key, v vars) error {
 	v["Hooks"], v["HooksOff"], v["HooksFailing"] = html(""), "", ""
 	all, err := s.tx.WebhooksOf(key.Lineage())
@@ -41,11 +42,10 @@ func (s *replyTx) countHooks(key wallet.Key, v vars) error {
 	return err
 }
 
-// notifyWebhook tells the owner of a webhook that it does not take events, or that it was turned off for
-// that.
+// notifyWebhook notifies the owner of a webhook that a delivery was dead-lettered, or that the webhook was turned off.
 func (s *replyTx) notifyWebhook(trouble wallet.WebhookTroubleData) error {
 	hook, err := s.tx.Webhook(trouble.WebhookID)
-	if errors.Is(err, store.ErrNotFound) { // removed meanwhile
+	if errors.Is(err, store.ErrNotFound) { // deleted in the meantime
 		return nil
 	}
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *replyTx) notifyWebhook(trouble wallet.WebhookTroubleData) error {
 		return err
 	}
 	v := vars{"Host": "?", "Why": sentence, "Path": "/v1/webhooks/" + string(hook.ID), "Kept": trouble.KeptHours}
-	if u, err := url.Parse(hook.URL); err == nil { // the rest of it may be a secret
+	if u, err := url.Parse(hook.URL); err == nil { // host only: the path and query may hold a secret
 		v["Host"] = u.Host
 	}
 	if hook.Kind == wallet.BotKey {
@@ -70,9 +70,10 @@ func (s *replyTx) notifyWebhook(trouble wallet.WebhookTroubleData) error {
 	return s.reply(said, v)
 }
 
-// tapPortal sends a link to the page where the webhooks of a key are looked after. Whoever has it can do
-// that: it goes to the key's owner alone, and opens once.
+// tapPortal sends a link to the portal for the webhooks of one key. The link opens the portal once, for anybody who has it,
+// so it is sent only to the key's owner and marked Secret.
 func (c *Chat) tapPortal(_ context.Context, _ Inbound, id string) (Action, error) {
+	// The random token is drawn outside the transaction, which may run twice.
 	token, err := c.Portal.Draw()
 	if err != nil {
 		return nil, err

@@ -9,17 +9,17 @@ import (
 	"purser/wallet"
 )
 
-// notice is how a person is told of one type of event. What it shows is the state that the store holds now: an event that
-// comes late draws the same card once more, and says nothing that is no longer true.
+// notice says how a person is notified of one type of event. Its message shows the current state from the store, not the
+// state at the time of the event. A late event therefore draws the same card again and never reports something outdated.
 type notice struct {
-	priority int  // of its replies among those that wait for a chat
-	optional bool // a person can turn it off (wallet.Notifications), if its name is one that they can name
+	priority int  // store.Reply.Priority of its replies: answers, confirmations, alerts or broadcasts
+	optional bool // the person can turn it off, if wallet.Notifications lists its name
 	notify   func(s *replyTx, event wallet.Event) error
 }
 
-// Notify writes what a person is told of an event, and how their conversation follows it, into the transaction of its
-// caller. An event that no conversation and no kind of transactions tells of writes nothing, and neither does one that
-// the person has turned off.
+// Notify queues the replies for an event about a person and moves their conversation where the event affects it. It
+// writes only to tx, so the caller can end the event's job in the same transaction. It writes nothing for an event that
+// has no notice, or that the person has turned off.
 func (c *Chat) Notify(tx store.Tx, person wallet.User, event wallet.Event) error {
 	n, ok := c.registry.notices[event.Name]
 	if !ok || n.optional && !person.Wants(string(event.Name)) {
@@ -35,7 +35,7 @@ func (c *Chat) Notify(tx store.Tx, person wallet.User, event wallet.Event) error
 	return s.end()
 }
 
-// withData makes a notice's function of one that takes what the event carries.
+// withData adapts a function that takes the decoded data of an event to the type of notice.notify.
 func withData[D any](notify func(*replyTx, D) error) func(*replyTx, wallet.Event) error {
 	return func(s *replyTx, event wallet.Event) error {
 		var data D
@@ -46,8 +46,8 @@ func withData[D any](notify func(*replyTx, D) error) func(*replyTx, wallet.Event
 	}
 }
 
-// withTransaction makes a notice's function of one that takes the transaction that the event is about, as it is now. One
-// that is gone, or another person's, is told of to nobody.
+// withTransaction adapts a function that takes the event's transaction, as the store holds it now, to the type of
+// notice.notify. It does nothing if the transaction was deleted or belongs to another person.
 func withTransaction(notify func(*replyTx, wallet.Transaction) error) func(*replyTx, wallet.Event) error {
 	return func(s *replyTx, event wallet.Event) error {
 		t, err := s.tx.Transaction(event.Transaction)

@@ -15,45 +15,46 @@ import (
 	"purser/wallet"
 )
 
-// Options are what a Chat talks with.
+// Options are the dependencies and settings of a Chat. Fields are required unless their comment says otherwise.
 type Options struct {
 	Store     store.Store
 	Users     *handlers.Users
 	Wallets   *handlers.Wallets
 	Transfers *handlers.Transfers
 	Contacts  *handlers.Contacts
-	// Developers have access to the API, Apps are what people allow theirs.
+	// Developers manage access to the API. Apps manage what people allow the apps of others.
 	Developers *handlers.Developers
 	Apps       *handlers.Apps
 	Portal     *handlers.Portal
-	// Receives tells whether a person lets an app be told of events, and whether a webhook of it takes them now.
+	// Receives reports whether the person has granted the app this type of event, and whether an active webhook of the app
+	// subscribes to it. It reads only from tx.
 	Receives func(tx store.Tx, app wallet.AppID, person wallet.UserID, name wallet.EventName) (granted, listening bool, err error)
-	// PublicURL is where the signing page lives: its links end up in people's own chats only.
+	// PublicURL is the address of the signing page. Its links are secret and go only to people's own chats.
 	PublicURL *url.URL
-	PagesURL  *url.URL // where the portal of webhooks is
-	DocsURL   *url.URL // where the API is described; nil: nowhere
-	// Hourly is how many requests an hour a key of a kind has by its tier; nil: it is not told.
+	PagesURL  *url.URL // address of the webhook portal
+	DocsURL   *url.URL // address of the API documentation; nil: no link
+	// Hourly returns the requests per hour of a key by its kind and tier. nil: the chat does not mention limits.
 	Hourly func(wallet.KeyKind, wallet.Tier) uint64
-	// ExplorerURL makes links of signatures: {signature} is put in, and {cluster} by the name that
-	// Solana's explorers use (mainnet-beta, devnet, custom). Without {signature} it is a base, and
-	// /tx/<signature> is added. Empty: no links.
+	// ExplorerURL is the template of links to transactions. {signature} is replaced, and so is {cluster}, by the name that
+	// Solana's explorers use (mainnet-beta, devnet, custom). Without {signature} it is a base to which /tx/<signature> is
+	// added. Empty: no links.
 	ExplorerURL string
 	Cluster     string        // mainnet, devnet or localnet
 	BotName     func() string // the bot's username without @; "" while unknown
 	Now         func() time.Time
-	After       func(time.Duration) <-chan time.Time // wakes Run; nil: time.After
-	Node        string                               // the name of this node, as work.Pool has it; "": "main"
+	After       func(time.Duration) <-chan time.Time // timer of Run; nil: time.After
+	Node        string                               // name of this node, see work.Pool; "": "main"
 	Random      io.Reader
 	Log         *slog.Logger
-	Lookups     int    // that one person has at once; 0: Lookups
-	Cards       []Card // how the kinds of transactions are shown that the store knows, each once
+	Lookups     int    // lookups that one person may make at once; 0: the constant Lookups
+	Cards       []Card // one Card for each kind of transaction that the store knows
 }
 
-// Chat answers what people say and tap. What it must remember is in the store; by itself it holds only how
-// often people had a node asked lately. It is safe for use by several goroutines.
+// Chat answers what people type and tap. All state of conversations is in the store; a Chat itself only counts recent lookups
+// (budget). It is safe for concurrent use.
 //
-// A front asks Receive where an input belongs, lets its router find that Endpoint, and commits the Turn that the
-// endpoint returns. What there is to talk about stands in conversations, and nowhere else.
+// Receive finds the Endpoint of an Input. The front's router calls that endpoint and commits the Turn that it returns. Run
+// ends conversations whose time is over.
 type Chat struct {
 	Options
 	words    catalogue // in English
@@ -63,10 +64,11 @@ type Chat struct {
 	cards    cards
 }
 
-// New checks the options, reads the catalogue and joins the conversations.
+// New checks the options, reads the catalogue and indexes the conversations. It returns an error if an option is missing, or
+// if conversations, cards and texts do not fit together.
 func New(o Options) (*Chat, error) { return newChat(o, conversations(), locales) }
 
-// newChat is New with a list of conversations, and the roots of the files with what they say.
+// newChat is New with a given list of conversations and the file systems that hold their texts. Tests use it.
 func newChat(o Options, all []conversation, texts ...fs.FS) (*Chat, error) {
 	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.Contacts == nil ||
 		o.Developers == nil || o.Apps == nil || o.Portal == nil || o.Receives == nil || o.PublicURL == nil || o.PagesURL == nil || o.Now == nil || o.Random == nil || o.Log == nil || len(o.Cards) == 0 {
@@ -83,6 +85,7 @@ func newChat(o Options, all []conversation, texts ...fs.FS) (*Chat, error) {
 	if o.After == nil {
 		o.After = time.After
 	}
+	// Kinds outside this package may bring sentences of their own.
 	for _, card := range o.Cards {
 		if card.Locales != nil {
 			texts = append(texts, card.Locales)
@@ -103,5 +106,5 @@ func newChat(o Options, all []conversation, texts ...fs.FS) (*Chat, error) {
 	return &Chat{Options: o, words: words, secrets: NewSecrets(), registry: registry, budget: newBudget(cmp.Or(o.Lookups, Lookups)), cards: cards}, nil
 }
 
-// wordsFor is the catalogue in a person's language.
+// wordsFor returns the catalogue in the language of a BCP 47 tag, as Telegram sends it.
 func (c *Chat) wordsFor(language string) catalogue { return c.words.in(language) }

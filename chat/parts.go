@@ -9,28 +9,29 @@ import (
 	"purser/wallet"
 )
 
-// parts is what a person has said of a transfer so far, read once.
+// parts is what a person has given of a transfer so far. Words are parsed once; a part that is written wrongly is kept with
+// the reason why.
 type parts struct {
 	Amount     saidAmount       `json:"amount,omitzero"`
 	Token      wallet.TokenRef  `json:"token,omitzero"`
 	To         saidRecipient    `json:"to,omitzero"`
-	References []wallet.Address `json:"references,omitempty"` // of the payment link that To came with
-	Memo       string           `json:"memo,omitempty"`       // public note, typed or of the link
-	Label      string           `json:"label,omitempty"`      // what the link says that it is for
+	References []wallet.Address `json:"references,omitempty"` // references of the payment link that To came from (Solana Pay)
+	Memo       string           `json:"memo,omitempty"`       // public note, typed or from the link
+	Label      string           `json:"label,omitempty"`      // the link's label: what the payment is for
 }
 
-// saidAmount is what was said in the place of an amount: a quantity, or words that are none. Those are kept while
-// another part is asked for, as what they may mean depends on the token.
+// saidAmount is what was given as an amount: a valid quantity, or the reason why the words are none. Wrong words are kept
+// while other parts are asked for, since their likely meaning depends on the token's decimals.
 type saidAmount struct {
 	Quantity wallet.Quantity  `json:"quantity,omitzero"`
-	Wrong    wallet.Reason    `json:"wrong,omitzero"`  // why the words are no quantity
-	Meant    []wallet.Decimal `json:"meant,omitempty"` // what they may mean all the same
+	Wrong    wallet.Reason    `json:"wrong,omitzero"`  // why the words are not a quantity
+	Meant    []wallet.Decimal `json:"meant,omitempty"` // what the words may mean, for example 1.5 for "1,5"
 }
 
-// given tells whether anything was said in the place of an amount.
+// given reports whether anything was given as an amount, valid or not.
 func (a saidAmount) given() bool { return !a.Quantity.IsZero() || !a.Wrong.IsZero() }
 
-// refusal is why no amount can be made of what was said; nil where one may.
+// refusal returns the INVALID_REQUEST for a wrong amount, or nil.
 func (a saidAmount) refusal() error {
 	if a.Wrong.IsZero() {
 		return nil
@@ -38,20 +39,20 @@ func (a saidAmount) refusal() error {
 	return wallet.About(wallet.FieldAmount, wallet.RefuseFor(wallet.InvalidRequest, a.Wrong))
 }
 
-// exactly is an amount that was said in figures.
+// exactly is the amount for a number that was parsed before.
 func exactly(d wallet.Decimal) saidAmount { return saidAmount{Quantity: wallet.Quantity{Exact: d}} }
 
-// saidRecipient is what was said in the place of a recipient: the address that it is, or is a contact's or a picked
-// person's, or words that are none.
+// saidRecipient is what was given as a recipient: an address, directly or through a contact or a picked person, or the reason
+// why the words name nobody.
 type saidRecipient struct {
 	Address wallet.Address `json:"address,omitzero"`
 	Wrong   wallet.Reason  `json:"wrong,omitzero"` // why the words name nobody
 }
 
-// given tells whether anything was said in the place of a recipient.
+// given reports whether anything was given as a recipient, valid or not.
 func (r saidRecipient) given() bool { return !r.Address.IsZero() || !r.Wrong.IsZero() }
 
-// refusal is why nobody can be paid by what was said; nil where somebody may.
+// refusal returns the INVALID_REQUEST for a wrong recipient, or nil.
 func (r saidRecipient) refusal() error {
 	if r.Wrong.IsZero() {
 		return nil
@@ -59,7 +60,7 @@ func (r saidRecipient) refusal() error {
 	return wallet.About(wallet.FieldTo, wallet.RefuseFor(wallet.InvalidRequest, r.Wrong))
 }
 
-// address is a recipient by their address. That of the System program is nobody's.
+// address is the recipient for an address. The System program's address (all zero bytes) belongs to nobody and is refused.
 func address(a wallet.Address) saidRecipient {
 	if a.IsZero() {
 		return saidRecipient{Wrong: wallet.Because("address.system_program")}
@@ -67,10 +68,10 @@ func address(a wallet.Address) saidRecipient {
 	return saidRecipient{Address: a}
 }
 
-// memoWord begins a public note: all words after it are the note.
+// memoWord starts a public note: all words after it belong to the note.
 const memoWord = "memo"
 
-// cutMemo takes the note off a line of words.
+// cutMemo splits the note off the end of the words.
 func cutMemo(args []string) (rest []string, memo string) {
 	for i, word := range args {
 		if i > 0 && i < len(args)-1 && strings.EqualFold(word, memoWord) {
@@ -80,10 +81,12 @@ func cutMemo(args []string) (rest []string, memo string) {
 	return args, ""
 }
 
-// readParts understands "[amount] [token] [address]", any of them missing; a token is a symbol, or a
-// mint before the address, and an address may be a contact's name. What it does not understand is
-// INVALID_REQUEST; where that leaves one part to be asked for again (wallet.FieldOf), the other parts
-// come along. An amount and a recipient that are ill-written are parts as well, which say what is wrong with them.
+// readParts parses "[amount] [token] [address] [memo ...]", where each part may be missing. A token is a symbol, or a mint
+// address before the recipient's. A recipient is an address or the name of a contact in b.
+//
+// Words that cannot be understood are INVALID_REQUEST. If the error is about one part (wallet.FieldOf), the other parts are
+// returned with it, so that only that one is asked for again. An amount or recipient that is written wrongly is no error
+// here: it is a part with its reason.
 func readParts(args []string, b book) (parts, error) {
 	args, memo := cutMemo(args)
 	if err := wallet.CheckMemo(memo); err != nil {
@@ -104,23 +107,23 @@ func readParts(args []string, b book) (parts, error) {
 	case r.odd != "" && r.To.given():
 		return r.strange(r.odd)
 	case r.odd != "":
-		r.To = b.recipient(r.odd) // judged as an address, it is told what is wrong
+		r.To = b.recipient(r.odd) // read it as an address, so that the answer can explain what is wrong with it
 	}
 	return r.parts, nil
 }
 
-// reading is how far the words of a transfer have been understood.
+// reading is the state of readParts between two words.
 type reading struct {
 	book
 	parts
-	to  string // the word that To was read of
-	odd string // a word that stands where an address could be
+	to  string // the word that To was parsed from
+	odd string // an unknown word where an address could be
 }
 
-// take reads the next words, and says how many they were. Where it refuses them, the parts are those that still count.
+// take parses the next word or words and returns how many it used. On an error, r.parts holds what still counts.
 func (r *reading) take(args []string) (int, error) {
 	word := args[0]
-	// A token, and "to", are what their words mean first, whatever a contact's name begins with.
+	// A listed symbol and the word "to" keep their meaning even if a contact's name begins with them.
 	first := r.Token.IsZero() && r.means(word) || strings.EqualFold(word, "to")
 	if contact, n := r.at(args); n > 0 && !first {
 		return n, r.takeRecipient(contact.Address.String(), address(contact.Address))
@@ -149,8 +152,7 @@ func (r *reading) take(args []string) (int, error) {
 	return 1, nil
 }
 
-// takeRecipient takes a word that stands for a recipient. Of two addresses after an amount the first is a token's mint:
-// "25 <mint> <address>".
+// takeRecipient takes a recipient. Of two addresses after an amount the first is the token's mint: "25 <mint> <address>".
 func (r *reading) takeRecipient(word string, to saidRecipient) error {
 	switch first := r.to; {
 	case !r.To.given():
@@ -164,7 +166,7 @@ func (r *reading) takeRecipient(word string, to saidRecipient) error {
 	return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest, "input.two_addresses"))
 }
 
-// takeAmount takes a word that begins like an amount: figures, and a symbol may follow them at once.
+// takeAmount takes an amount that a symbol may follow without a space ("1.5SOL").
 func (r *reading) takeAmount(word string) error {
 	figures, symbol := cutSymbol(word)
 	r.Amount = r.amount(figures)
@@ -174,19 +176,19 @@ func (r *reading) takeAmount(word string) error {
 	return r.takeToken(symbol)
 }
 
-// takeToken takes a symbol or a mint. What could be neither is asked for again, beside the parts there are.
+// takeToken takes a symbol or a mint address.
 func (r *reading) takeToken(word string) (err error) {
 	r.Token, err = wallet.ParseTokenRef(word)
 	return err
 }
 
-// strange refuses a word that means nothing here; no part counts then.
+// strange refuses a word that has no meaning here, and drops all parts: a guess could send money to the wrong place.
 func (r *reading) strange(word string) (parts, error) {
 	r.parts = parts{}
 	return r.parts, wallet.Refuse(wallet.InvalidRequest, "input.unclear", wallet.TextArg("Word", echo(word)))
 }
 
-// payParts are those of a payment link, which may have a note of its own.
+// payParts returns the parts of a Solana Pay link. The link's own note takes precedence over a typed one.
 func payParts(link, memo string) (parts, error) {
 	l, err := wallet.ParsePayLink(link)
 	if err != nil {
@@ -199,8 +201,7 @@ func payParts(link, memo string) (parts, error) {
 	return p, nil
 }
 
-// addressLike tells what is meant as an address, well written or not, so that the answer can say
-// what is wrong with it.
+// addressLike reports whether a word is meant as an address, even a wrong one, so that the answer can explain the mistake.
 func addressLike(word string) bool {
 	if len(word) >= shortestAddress && (!figures(word) || word == wallet.SystemProgram.String()) {
 		return true
@@ -208,15 +209,18 @@ func addressLike(word string) bool {
 	return strings.HasPrefix(word, "@") || hexLike(word) || domainLike(word)
 }
 
+// hexLike reports whether a word looks like an address of Ethereum.
 func hexLike(word string) bool {
 	return len(word) > 2 && strings.EqualFold(word[:2], "0x")
 }
 
+// domainLike reports whether a word looks like a .sol domain, which purser does not resolve.
 func domainLike(word string) bool {
 	return len(word) > 4 && strings.EqualFold(word[len(word)-4:], ".sol")
 }
 
-// checkAddress says more plainly than wallet.ParseAddress what people write in the place of an address.
+// checkAddress explains common mistakes in place of an address better than wallet.ParseAddress: usernames, domains, addresses
+// of other chains.
 func checkAddress(text string) error {
 	switch {
 	case strings.HasPrefix(text, "@"):
@@ -229,15 +233,14 @@ func checkAddress(text string) error {
 	return nil
 }
 
-// amountLike tells what is meant as an amount, well written or not, so that the answer can say
-// what is wrong with it.
+// amountLike reports whether a word is meant as an amount, even a wrong one, so that the answer can explain the mistake.
 func amountLike(word string) bool {
 	first, _ := utf8.DecodeRuneInString(word)
 	return strings.EqualFold(word, wallet.Max) || unicode.IsNumber(first) || strings.ContainsRune("+-.,−", first) ||
 		strings.EqualFold(word, "nan") || strings.EqualFold(word, "inf") || strings.EqualFold(word, "infinity")
 }
 
-// cutSymbol reads "1.5SOL" and "25USDC" as their two parts: figures, and letters that no number has.
+// cutSymbol splits "1.5SOL" into figures and symbol. Scientific notation ("1e5") stays whole and is refused later.
 func cutSymbol(word string) (amount, symbol string) {
 	cut := strings.IndexFunc(word, unicode.IsLetter)
 	if cut <= 0 || !figures(word[:cut]) || scientific(word) || len(word)-cut < 2 || !symbolLike(word[cut:]) {
@@ -246,6 +249,7 @@ func cutSymbol(word string) (amount, symbol string) {
 	return word[:cut], word[cut:]
 }
 
+// figures reports whether a word consists of digits, separators and signs.
 func figures(word string) bool {
 	for _, r := range word {
 		if !unicode.IsNumber(r) && !strings.ContainsRune(".,+-−_'’", r) {
@@ -255,7 +259,7 @@ func figures(word string) bool {
 	return true
 }
 
-// symbolLike tells what may be a token's symbol: up to ten letters and digits, one letter at least.
+// symbolLike reports whether a word may be a token's symbol: up to ten bytes of letters and digits, with at least one letter.
 func symbolLike(word string) bool {
 	for _, r := range word {
 		if !unicode.IsLetter(r) && (r < '0' || r > '9') {
@@ -265,8 +269,8 @@ func symbolLike(word string) bool {
 	return len(word) <= 10 && !figures(word)
 }
 
-// readAmount reads what a person wrote as an amount, and says more plainly than wallet.ParseQuantity what people from
-// elsewhere get wrong.
+// readAmount parses an amount that a person typed. It explains notations of other countries better than wallet.ParseQuantity:
+// separators, digits of other scripts, exponents.
 func readAmount(text string) saidAmount {
 	wrong := func(key string) saidAmount { return saidAmount{Wrong: wallet.Because(key), Meant: meantNumbers(text)} }
 	if scientific(text) {
@@ -285,14 +289,14 @@ func readAmount(text string) saidAmount {
 	return plainAmount(text)
 }
 
-// plainAmount is wallet.ParseQuantity.
+// plainAmount parses an amount as the API does.
 func plainAmount(text string) saidAmount {
 	q, err := wallet.ParseQuantity(text)
 	return saidAmount{Quantity: q, Wrong: wallet.ReasonOf(err)}
 }
 
-// meantNumbers are what an amount with commas may mean, as it is to be written: "1,5" is 1.5, and "1,500" is 1.5 to
-// some and 1500 to others.
+// meantNumbers returns what an amount with commas may mean: "1,5" is 1.5, and "1,500" is 1.5 or 1500, depending on the
+// country. purser never guesses: it offers these as buttons.
 func meantNumbers(text string) []wallet.Decimal {
 	if !strings.Contains(text, ",") {
 		return nil
@@ -322,7 +326,7 @@ func meantNumbers(text string) []wallet.Decimal {
 	return out
 }
 
-// meantAmounts are those of what an amount may mean that are amounts of a token, each once.
+// meantAmounts returns the possible meanings that are valid amounts of the token, each once.
 func (a saidAmount) meantAmounts(token wallet.Token) []wallet.Quantity {
 	var out []wallet.Quantity
 	for _, d := range a.Meant {
@@ -335,8 +339,7 @@ func (a saidAmount) meantAmounts(token wallet.Token) []wallet.Quantity {
 	return out
 }
 
-// didYouMean refuses an amount that could be one of two, or is one written in another way. amounts are those of
-// saidAmount.meantAmounts: one or two.
+// didYouMean returns the refusal that names the one or two possible amounts.
 func didYouMean(amounts []wallet.Quantity) error {
 	if len(amounts) == 1 {
 		return wallet.Refuse(wallet.InvalidRequest, "amount.meant", wallet.TextArg("Amount", amounts[0].String()))
@@ -344,7 +347,7 @@ func didYouMean(amounts []wallet.Quantity) error {
 	return wallet.Refuse(wallet.InvalidRequest, "amount.meant_either", wallet.TextArg("First", amounts[0].String()), wallet.TextArg("Second", amounts[1].String()))
 }
 
-// scientific tells how programs and calculators write small and large numbers: 1e-3, 1E5.
+// scientific reports whether a text is a number in scientific notation, such as 1e-3.
 func scientific(text string) bool {
 	return strings.ContainsAny(text, "0123456789") && strings.ContainsAny(text, "eE") && strings.Trim(text, "0123456789.+-−eE") == ""
 }

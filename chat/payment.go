@@ -11,13 +11,13 @@ import (
 	"purser/wallet"
 )
 
-// draft is what was found out about the payment for the effect that runs now.
+// draft returns the evaluated transfer that the handler found for the effect that runs now.
 func (s *replyTx) draft() evaluatedDraft {
 	w, _ := s.found.(evaluatedDraft)
 	return w
 }
 
-// showReview stores the proposal and shows its card.
+// showReview stores the proposed transaction and shows its card. From here on the conversation follows the transaction.
 func (s *replyTx) showReview() error {
 	t := s.draft().proposal.Transaction
 	if err := s.Transfers.Commit(s.tx, s.draft().proposal); err != nil {
@@ -32,17 +32,17 @@ func (s *replyTx) sayRefused() error   { return s.refused(s.refusal) }
 func (s *replyTx) sayCancelled() error { return s.reply("cancel.done", nil) }
 func (s *replyTx) saySilent() error    { return s.reply("cancel.silent", nil) }
 
-// rejectTransaction ends the transaction of this conversation, if it still can be.
+// rejectTransaction is /cancel: it rejects this conversation's transaction if that is still possible.
 func (s *replyTx) rejectTransaction() error { return s.reject("cancel.rejected") }
 
-// dropTransaction is rejectTransaction when something else was begun.
+// dropTransaction is rejectTransaction for a person who began something else. Only unconfirmed transactions get here.
 func (s *replyTx) dropTransaction() error { return s.reject("cancel.replaced") }
 
 func (s *replyTx) reject(key string) error {
 	id := dataOf[payment](s).Transaction
 	t, err := s.Transfers.Reject(s.tx, s.caller(), id)
 	if err != nil {
-		return s.refuse(err) // it is on its way, or has ended: the sentence says which
+		return s.refuse(err) // already signed, or ended: the refusal says which
 	}
 	if err := s.card(t); err != nil {
 		return err
@@ -54,8 +54,9 @@ func (s *replyTx) reject(key string) error {
 	return s.reply(key, vars{"Sum": t.Money().String(), "Token": token})
 }
 
-// cancelUnsigned answers /cancel when nothing is being asked: payments that wait are shown once more, each with its
-// buttons, and one that is on its way is said to be.
+// cancelUnsigned answers /cancel when no question is open. It shows the payments that still wait for Confirm or a signature
+// again, each with its buttons. If there is none and the last payment is on its way, it says so: that one cannot be
+// cancelled.
 func (s *replyTx) cancelUnsigned() (bool, error) {
 	last, err := s.tx.TransactionsOf(s.user.ID, store.Page{Limit: 1})
 	if err != nil {
@@ -69,7 +70,7 @@ func (s *replyTx) cancelUnsigned() (bool, error) {
 		if err := s.reply("cancel.waiting", vars{"One": len(waiting) == 1}); err != nil {
 			return false, err
 		}
-		s.anew = true // wherever their messages are by now
+		s.anew = true // as new messages: the old ones may be far up in the chat
 		for _, t := range waiting[:min(len(waiting), mostShown)] {
 			if err := s.card(t); err != nil {
 				return false, err
@@ -82,10 +83,10 @@ func (s *replyTx) cancelUnsigned() (bool, error) {
 	return false, nil
 }
 
-// mostShown bounds how many waiting transfers are shown again at once.
+// mostShown is the maximum number of waiting payments shown again at once.
 const mostShown = 5
 
-// waitingPayments lists the person's transfers that wait for their Confirm or signature.
+// waitingPayments returns the person's payments that wait for Confirm or a signature and have not reached their deadline.
 func (s *replyTx) waitingPayments() ([]wallet.Transaction, error) {
 	open, err := handlers.OpenTransactions(s.tx, s.user.ID)
 	return slices.DeleteFunc(open, func(t wallet.Transaction) bool {
@@ -94,8 +95,8 @@ func (s *replyTx) waitingPayments() ([]wallet.Transaction, error) {
 	}), err
 }
 
-// usedCardButton answers the tap of a card's button that was used: by the present state of its transaction. Telegram
-// sends an unanswered tap again, so the card is drawn again too: it may be what was lost.
+// usedCardButton answers a tap of a card's button that was used before, with the transaction's current state. Telegram
+// repeats a tap that it got no answer to. The card is drawn again, because the earlier answer may have been lost.
 func (s *replyTx) usedCardButton() (bool, error) {
 	t, err := s.tx.Transaction(wallet.TransactionID(s.inbound.button.Subject))
 	if errors.Is(err, store.ErrNotFound) || err == nil && t.Owner != s.user.ID {
@@ -114,7 +115,8 @@ func (s *replyTx) usedCardButton() (bool, error) {
 	return true, s.card(t)
 }
 
-// tapConfirm is the owner's word, after one more look at the chain.
+// tapConfirm is the owner's approval. Funds and recipient are checked on chain once more before it. CONFLICT means that the
+// transaction has left review.
 func (c *Chat) tapConfirm(ctx context.Context, h Inbound, _ string) (Action, error) {
 	if err := c.mayAsk(h); err != nil {
 		return nil, err
@@ -139,7 +141,7 @@ func (c *Chat) tapConfirm(ctx context.Context, h Inbound, _ string) (Action, err
 	}, nil
 }
 
-// tapReject is the owner's no.
+// tapReject is the owner's refusal.
 func (c *Chat) tapReject(_ context.Context, h Inbound, _ string) (Action, error) {
 	return func(s *replyTx) error {
 		t, err := s.Transfers.Reject(s.tx, s.caller(), wallet.TransactionID(h.button.Subject))
@@ -153,17 +155,17 @@ func (c *Chat) tapReject(_ context.Context, h Inbound, _ string) (Action, error)
 	}, nil
 }
 
-// tapAmount is an amount said by a button.
+// tapAmount answers the question for an amount by a button.
 func (c *Chat) tapAmount(ctx context.Context, h Inbound, text string) (Action, error) {
 	return c.tapAnswer(ctx, h, asksAmount, parts{Amount: plainAmount(text)})
 }
 
-// tapAddress is an address said by a button.
+// tapAddress answers the question for a recipient by a button.
 func (c *Chat) tapAddress(ctx context.Context, h Inbound, text string) (Action, error) {
 	return c.tapAnswer(ctx, h, asksAddress, parts{To: book{}.recipient(text)})
 }
 
-// tapAnswer takes a button for an answer; only the newest question's buttons count.
+// tapAnswer takes a button as the answer to the question in this state. Buttons of older questions get a toast.
 func (c *Chat) tapAnswer(ctx context.Context, h Inbound, at State, said parts) (Action, error) {
 	if !h.newest(sendFlow, at) {
 		return toast("toast.old"), nil
@@ -180,7 +182,8 @@ func (c *Chat) tapAnswer(ctx context.Context, h Inbound, at State, said parts) (
 	}, nil
 }
 
-// tapAgain proposes a transaction that can never land anew.
+// tapAgain proposes a transaction that can never land once more, as a new transaction with its own Confirm. CONFLICT means
+// that the first one may still land or was retried already.
 func (c *Chat) tapAgain(ctx context.Context, h Inbound, _ string) (Action, error) {
 	if err := c.mayAsk(h); err != nil {
 		return nil, err
@@ -206,11 +209,11 @@ func (c *Chat) tapAgain(ctx context.Context, h Inbound, _ string) (Action, error
 		if err != nil {
 			return err
 		}
-		return s.card(first) // without its button
+		return s.card(first) // redrawn without its button
 	}, nil)
 }
 
-// tapCheck has a held transaction looked for.
+// tapCheck asks settle to look for a transaction with an unknown outcome now instead of at its next scheduled time.
 func (c *Chat) tapCheck(context.Context, Inbound, string) (Action, error) {
 	return func(s *replyTx) error {
 		err := s.Transfers.Recheck(s.tx, s.caller(), wallet.TransactionID(s.inbound.button.Subject))
@@ -224,7 +227,7 @@ func (c *Chat) tapCheck(context.Context, Inbound, string) (Action, error) {
 	}, nil
 }
 
-// paid reads a payment of the person's whose card was tapped.
+// paid returns the person's own payment whose card was tapped; store.ErrNotFound for another person's.
 func (c *Chat) paid(ctx context.Context, h Inbound) (t wallet.Transaction, err error) {
 	err = c.Store.View(ctx, func(tx store.Tx) error {
 		t, err = tx.Transaction(wallet.TransactionID(h.button.Subject))
@@ -236,7 +239,7 @@ func (c *Chat) paid(ctx context.Context, h Inbound) (t wallet.Transaction, err e
 	return t, err
 }
 
-// tapSendAgain proposes the same payment anew, as often as it is tapped: each waits for its own Confirm.
+// tapSendAgain proposes the same payment again. Each tap makes a new proposal, and each proposal needs its own Confirm.
 func (c *Chat) tapSendAgain(ctx context.Context, h Inbound, _ string) (Action, error) {
 	t, err := c.paid(ctx, h)
 	if err != nil {
@@ -246,8 +249,8 @@ func (c *Chat) tapSendAgain(ctx context.Context, h Inbound, _ string) (Action, e
 	return c.begin(c.transfer(ctx, h, idle, p, nil))
 }
 
-// sendForApp is /send for apps: a proposal that the person is asked to confirm. Nothing is asked for,
-// so all of it must be there; and names of the person's contacts are no app's business.
+// sendForApp is /send run by an app: it makes a proposal that the person is asked to confirm. No question can be asked, so
+// the command must be complete. Contact names are not resolved, since apps must not learn them.
 func (c *Chat) sendForApp(ctx context.Context, h Inbound) (Action, error) {
 	p, err := readParts(h.line.args, book{})
 	if err == nil && (!p.Amount.given() || !p.To.given()) {
@@ -274,7 +277,7 @@ func (c *Chat) sendForApp(ctx context.Context, h Inbound) (Action, error) {
 		if err != nil {
 			return err
 		}
-		// The question itself comes by its event, silent or not.
+		// The card with Confirm comes by the event of the proposal, even for a silent command.
 		token, err := s.sumName(t.Token)
 		if err != nil {
 			return err

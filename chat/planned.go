@@ -1,6 +1,6 @@
 package chat
 
-// plannedCommands are commands of the specification that do not work yet.
+// plannedCommands are the commands of docs/specification.md that do not work yet. The reply to one of them says so.
 func plannedCommands() conversation {
 	return conversation{name: "planned", planned: []string{"price", "stake", "notifications"}}
 }

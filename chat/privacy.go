@@ -2,7 +2,7 @@ package chat
 
 import "context"
 
-// privacyCommand is /privacy: what is kept of a person, and how it ends.
+// privacyCommand is /privacy, which explains what purser stores about a person and how to delete it.
 func privacyCommand() conversation {
 	show := func(*Chat, context.Context, Inbound) (Action, error) { return reply("privacy.text", nil), nil }
 	return conversation{

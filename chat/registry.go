@@ -10,23 +10,27 @@ import (
 	"purser/wallet"
 )
 
-// registry is every conversation there is, by what leads to it. It is built once and does not change.
+// registry indexes all conversations by what leads to them: commands, buttons, aliases, help topics and events.
+// newRegistry builds it once. It never changes afterwards, so goroutines read it without a lock.
 type registry struct {
 	all       []conversation
 	commands  []command // in the order of the menu
 	byName    map[string]*conversation
 	callbacks map[string]Callback
-	aliases   map[string][]string // a command of other wallets: the command here, and its arguments
+	aliases   map[string][]string // a command of another wallet: our command, then its arguments
 	topics    map[string]string
 	notices   map[wallet.EventName]notice
 	planned   []string
 }
 
-// newRegistry joins conversations, and the notices of the kinds' own events. Two of them may not claim the
-// same thing, and none may name what it does not have: such a mistake is found at start, not by the person who meets it.
+// newRegistry indexes the conversations and adds ofKinds, the notices of the events of transaction kinds. It returns an
+// error if two conversations claim the same name, command, button, alias, topic, event, slot or link prefix, or if a
+// command lacks a text. All mistakes are joined into one error, so that they surface when the process starts and not
+// when a person meets them.
 func newRegistry(all []conversation, ofKinds map[wallet.EventName]notice, words catalogue) (*registry, error) {
 	r := &registry{all: all, byName: map[string]*conversation{}, callbacks: map[string]Callback{}, aliases: map[string][]string{}, topics: map[string]string{},
 		notices: map[wallet.EventName]notice{}}
+	// The notices of kinds come first, so that claim reports an event that a conversation claims as well.
 	maps.Copy(r.notices, ofKinds)
 	var wrong []error
 	for i := range all {
@@ -39,6 +43,7 @@ func newRegistry(all []conversation, ofKinds map[wallet.EventName]notice, words 
 		wrong = append(wrong, c.check(), claim(r.callbacks, c.callbacks, "action"), claim(r.topics, c.topics, "topic of help"),
 			claim(r.notices, c.events, "event"))
 	}
+	// All conversations are indexed by now. Their commands follow in the order of the menu.
 	for _, c := range all {
 		for _, row := range c.commands {
 			wrong = append(wrong, row.check(words))
@@ -48,6 +53,7 @@ func newRegistry(all []conversation, ofKinds map[wallet.EventName]notice, words 
 			r.commands = append(r.commands, row)
 		}
 	}
+	// Aliases come after all commands: an alias may not have the name of any command.
 	for _, row := range r.commands {
 		aliases := map[string][]string{}
 		for alias, args := range row.aliases {
@@ -65,7 +71,8 @@ func newRegistry(all []conversation, ofKinds map[wallet.EventName]notice, words 
 	return r, errors.Join(append(wrong, r.checkRefusals(), r.checkSlots(), r.checkLinks())...)
 }
 
-// claim adds what one conversation has to what all have.
+// claim adds the entries of one conversation to those of all. An entry that is taken already is an error. what names the
+// sort of entry in the error text.
 func claim[K ~string, V any](all, one map[K]V, what string) error {
 	var wrong []error
 	for _, key := range slices.Sorted(maps.Keys(one)) {
@@ -77,7 +84,8 @@ func claim[K ~string, V any](all, one map[K]V, what string) error {
 	return errors.Join(wrong...)
 }
 
-// check finds what does not fit together within one conversation.
+// check returns an error if parts of the conversation contradict each other: a flow without data, an answer handler for
+// a state that the flow lacks, a notice without a function, or a button action that routers cannot parse.
 func (c *conversation) check() error {
 	var wrong []error
 	if c.flow != nil && (c.data == nil || c.flow[idle] == nil) {
@@ -103,7 +111,8 @@ func (c *conversation) check() error {
 	return errors.Join(wrong...)
 }
 
-// check finds what a command lacks.
+// check returns an error if the command has an invalid name, no handler, or a menu or usage text that the catalogue
+// lacks.
 func (row command) check(words catalogue) error {
 	var wrong []error
 	if row.name == "" || strings.Trim(row.name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
@@ -120,7 +129,7 @@ func (row command) check(words catalogue) error {
 	return errors.Join(wrong...)
 }
 
-// checkRefusals holds each code to one conversation that says more of it.
+// checkRefusals makes sure that at most one conversation has its own answer for each error code.
 func (r *registry) checkRefusals() error {
 	seen := map[wallet.Code]bool{}
 	for _, c := range r.all {
@@ -134,9 +143,9 @@ func (r *registry) checkRefusals() error {
 	return nil
 }
 
-// checkSlots holds each slot to one conversation that ends it.
+// checkSlots makes sure that exactly one conversation ends each slot.
 func (r *registry) checkSlots() error {
-	seen := map[string]bool{"": true} // the person's own
+	seen := map[string]bool{"": true} // "" is the person's main conversation, which every flow uses
 	for _, c := range r.all {
 		for slot := range c.slots {
 			if seen[slot] {
@@ -148,7 +157,8 @@ func (r *registry) checkSlots() error {
 	return nil
 }
 
-// checkLinks holds each deep link to one conversation.
+// checkLinks makes sure that no prefix of a deep link is the beginning of another one: a link must lead to one
+// conversation.
 func (r *registry) checkLinks() error {
 	var seen []string
 	for _, c := range r.all {
@@ -164,7 +174,7 @@ func (r *registry) checkLinks() error {
 	return nil
 }
 
-// command finds a row of the command table.
+// command returns the command of this name; ok is false if there is none.
 func (r *registry) command(name string) (command, bool) {
 	at := slices.IndexFunc(r.commands, func(row command) bool { return row.name == name })
 	if at < 0 {
@@ -173,12 +183,13 @@ func (r *registry) command(name string) (command, bool) {
 	return r.commands[at], true
 }
 
-// isPlanned tells whether a command is to come.
+// isPlanned reports whether the specification has a command that does not work yet.
 func (r *registry) isPlanned(name string) bool { return slices.Contains(r.planned, name) }
 
+// knows reports whether a command of this name works. Aliases do not count.
 func (r *registry) knows(name string) bool { _, ok := r.command(name); return ok }
 
-// names lists every command's name.
+// names returns the names of all commands, in the order of the menu.
 func (r *registry) names() []string {
 	out := make([]string, len(r.commands))
 	for i, row := range r.commands {
@@ -187,7 +198,7 @@ func (r *registry) names() []string {
 	return out
 }
 
-// flow is the table of a conversation; nil for one that this version does not know.
+// flow returns the table of a conversation, or nil for a conversation that this version of purser does not have.
 func (r *registry) flow(name string) Flow {
 	if c := r.byName[name]; c != nil {
 		return c.flow
@@ -195,7 +206,8 @@ func (r *registry) flow(name string) Flow {
 	return nil
 }
 
-// asMeant reads a command that other wallets have as the one that does the same here.
+// asMeant resolves an alias: it replaces a command that other wallets have with ours, and puts the alias's arguments
+// first.
 func (r *registry) asMeant(l line) line {
 	to, ok := r.aliases[l.command]
 	if !ok {

@@ -11,7 +11,8 @@ import (
 	"purser/wallet"
 )
 
-// appReplies are people's answers to messages of apps: not to purser's own questions, whatever waits.
+// appReplies is the conversation that takes people's replies to messages of apps. Such a reply never answers a question of
+// purser, even if one is open.
 func appReplies() conversation {
 	return conversation{
 		name: "reply",
@@ -24,8 +25,9 @@ func appReplies() conversation {
 	}
 }
 
-// answerApp hands what somebody wrote to the app whose message they reply to, if they let it read their messages
-// and it receives any, and tells them which. What I have asked waits on.
+// answerApp forwards a reply to the app whose message it answers, as a message.received event for that app alone. It does so
+// only if the person granted the app bot:messages and the app has an active webhook for it; otherwise it tells the person
+// what is missing. An open question of purser stays open.
 func (s *replyTx) answerApp() error {
 	h := s.inbound
 	name, err := s.appName(h.author)
@@ -38,7 +40,7 @@ func (s *replyTx) answerApp() error {
 		if err != nil {
 			return err
 		}
-		if own.ID != "" { // it has no app, and so nobody to whom an answer may be told
+		if own.ID != "" { // a key without an app receives no replies
 			v["Hint"] = own.Hint
 			return s.reply("reply.nobody", v)
 		}
@@ -48,10 +50,11 @@ func (s *replyTx) answerApp() error {
 			return s.reply("reply.gone", nil)
 		case err != nil:
 			return err
-		case !slices.Contains(app.Scopes, wallet.BotMessages): // nothing that they could turn on
+		case !slices.Contains(app.Scopes, wallet.BotMessages): // the app never asked for it, so the person cannot turn it on
 			return s.reply("reply.nobody", v)
 		}
 	}
+	// The grant is checked first: without it, the person can allow it; without a webhook, only the developer can help.
 	switch granted, listening, err := s.Receives(s.tx, h.author, s.user.ID, wallet.MessageReceived); {
 	case err != nil:
 		return err
@@ -60,7 +63,7 @@ func (s *replyTx) answerApp() error {
 	case !listening:
 		return s.reply("reply.nobody", v)
 	}
-	if codeIn(h.Text) { // of purser's own mails: an app that asks for one is a thief
+	if codeIn(h.Text) { // a code from purser's own mail: an app that asks for one is stealing it
 		if proving, err := s.Developers.ProvingMail(s.tx, s.user.ID); err != nil || proving {
 			return errors.Join(err, s.reply("reply.code", v))
 		}
@@ -74,8 +77,8 @@ func (s *replyTx) answerApp() error {
 	return s.reply("reply.sent", v)
 }
 
-// ownKey is the person's key of no app whose line wrote a message, the last of its rotations; the zero Key when an
-// app wrote it.
+// ownKey returns the person's key without an app whose lineage wrote a message: the newest key of its rotations. It returns
+// the zero Key if an app wrote the message.
 func (s *replyTx) ownKey(author wallet.AppID) (wallet.Key, error) {
 	keys, err := s.tx.KeysOf(s.user.ID)
 	var last wallet.Key

@@ -23,17 +23,18 @@ const (
 	broadcasts
 )
 
-// toastLife is how long a tap waits for its toast; Telegram gives up a little later.
+// toastLife is how long a queued toast is worth sending. Telegram stops waiting for the answer to a tap shortly after.
 const toastLife = 12 * time.Second
 
-// menuLife is how long the buttons of an overview work.
+// menuLife is how long the buttons below an overview or an ended transaction keep working.
 const menuLife = 7 * 24 * time.Hour
 
-// replyTx is one run of an action inside a store transaction: it holds what the action may touch, and
-// gathers what is said. A run that is repeated begins with a new one.
+// replyTx is one run of an Action inside a store transaction. It holds what the action may read and change, and collects the
+// replies in out. Nothing is queued before end. The store may run the transaction again after a conflict, and each run starts
+// with a new replyTx, so no state leaks from a failed run. One goroutine uses it.
 type replyTx struct {
 	*Chat
-	words   catalogue // in the person's language
+	words   catalogue // texts in the person's language
 	tx      store.Tx
 	inbound Inbound
 	user    wallet.User
@@ -41,22 +42,22 @@ type replyTx struct {
 
 	conv     store.Conversation
 	question question
-	data     any  // of the conversation: see data
-	moved    bool // conv is to be written
+	data     any  // the conversation's data: see dataOf
+	moved    bool // conv has changed: end writes it
 
-	anew      bool  // cards are sent anew, not edited
-	refusal   error // of the last answer: why something is asked again, or refused for good
-	found     any   // what a handler found out for the effect of its transition, such as a proposal. It is never stored
+	anew      bool  // send cards as new messages instead of editing them
+	refusal   error // why the last answer was refused
+	found     any   // result of the handler for the effect of its transition, such as a proposal; never stored
 	priority  int
 	out       []store.Reply
 	toasted   bool
-	answered  int          // replies that only end what was asked before, and answer nothing that is said now
-	unhandled bool         // what was said was not for purser
-	to        wallet.AppID // the app that it was said to; "" for none
-	failed    bool         // it was refused
+	answered  int          // number of leading replies in out that end the previous question; they do not answer this input
+	unhandled bool         // the input was not for purser: apps may be notified of it
+	to        wallet.AppID // the only app to notify of it; "" for all that may know
+	failed    bool         // the input was refused
 }
 
-// dataOf is the data of the conversation, as D. It begins empty.
+// dataOf returns the conversation's data as *D. If it holds another type, it is replaced by a new, empty D.
 func dataOf[D any](s *replyTx) *D {
 	if d, ok := s.data.(*D); ok {
 		return d
@@ -66,7 +67,8 @@ func dataOf[D any](s *replyTx) *D {
 	return d
 }
 
-// read is a copy of what data holds, as D; the zero D where it holds something else.
+// copyOf returns a copy of the D behind data, or the zero D if data holds another type. Handlers read an Inbound's data this
+// way, since they must not change it outside a store transaction.
 func copyOf[D any](data any) (d D) {
 	if held, ok := data.(*D); ok {
 		return *held
@@ -74,15 +76,17 @@ func copyOf[D any](data any) (d D) {
 	return d
 }
 
-// renew begins the conversation's memory anew: with data, and without the question that was asked.
+// renew replaces the conversation's data, and forgets the question that was asked.
 func (s *replyTx) renew(data any) { s.question, s.data = question{}, data }
 
-// play runs an action with everything around it: the person is met, the conversation is compared and
-// set, the replies are queued.
+// play runs an action in the caller's store transaction with everything around it: it records the person, ends a conversation
+// that fell silent, announces the input to apps and queues the replies. It returns store.ErrConflict if the conversation has
+// changed since Receive read it.
 func (c *Chat) play(tx store.Tx, h Inbound, action Action) error {
 	s := &replyTx{Chat: c, tx: tx, inbound: h, user: h.user, now: c.Now().UTC(), conv: h.conv}
 	s.question, s.data = c.open(&s.conv)
-	if h.Private { // who speaks in a group has not let the bot write to them
+	// Only private chats record the person: somebody who speaks in a group has not let the bot write to them.
+	if h.Private {
 		user, _, err := c.Users.Meet(tx, handlers.Person{
 			TelegramID: h.From.TelegramID, Username: h.From.Username,
 			FirstName: h.From.FirstName, LastName: h.From.LastName, Language: h.From.Language,
@@ -92,7 +96,9 @@ func (c *Chat) play(tx store.Tx, h Inbound, action Action) error {
 		}
 		s.user = user
 	}
+	// The language of this message, which may be newer than the stored one.
 	s.words = c.wordsFor(h.From.Language)
+	// The silence of the previous question comes first, so that its reply precedes the answer.
 	if h.silent {
 		if err := s.transition(h.conv.Flow, silence); err != nil {
 			return err
@@ -113,7 +119,8 @@ func (c *Chat) play(tx store.Tx, h Inbound, action Action) error {
 	return s.end()
 }
 
-// end writes what the replyTx has gathered.
+// end writes the conversation, if it moved, and queues the collected replies. store.Converse compares the row's version and
+// returns store.ErrConflict if another input was faster.
 func (s *replyTx) end() error {
 	if s.moved {
 		var err error
@@ -133,7 +140,7 @@ func (s *replyTx) end() error {
 	return store.Enqueue(s.tx, s.out...)
 }
 
-// state is where the conversation is.
+// state returns the state of the conversation; the store's empty string is idle.
 func (s *replyTx) state() State {
 	if s.conv.State == "" {
 		return idle
@@ -141,7 +148,8 @@ func (s *replyTx) state() State {
 	return State(s.conv.State)
 }
 
-// transition takes one step of a conversation's table: the new state and its effect are saved together.
+// transition takes one step of a flow: it sets the new state, closes the previous question and runs the step's effect. All of
+// it is saved together by end. A trigger that the table does not have in this state is an error, and a bug of the caller.
 func (s *replyTx) transition(flow string, by Trigger) error {
 	step, ok := s.registry.flow(flow).Next(s.state(), by)
 	if !ok {
@@ -154,7 +162,9 @@ func (s *replyTx) transition(flow string, by Trigger) error {
 			return err
 		}
 	}
+	// The effect may set another deadline than Silence.
 	s.conv.Flow, s.conv.State, s.conv.ExpiresAt = flow, string(step.To), s.now.Add(Silence)
+	// A keyboard that belongs to the state that ends would cover the person's own keyboard: close it.
 	if k := was.Keyboard; k.Closed != "" && k.In != step.To {
 		if err := s.closeKeyboard(k.Closed, nil); err != nil {
 			return err
@@ -172,7 +182,8 @@ func (s *replyTx) transition(flow string, by Trigger) error {
 	return s.closeQuestion(was)
 }
 
-// leave ends the conversation that something new interrupts.
+// leave ends the open conversation because the person has begun something else. Its replies do not count as answers to the
+// new input.
 func (s *replyTx) leave() error {
 	if s.conv.State == "" {
 		return nil
@@ -182,10 +193,11 @@ func (s *replyTx) leave() error {
 	return err
 }
 
-// caller is the person as handlers know them.
+// caller returns the person as the operations of handlers identify them.
 func (s *replyTx) caller() handlers.Caller { return handlers.Caller{User: s.user.ID} }
 
-// enqueue queues one enqueue to this chat.
+// enqueue collects one reply to this chat. A later reply of the same card replaces an earlier one; "" is no card. Toasts go
+// first, since Telegram shows a spinner until the tap is answered, and are dropped after toastLife.
 func (s *replyTx) enqueue(r Reply, card string) error {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -194,19 +206,19 @@ func (s *replyTx) enqueue(r Reply, card string) error {
 	out := store.Reply{Chat: s.conv.Chat, Priority: s.priority, Card: card, Body: body, At: s.now}
 	if r.Kind == Toast {
 		out.NotAfter = s.now.Add(toastLife)
-		s.out = append([]store.Reply{out}, s.out...) // first: it ends the spinner
+		s.out = append([]store.Reply{out}, s.out...)
 		return nil
 	}
 	s.out = append(s.out, out)
 	return nil
 }
 
-// reply queues one text of the catalogue, with rows of buttons.
+// reply sends one text of the catalogue, with rows of buttons below.
 func (s *replyTx) reply(key string, v vars, rows ...[]Button) error {
 	return s.show("", key, v, rows...)
 }
 
-// show is say for a message that later ones of the same card replace.
+// show is reply for a message that later messages of the same card replace.
 func (s *replyTx) show(card, key string, v vars, rows ...[]Button) error {
 	text, err := s.words.text(key, v)
 	if err != nil {
@@ -215,7 +227,8 @@ func (s *replyTx) show(card, key string, v vars, rows ...[]Button) error {
 	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows}, card)
 }
 
-// toast answers the tap, once: the first word counts.
+// toast answers the tap with a short text. A tap has one toast: calls after the first do nothing, and neither do calls for an
+// input that is no tap.
 func (s *replyTx) toast(key string, v vars) error {
 	if s.inbound.Tap == nil || s.toasted {
 		return nil
@@ -228,13 +241,15 @@ func (s *replyTx) toast(key string, v vars) error {
 	return s.enqueue(Reply{Kind: Toast, CallbackID: s.inbound.Tap.CallbackID, Text: plain(text)}, "")
 }
 
-// longestToast is Telegram's limit for the text of answerCallbackQuery.
+// longestToast is Telegram's limit for the text of answerCallbackQuery, in characters.
 const longestToast = 200
 
-// plain is a text of the catalogue where Telegram takes no HTML: toasts, buttons, the menu.
+// plain converts a text of the catalogue for places where Telegram takes no HTML: toasts, buttons, the menu. It cuts texts
+// longer than longestToast.
 func plain(text html) string { return cut(stdhtml.UnescapeString(string(text)), longestToast) }
 
-// refused says why something is not done, with buttons below. A tap is answered by the headline, and below by the whole.
+// refused explains why an operation was refused, with buttons below. err must be labelled (see labelled). A tap also gets the
+// headline as a toast. A conversation may replace the message (conversation.refusals).
 func (s *replyTx) refused(err error, rows ...[]Button) error {
 	s.failed = true
 	headline, reason, sayErr := s.words.refusal(err)
@@ -254,7 +269,7 @@ func (s *replyTx) refused(err error, rows ...[]Button) error {
 	return s.reply("refusal.said", vars{"Headline": headline, "Reason": reason}, rows...)
 }
 
-// refuse answers with a refusal, and passes breakdowns on.
+// refuse answers a refusal and returns nil. It returns any other error unchanged, so that the input is tried again.
 func (s *replyTx) refuse(err error) error {
 	if labelled(err) {
 		return s.refused(err)
@@ -262,7 +277,8 @@ func (s *replyTx) refuse(err error) error {
 	return err
 }
 
-// did answers the tap that ran an operation: with its refusal, or else with a toast, once the button is used.
+// did answers the tap that ran an operation with the result err. A refusal is explained, and the button stays usable.
+// Otherwise the button is marked as used and the toast is sent. ok is true only if the operation succeeded.
 func (s *replyTx) did(err error, toast string) (ok bool, _ error) {
 	if err != nil {
 		return false, s.refuse(err)
@@ -274,24 +290,28 @@ func (s *replyTx) did(err error, toast string) (ok bool, _ error) {
 	return err == nil, err
 }
 
-// nonce draws what callback data holds: it says nothing, and cannot be guessed.
+// nonce returns new random callback data. It carries no meaning and cannot be guessed.
 func (s *replyTx) nonce() (string, error) { return wallet.RandomToken(s.Random, nonceBytes) }
 
+// nonceBytes is the length of a nonce before base64. Telegram allows 64 bytes of callback data.
 const nonceBytes = 16
 
-// nonceOf is a nonce that follows from what it is for.
+// nonceOf returns a nonce derived from what the button is for. The same parts give the same nonce, so a message that is drawn
+// twice is identical. Such a nonce can be guessed: rely on the stored owner and chat of the button, not on its secrecy.
 func nonceOf(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return base64.RawURLEncoding.EncodeToString(sum[:nonceBytes])
 }
 
-// nonceLike tells whether callback data could be a nonce of ours; anything may come there.
+// nonceLike reports whether callback data has the form of a nonce. Clients can send anything, so other data is not looked up.
 func nonceLike(data string) bool {
 	raw, err := base64.RawURLEncoding.DecodeString(data)
 	return err == nil && len(raw) == nonceBytes
 }
 
-// button makes a button that means action, for this person in this chat, until a time.
+// button stores a button with a random nonce and returns it. It works until the given time, for this person in this chat.
+// action is the callback's name and its object ("revoke:KEY"). subject groups the buttons of one question: use marks them all
+// as used.
 func (s *replyTx) button(label html, action, subject string, until time.Time) (Button, error) {
 	nonce, err := s.nonce()
 	if err != nil {
@@ -300,14 +320,15 @@ func (s *replyTx) button(label html, action, subject string, until time.Time) (B
 	return s.buttonOf(nonce, label, action, subject, until)
 }
 
+// buttonOf is button with a given nonce. Storing the same nonce again replaces the row.
 func (s *replyTx) buttonOf(nonce string, label html, action, subject string, until time.Time) (Button, error) {
 	return Button{Text: plain(label), Data: nonce}, s.tx.PutButtons([]store.Button{{
 		Nonce: nonce, Chat: s.conv.Chat, User: s.conv.User, Action: action, Subject: subject, ExpiresAt: until,
 	}})
 }
 
-// moveCard has the next message of a card sent below all others, and takes the buttons from the one that
-// shows it now.
+// moveCard makes the next message of a card a new one at the bottom of the chat. It replaces the current message by a short
+// text without buttons.
 func (s *replyTx) moveCard(card string) error {
 	message, err := s.tx.Card(s.conv.Chat, card)
 	if errors.Is(err, store.ErrNotFound) || err == nil && message == 0 {
@@ -321,8 +342,9 @@ func (s *replyTx) moveCard(card string) error {
 	if err := s.tx.PutCard(s.conv.Chat, card, 0, time.Time{}); err != nil {
 		return err
 	}
+	// The old message gets a card name of its own, since the card's name now belongs to the new message.
 	before := fmt.Sprintf("%s before %d", card, message)
-	until := s.now.Add(menuLife) // what happens to it is one edit
+	until := s.now.Add(menuLife) // the old message is edited once, so its card row may expire
 	if err := errors.Join(s.tx.PutCard(s.conv.Chat, before, message, until), s.show(before, "card.moved", nil)); err != nil {
 		return err
 	}
@@ -330,8 +352,8 @@ func (s *replyTx) moveCard(card string) error {
 	return nil
 }
 
-// use marks the tapped button and its neighbours as used. A tap that was faster is a conflict: the
-// Input is handled again, and then finds it used.
+// use marks the tapped button and the other buttons of its subject as used. If another tap used it first, use returns
+// store.ErrConflict: the Input is then handled again and finds the button used.
 func (s *replyTx) use() error {
 	b, err := s.tx.Button(s.inbound.button.Nonce)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !b.UsedAt.IsZero() {
@@ -343,7 +365,7 @@ func (s *replyTx) use() error {
 	return s.tx.UseButtons(b.Chat, b.User, b.Subject, s.now)
 }
 
-// strip takes the buttons from the message that was tapped, which no card redraws: they are used.
+// strip removes the buttons from the tapped message. It is for messages that no card redraws.
 func (s *replyTx) strip() error {
 	if s.inbound.Tap == nil || s.inbound.MessageID == 0 {
 		return nil
@@ -351,8 +373,8 @@ func (s *replyTx) strip() error {
 	return s.enqueue(Reply{Kind: Strip, MessageID: s.inbound.MessageID}, "")
 }
 
-// takeAwaySecret removes a message that holds what must never be in a chat, and says why and what to do. Its
-// text is gone since the update came in: see Input.Secret.
+// takeAwaySecret deletes a message that contains a secret from the chat and explains why. The front has already dropped the
+// text itself (see Input.Secret).
 func (s *replyTx) takeAwaySecret() error {
 	why := "talk.secret"
 	if s.inbound.Secret == CredentialSecret {
@@ -364,7 +386,7 @@ func (s *replyTx) takeAwaySecret() error {
 	return s.reply(why, nil)
 }
 
-// ours makes a button with a label of the catalogue.
+// ours is button with a label from the catalogue.
 func (s *replyTx) ours(label, action, subject string, until time.Time) (Button, error) {
 	text, err := s.words.text(label, nil)
 	if err != nil {
@@ -373,10 +395,10 @@ func (s *replyTx) ours(label, action, subject string, until time.Time) (Button, 
 	return s.button(text, action, subject, until)
 }
 
-// elsewhere is a replyTx in another person's private chat, in the same store transaction. It ends by its
-// own end, and is no part of anybody's conversation.
+// elsewhere returns a replyTx for another person's private chat in the same store transaction. The caller must call its end.
+// It has no conversation, so it can only send messages and buttons.
 func (s *replyTx) elsewhere(telegramID int64) (*replyTx, error) {
-	words := s.words // of who has never written, as an operator may have
+	words := s.words // the language of this chat, for an operator who has never written to the bot
 	switch user, err := s.tx.UserByTelegram(telegramID); {
 	case err == nil:
 		words = s.wordsFor(user.Language)
@@ -387,7 +409,7 @@ func (s *replyTx) elsewhere(telegramID int64) (*replyTx, error) {
 		conv: store.Conversation{Chat: telegramID, User: telegramID}, priority: confirmations}, nil
 }
 
-// newest tells whether the tapped button is below the newest question of a flow that stands at a state.
+// newest reports whether the flow is in this state and the tapped button belongs to its newest question.
 func (h Inbound) newest(flow string, at State) bool {
 	return h.at(flow) == at && h.question.Ask == h.button.Subject
 }

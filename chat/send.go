@@ -8,10 +8,9 @@ import (
 	"purser/wallet"
 )
 
-// sendFlow is the name of the conversation of /send.
 const sendFlow = "send"
 
-// What it asks, and what moves it.
+// States and triggers of /send.
 const (
 	asksAmount  State = "amount"
 	asksAddress State = "address"
@@ -29,15 +28,15 @@ const (
 	signed         Trigger = "signed"
 )
 
-// payment is what the conversation of /send remembers.
+// payment is the data of the /send conversation. After review has begun only Transaction is set.
 type payment struct {
 	parts
 	Transaction wallet.TransactionID `json:"transaction,omitempty"`
-	People      int32                `json:"people,omitempty"` // the list of people that is open: Keyboard.Request
+	People      int32                `json:"people,omitempty"` // Keyboard.Request of the open list of people; 0 for none
 }
 
-// sendConversation is /send: from words to a card that waits for Confirm. A transaction's own steps come as
-// events.
+// sendConversation is /send. It collects the parts of a transfer, proposes it, and shows a card that waits for Confirm. Later
+// steps of the transaction reach the chat as events.
 func sendConversation() conversation {
 	return conversation{
 		name: sendFlow,
@@ -70,7 +69,7 @@ func sendConversation() conversation {
 	}
 }
 
-// sendTable is the table of /send.
+// sendTable returns the table of /send. Any answer may leave any part missing, so every asking state leads to every other.
 func sendTable() Flow {
 	asking := func() map[Trigger]Step {
 		return map[Trigger]Step{
@@ -84,6 +83,7 @@ func sendTable() Flow {
 			silence:        {idle, (*replyTx).saySilent},
 		}
 	}
+	// Only the question for an address offers Telegram's list of people.
 	askingAddress := asking()
 	askingAddress[peopleWanted] = Step{asksAddress, (*replyTx).offerPeople}
 	return Flow{
@@ -98,28 +98,28 @@ func sendTable() Flow {
 		asksAddress: askingAddress,
 		asksToken:   asking(),
 		inReview: {
-			confirmed: {signing, nil}, // the card says the rest
+			confirmed: {signing, nil}, // the card already shows the next step
 			cancelled: {idle, (*replyTx).rejectTransaction},
 			movedOn:   {idle, (*replyTx).dropTransaction},
 			ended:     {idle, nil},
-			silence:   {idle, nil}, // the card says so when the transaction expires
+			silence:   {idle, nil}, // the card reports it when the transaction expires
 		},
 		signing: {
 			signed:    {idle, nil},
 			cancelled: {idle, (*replyTx).rejectTransaction},
-			movedOn:   {idle, nil}, // confirmed already: its card and its link stay
+			movedOn:   {idle, nil}, // already confirmed: the payment, its card and its link stay valid
 			ended:     {idle, nil},
 			silence:   {idle, nil},
 		},
 	}
 }
 
-// typedAnswer hands the words of a text to a handler of answers.
+// typedAnswer adapts a handler that takes the words of an answer to a Handler.
 func typedAnswer(hear func(*Chat, context.Context, Inbound, []string) (Action, error)) Handler {
 	return func(c *Chat, ctx context.Context, h Inbound) (Action, error) { return hear(c, ctx, h, h.line.args) }
 }
 
-// offerPayment begins a payment from a payment link or an address alone.
+// offerPayment begins a payment from a text that is only a payment link or an address. It returns nil for other text.
 func (c *Chat) offerPayment(ctx context.Context, h Inbound) (Action, error) {
 	if len(h.line.args) != 1 {
 		return nil, nil
@@ -134,13 +134,14 @@ func (c *Chat) offerPayment(ctx context.Context, h Inbound) (Action, error) {
 	return c.begin(c.transfer(ctx, h, idle, parts{To: address(to)}, nil))
 }
 
-// send answers /send, with any of its parts missing.
+// send answers /send. Any part may be missing: it is asked for.
 func (c *Chat) send(ctx context.Context, h Inbound) (Action, error) {
 	known, err := c.book(ctx, h)
 	if err != nil {
 		return nil, err
 	}
 	p, err := readParts(h.line.args, known)
+	// The error concerns no single part, so there is no question to ask: explain the syntax.
 	if err != nil && wallet.FieldOf(err) == "" {
 		return func(s *replyTx) error {
 			if err := s.refused(err); err != nil {
@@ -152,7 +153,7 @@ func (c *Chat) send(ctx context.Context, h Inbound) (Action, error) {
 	return c.transfer(ctx, h, idle, p, err)
 }
 
-// hearAmount takes the answer to "how much".
+// hearAmount takes the answer to the question for an amount. The answer may contain other parts as well, such as a token.
 func (c *Chat) hearAmount(ctx context.Context, h Inbound, args []string) (Action, error) {
 	known, err := c.book(ctx, h)
 	if err != nil {
@@ -165,7 +166,7 @@ func (c *Chat) hearAmount(ctx context.Context, h Inbound, args []string) (Action
 	return c.transfer(ctx, h, h.at(sendFlow), copyOf[payment](h.data).parts.with(got), err)
 }
 
-// hearAddress takes the answer to "to whom".
+// hearAddress takes the answer to the question for a recipient.
 func (c *Chat) hearAddress(ctx context.Context, h Inbound, args []string) (Action, error) {
 	known, err := c.book(ctx, h)
 	if err != nil {
@@ -174,7 +175,7 @@ func (c *Chat) hearAddress(ctx context.Context, h Inbound, args []string) (Actio
 	got, err := readParts(args, known)
 	if wallet.FieldOf(err) == "" && (err != nil || !got.To.given()) {
 		if words := strings.Join(args, " "); words != "" {
-			got, err = parts{To: known.recipient(words)}, nil // judged as an address, it is told what is wrong
+			got, err = parts{To: known.recipient(words)}, nil // read it as an address, so that the answer can explain what is wrong with it
 		} else {
 			got, err = parts{}, wallet.Refuse(wallet.InvalidRequest, "input.address")
 		}
@@ -182,7 +183,7 @@ func (c *Chat) hearAddress(ctx context.Context, h Inbound, args []string) (Actio
 	return c.transfer(ctx, h, h.at(sendFlow), copyOf[payment](h.data).parts.with(got), err)
 }
 
-// hearToken takes the answer to "which token": a symbol or a mint.
+// hearToken takes the answer to the question for a token: a symbol or a mint address.
 func (c *Chat) hearToken(ctx context.Context, h Inbound, args []string) (Action, error) {
 	p := copyOf[payment](h.data).parts
 	words := strings.Join(args, " ")
@@ -194,7 +195,7 @@ func (c *Chat) hearToken(ctx context.Context, h Inbound, args []string) (Action,
 	return c.transfer(ctx, h, asksToken, p, err)
 }
 
-// askAmount asks how much, with amounts to tap on.
+// askAmount asks for the amount, with buttons for amounts that the balance allows.
 func (s *replyTx) askAmount() error {
 	if err := s.newQuestion(); err != nil {
 		return err
@@ -222,7 +223,7 @@ func (s *replyTx) askAmount() error {
 	return s.ask("send.ask_amount", v, rows)
 }
 
-// tokenText is a token in a sentence: its symbol, or the whole mint of one that is on no list.
+// tokenText returns the token for a sentence: its symbol, or the mint address of an unlisted token.
 func tokenText(token wallet.Token) html {
 	if token.Symbol == "" {
 		return code(token.Mint.String())
@@ -230,7 +231,7 @@ func tokenText(token wallet.Token) html {
 	return html(escape(token.Symbol))
 }
 
-// askToken asks for the mint of a token that is on no list.
+// askToken asks for the mint address of an unlisted token.
 func (s *replyTx) askToken() error {
 	if err := s.newQuestion(); err != nil {
 		return err
@@ -238,7 +239,7 @@ func (s *replyTx) askToken() error {
 	return s.ask("send.ask_token", vars{}, nil)
 }
 
-// askAddress asks where to, with those to tap on who were paid before, and contacts.
+// askAddress asks for the recipient, with buttons for recent recipients, contacts and Telegram's list of people.
 func (s *replyTx) askAddress() error {
 	if err := s.newQuestion(); err != nil {
 		return err

@@ -10,26 +10,28 @@ import (
 	"purser/wallet"
 )
 
-// Inbound is an Input with what the store knew when it came, and the endpoint that it is for.
+// Inbound is an Input with what the store held about it when Receive read it, and the route of its endpoint. It is a
+// snapshot: an Action must read again in its transaction what it relies on.
 type Inbound struct {
 	Input
 	Route Route
 
 	line     line
-	user     wallet.User        // zero for somebody new
-	conv     store.Conversation // the zero row, with its version, when there is none
-	silent   bool               // the conversation's time is over, and nobody has said so yet
+	user     wallet.User        // the zero User for a new person
+	conv     store.Conversation // the zero row with its version if there is none
+	silent   bool               // the conversation's time is over and the person has not been told yet
 	question question
-	data     any          // of the conversation, for reading: a handler that changes it copies it first
-	button   store.Button // of a tap; zero when its nonce is unknown
-	author   wallet.AppID // whose message it replies to (Reply.Author); "" for nobody's
-	app      *AppCommand  // an app that runs this for the person; nil: they themselves
+	data     any          // the conversation's data, read-only: handlers use copyOf
+	button   store.Button // the tapped button; zero if its nonce is unknown
+	author   wallet.AppID // the app whose message it replies to (Reply.Author); "" for none
+	app      *AppCommand  // set if an app runs a command for the person; nil if the person acts
 }
 
-// caller is the person as handlers know them.
+// caller returns the person as the operations of handlers identify them.
 func (h Inbound) caller() handlers.Caller { return handlers.Caller{User: h.user.ID} }
 
-// at is where the conversation stands in a flow.
+// at returns the state of the conversation if it belongs to this flow. It returns idle for another flow and for a
+// conversation whose time is over.
 func (h Inbound) at(flow string) State {
 	if h.silent || h.conv.Flow != flow || h.conv.State == "" {
 		return idle
@@ -37,16 +39,17 @@ func (h Inbound) at(flow string) State {
 	return State(h.conv.State)
 }
 
-// Action is what an Input leads to once everything slow is done: it runs inside the store transaction,
-// perhaps more than once.
+// Action is the writing part of an answer. It runs inside the store transaction, possibly more than once, so it must not do
+// network calls or keep state outside its replyTx.
 type Action func(*replyTx) error
 
-// Receive reads what the store knows of whoever did something, and finds the endpoint that it is for.
+// Receive reads what the store holds about the sender and finds the endpoint for an input. Inputs of bots get the route
+// Nobody. If the text contains a secret, Receive drops the text. An error is the store's, and the Input may be tried again.
 func (c *Chat) Receive(ctx context.Context, in Input) (Inbound, error) {
 	if in.From.IsBot || in.From.TelegramID == 0 {
 		return Inbound{Input: in}, nil
 	}
-	if in.Secret == NoSecret { // of an update that was taken in before fronts looked for secrets
+	if in.Secret == NoSecret { // an update that was queued before fronts checked for secrets
 		in.Secret = c.secrets.In(in.Text)
 	}
 	if in.Secret != NoSecret {
@@ -60,7 +63,8 @@ func (c *Chat) Receive(ctx context.Context, in Input) (Inbound, error) {
 	return h, nil
 }
 
-// look reads what the store knows of the speaker.
+// look reads the person, their conversation, the author of the message they reply to, and the tapped button, in one snapshot
+// of the store.
 func (c *Chat) look(ctx context.Context, in Input) (Inbound, error) {
 	h := Inbound{Input: in, line: c.registry.asMeant(read(in.Text))}
 	err := c.Store.View(ctx, func(tx store.Tx) error {
@@ -92,8 +96,8 @@ func (c *Chat) look(ctx context.Context, in Input) (Inbound, error) {
 	return h, nil
 }
 
-// turn is what an action leads to. A refusal is an answer; an error means that nothing was decided, and the Input is
-// worth another try.
+// turn wraps an action as a Turn. A nil action commits nothing. An error means that nothing was decided and the Input is
+// worth another try. A refusal is not an error here: it is an action that answers (see refuse).
 func (c *Chat) turn(h Inbound, action Action, err error) (Turn, error) {
 	if err != nil {
 		return Turn{}, err
@@ -104,7 +108,7 @@ func (c *Chat) turn(h Inbound, action Action, err error) (Turn, error) {
 	return Turn{Commit: func(tx store.Tx) error { return c.play(tx, h, action) }}, nil
 }
 
-// begin leaves what was being asked before something new begins.
+// begin wraps an action that starts something new: it first ends the question that is open.
 func (c *Chat) begin(next Action, err error) (Action, error) {
 	if err != nil {
 		return nil, err
@@ -117,7 +121,7 @@ func (c *Chat) begin(next Action, err error) (Action, error) {
 	}, nil
 }
 
-// refuse makes the answer of a refusal, and passes breakdowns on.
+// refuse returns an action that explains a refusal. It passes any other error on.
 func refuse(err error) (Action, error) {
 	if !labelled(err) {
 		return nil, err
@@ -125,12 +129,13 @@ func refuse(err error) (Action, error) {
 	return func(s *replyTx) error { return s.refused(err) }, nil
 }
 
-// reply is an action of one text.
+// reply returns an action that sends one text of the catalogue.
 func reply(key string, v vars) Action {
 	return func(s *replyTx) error { return s.reply(key, v) }
 }
 
-// TooMany is what a person is told when they send faster than they can be answered.
+// TooMany returns the replies for a chat that sends faster than purser can answer. They are in English, since nothing is read
+// from the store for them.
 func (c *Chat) TooMany() []Reply {
 	text, err := c.words.text("talk.too_many", nil)
 	if err != nil { // a test keeps the catalogue whole
@@ -139,7 +144,8 @@ func (c *Chat) TooMany() []Reply {
 	return []Reply{{Kind: Message, Text: string(text)}}
 }
 
-// Apology is what a person is told when an Input could not be handled at all.
+// Apology returns the replies for an Input that could not be handled after all attempts. It returns nil for inputs that need
+// no answer: edits, bots, and messages in groups.
 func (c *Chat) Apology(in Input) []Reply {
 	if in.Tap == nil && (!in.Private || in.Edited || in.From.IsBot) {
 		return nil
