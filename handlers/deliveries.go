@@ -14,40 +14,42 @@ import (
 	"purser/wallet"
 )
 
-// DeliveryFilter says which deliveries of a webhook are listed. The zero value is all of them.
+// DeliveryFilter selects deliveries of a webhook. Zero fields other than Limit select all.
 type DeliveryFilter struct {
 	State  store.DeliveryState // "" for all
 	Event  wallet.EventName    // "" for all
-	Since  time.Time           // created at or after it
-	Cursor string              // DeliveryPage.Next of the page before
-	Limit  int
+	Since  time.Time           // created at or after this time
+	Cursor string              // DeliveryPage.Next of the previous page; "" for the first
+	Limit  int                 // entries per page, at least 1
 }
 
-// DeliveryPage is a part of the list of a webhook's deliveries, newest first, without bodies.
+// DeliveryPage is one page of a webhook's deliveries, newest first, without bodies.
 type DeliveryPage struct {
 	Entries []store.LogEntry
-	Next    string // cursor of the page after it; "" for none
+	Next    string // cursor of the next page; "" at the end
 }
 
 const (
-	// waitingListed is how many of each urgency are listed of what waits and was never attempted: the
-	// first ones. A list costs no more for a backlog that has no end.
+	// waitingListed is how many deliveries without an attempt are listed for each urgency: the first ones of the queue.
+	// It keeps the cost of a list independent of the backlog.
 	waitingListed = 200
-	// pagesRead bounds how often a page is filled up after entries that fell out of it.
+	// pagesRead bounds how many pages of the log are read to fill one page after filtering.
 	pagesRead = 5
 )
 
-// cursor is where a page of deliveries ended.
+// cursor marks the last entry of a page. Waiting deliveries and the log are merged, so it holds a position in both.
 type cursor struct {
-	at     time.Time // when the last one was created
+	at     time.Time // creation time of the last entry
 	id     string    // its id
-	logged string    // the last one that was read of the log; "" for none yet
+	logged string    // ID of the last entry read from the log; "" for none yet
 }
 
+// String returns the cursor as clients get it: nanoseconds since 1970, ID, and logged ID, joined by dots.
 func (c cursor) String() string {
 	return fmt.Sprintf("%d.%s.%s", c.at.UnixNano(), c.id, c.logged)
 }
 
+// parseCursor parses String's form. "" is the first page. INVALID_REQUEST for anything else.
 func parseCursor(text string) (c cursor, err error) {
 	if text == "" {
 		return c, nil
@@ -61,23 +63,24 @@ func parseCursor(text string) (c cursor, err error) {
 	if err != nil {
 		return c, refused
 	}
-	if c = (cursor{time.Unix(0, nanos).UTC(), parts[1], parts[2]}); c.String() != text { // a number is written in one way
+	if c = (cursor{time.Unix(0, nanos).UTC(), parts[1], parts[2]}); c.String() != text { // accept only the canonical form of a number
 		return cursor{}, refused
 	}
 	return c, nil
 }
 
-// behind tells whether an entry comes after the cursor's in the list.
+// behind reports whether an entry comes after the cursor in the list.
 func (c cursor) behind(e store.LogEntry) bool {
 	return c.id == "" || newerFirst(store.LogEntry{Delivery: store.Delivery{ID: c.id, CreatedAt: c.at}}, e) < 0
 }
 
-// newerFirst is the order of lists of deliveries.
+// newerFirst compares by creation time, newest first, then by ID.
 func newerFirst(a, b store.LogEntry) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 }
 
-// Deliveries lists what was delivered to a webhook or is on its way. INVALID_REQUEST.
+// Deliveries lists what was delivered to a webhook and what waits to be. Waiting deliveries are rows of the store, ended
+// ones are in the log, and the list merges both. Errors: INVALID_REQUEST, WEBHOOK_NOT_FOUND.
 func (w *Webhooks) Deliveries(ctx context.Context, who Caller, id wallet.WebhookID, f DeliveryFilter) (DeliveryPage, error) {
 	from, err := parseCursor(f.Cursor)
 	if err != nil {
@@ -87,7 +90,7 @@ func (w *Webhooks) Deliveries(ctx context.Context, who Caller, id wallet.Webhook
 	if err != nil {
 		return DeliveryPage{}, err
 	}
-	// What waits is read first: what leaves it meanwhile is in the log by then.
+	// Read what waits first: a delivery that ends in between is then found in the log, and none is missed.
 	var page []store.LogEntry
 	if f.State == "" || f.State == store.DeliveryWaiting {
 		if page, err = w.neverAttempted(ctx, hook.ID, f, from); err != nil {
@@ -98,9 +101,10 @@ func (w *Webhooks) Deliveries(ctx context.Context, who Caller, id wallet.Webhook
 	if err != nil {
 		return DeliveryPage{}, err
 	}
-	page = append(logged, page...) // of two of one id the one that tells of attempts stays
+	page = append(logged, page...) // the log's entry of a duplicate wins: it has the attempts
 	slices.SortStableFunc(page, newerFirst)
 	page = slices.CompactFunc(page, func(a, b store.LogEntry) bool { return a.ID == b.ID })
+	// Entries older than the last one read from the log belong to a later page.
 	if more { // what lies behind comes after what is still to be read
 		page = slices.DeleteFunc(page, func(e store.LogEntry) bool { return newerFirst(e, read) > 0 })
 	}
@@ -124,8 +128,7 @@ func (w *Webhooks) Deliveries(ctx context.Context, who Caller, id wallet.Webhook
 	return DeliveryPage{Entries: page}, nil
 }
 
-// foresee says of deliveries that wait for the limit of the hour when there is room again, at the earliest: only
-// first attempts count towards it.
+// foresee sets NextAt of waiting first attempts to when the hourly limit has room again. Retries are not limited.
 func (w *Webhooks) foresee(ctx context.Context, hook wallet.Webhook, all []store.LogEntry) error {
 	held := func(e store.LogEntry) bool { return e.State == store.DeliveryWaiting && e.Attempts == 0 }
 	if !slices.ContainsFunc(all, held) {
@@ -144,7 +147,7 @@ func (w *Webhooks) foresee(ctx context.Context, hook wallet.Webhook, all []store
 	return nil
 }
 
-// neverAttempted are deliveries that wait for their first attempt.
+// neverAttempted lists deliveries that wait for their first attempt, without bodies.
 func (w *Webhooks) neverAttempted(ctx context.Context, id wallet.WebhookID, f DeliveryFilter, from cursor) ([]store.LogEntry, error) {
 	return read(ctx, w.Store, func(tx store.Tx) ([]store.LogEntry, error) {
 		var out []store.LogEntry
@@ -165,8 +168,8 @@ func (w *Webhooks) neverAttempted(ctx context.Context, id wallet.WebhookID, f De
 	})
 }
 
-// logged is a page of the log, as it is now, with the last one that was read for it; more tells that there
-// may be others behind that one.
+// logged reads a page of the log, updated to the current state. last is the last entry that was read from it. more means
+// that there may be older ones.
 func (w *Webhooks) logged(ctx context.Context, id wallet.WebhookID, f DeliveryFilter, from cursor) (out []store.LogEntry, last store.LogEntry, more bool, err error) {
 	page := store.LogPage{After: from.logged, State: f.State, Event: f.Event, Since: f.Since, Limit: f.Limit}
 	more = true
@@ -195,7 +198,7 @@ func (w *Webhooks) logged(ctx context.Context, id wallet.WebhookID, f DeliveryFi
 	return out, last, more, nil
 }
 
-// asTheyAre brings entries of the log up to date: what was given up may have been put back.
+// asTheyAre updates entries of the log: a dead-lettered delivery may wait again by now.
 func asTheyAre(tx store.Tx, logged []store.LogEntry) ([]store.LogEntry, error) {
 	out := slices.Clone(logged)
 	for i := range out {
@@ -212,15 +215,14 @@ func asTheyAre(tx store.Tx, logged []store.LogEntry) ([]store.LogEntry, error) {
 	return out, nil
 }
 
-// putBack is the entry of a given up delivery that waits again: with all its attempts before it, and those that it
-// had in Attempted.
+// putBack returns the log entry of a dead-lettered delivery that waits again. Its earlier attempts stay in Attempted.
 func putBack(logged store.LogEntry, waits store.Delivery) store.LogEntry {
 	logged.State, logged.EndedAt, logged.NextAt, logged.Resend, logged.Attempts = store.DeliveryWaiting, time.Time{}, waits.NextAt, waits.Resend, waits.Attempts
 	return logged
 }
 
-// Delivery is one delivery of a webhook, with its attempts. Its body, and what was answered, are there as
-// long as the key may be told of such events about that person (shown). NOT_FOUND.
+// Delivery returns one delivery with its attempts. shown reports whether it includes the body and the responses: only
+// while the key may get events of that type about that person. NOT_FOUND, WEBHOOK_NOT_FOUND.
 func (w *Webhooks) Delivery(ctx context.Context, who Caller, id wallet.WebhookID, delivery string) (entry store.LogEntry, shown bool, err error) {
 	hook, entry, err := w.delivery(ctx, who, id, delivery)
 	if err != nil {
@@ -244,6 +246,7 @@ func (w *Webhooks) Delivery(ctx context.Context, who Caller, id wallet.WebhookID
 	return entry, shown, nil
 }
 
+// delivery finds a delivery among those that wait and in the log, and its webhook.
 func (w *Webhooks) delivery(ctx context.Context, who Caller, id wallet.WebhookID, delivery string) (wallet.Webhook, store.LogEntry, error) {
 	var hook wallet.Webhook
 	var waits store.LogEntry
@@ -269,14 +272,14 @@ func (w *Webhooks) delivery(ctx context.Context, who Caller, id wallet.WebhookID
 		return hook, waits, nil
 	case err != nil:
 		return hook, entry, found(err, wallet.NotFound, "delivery.unknown")
-	case waits.ID != "" && entry.State == store.DeliveryDeadLettered: // it was put back
+	case waits.ID != "" && entry.State == store.DeliveryDeadLettered: // it was resent from the dead letters
 		entry = putBack(entry, waits.Delivery)
 	}
 	return hook, entry, nil
 }
 
-// PrepareResend is a delivery of the same event, with the same bytes, as one that was made before.
-// CONFLICT while that one still waits, and when its body is kept no more.
+// PrepareResend prepares a new delivery of the same event, with the same bytes. CONFLICT while the original still waits,
+// and when its body is no longer kept.
 func (w *Webhooks) PrepareResend(ctx context.Context, who Caller, id wallet.WebhookID, delivery string) (store.Delivery, error) {
 	_, entry, err := w.delivery(ctx, who, id, delivery)
 	switch {
@@ -292,8 +295,8 @@ func (w *Webhooks) PrepareResend(ctx context.Context, who Caller, id wallet.Webh
 		OrderingKey: entry.OrderingKey, Urgency: store.Money, Body: entry.Body, CreatedAt: now, NextAt: now, Resend: true}, nil
 }
 
-// CommitResend puts a prepared delivery on its way. CONFLICT when the webhook does not take such events
-// now, CONSENT_REQUIRED when its key may not be told of them.
+// CommitResend stores a prepared resend. CONFLICT if the webhook is inactive or not subscribed to the event,
+// CONSENT_REQUIRED if its key may no longer get it.
 func (w *Webhooks) CommitResend(tx store.Tx, who Caller, id wallet.WebhookID, again store.Delivery) error {
 	hook, err := hookOf(tx, who, id)
 	if err != nil {
@@ -319,7 +322,7 @@ func (w *Webhooks) CommitResend(tx store.Tx, who Caller, id wallet.WebhookID, ag
 	return nil
 }
 
-// takes refuses what a webhook does not want to have now. CONFLICT.
+// takes returns CONFLICT if a webhook is inactive or not subscribed to an event.
 func takes(hook wallet.Webhook, event wallet.EventName) error {
 	switch {
 	case !hook.Active:
@@ -330,22 +333,24 @@ func takes(hook wallet.Webhook, event wallet.EventName) error {
 	return nil
 }
 
-// Recovered is how far a recovery came.
+// Recovered is the result of one call of Recover.
 type Recovered struct {
-	Count int       // deliveries that were put back
-	Next  time.Time // from when on to go on; zero when all was looked at
+	Count int       // deliveries that wait again
+	Next  time.Time // the since of the next call; zero if everything was looked at
 }
 
-// How much of a recovery shares a transaction, and how much one call does.
+// Bounds of a recovery.
 const (
-	recoverAtOnce = 200
-	recoverMost   = 20_000
+	recoverAtOnce = 200    // deliveries in one store transaction
+	recoverMost   = 20_000 // deliveries in one call
 )
 
-// Recover puts back what was given up since a time, oldest first, as far as the log reaches: each delivery
-// under its own id, so that doing it twice sends nothing twice. Deliveries that the webhook would not get
-// now, and tests, are left. CONFLICT for a webhook that is turned off. What was put back before an error
-// stays so.
+// Recover makes dead-lettered deliveries since a time wait again, oldest first, as far as the log reaches. Each keeps its
+// ID, so recovering twice sends nothing twice. Tests, and events that the webhook would not get now, are skipped.
+// CONFLICT if the webhook is inactive.
+//
+// It commits in steps. After an error, what was recovered before stays so. Near the deadline of ctx it returns early, and
+// Recovered.Next says where to continue.
 func (w *Webhooks) Recover(ctx context.Context, who Caller, id wallet.WebhookID, since time.Time) (Recovered, error) {
 	hook, err := read(ctx, w.Store, func(tx store.Tx) (wallet.Webhook, error) { return hookOf(tx, who, id) })
 	if err == nil && !hook.Active {
@@ -361,7 +366,7 @@ func (w *Webhooks) Recover(ctx context.Context, who Caller, id wallet.WebhookID,
 	var done Recovered
 	for after := ""; done.Count < recoverMost && leisure(ctx); {
 		givenUp, err := w.Log.Oldest(ctx, hook.ID, store.DeliveryDeadLettered, since, after, recoverAtOnce)
-		if errors.Is(err, store.ErrNotFound) { // the day was dropped meanwhile
+		if errors.Is(err, store.ErrNotFound) { // the day file that held the cursor was dropped
 			err = nil
 		}
 		if err != nil {
@@ -384,13 +389,13 @@ func (w *Webhooks) Recover(ctx context.Context, who Caller, id wallet.WebhookID,
 	return done, nil
 }
 
-// leisure tells whether there is time for some more before a deadline.
+// leisure reports whether more than 5 seconds are left until the deadline of ctx.
 func leisure(ctx context.Context) bool {
 	deadline, ok := ctx.Deadline()
 	return !ok || time.Until(deadline) > 5*time.Second
 }
 
-// putAllBack lets given up deliveries wait again, and counts them.
+// putAllBack makes dead-lettered deliveries wait again and returns how many. Authorization is checked for each one.
 func (w *Webhooks) putAllBack(tx store.Tx, who Caller, id wallet.WebhookID, givenUp []store.LogEntry) (int, error) {
 	hook, err := hookOf(tx, who, id)
 	if err != nil {

@@ -13,34 +13,34 @@ import (
 	"purser/wallet"
 )
 
-// Developers are people who ask for access to the API in chat (docs/specification.md, Keys), and the keys
-// that they make for themselves. Every operation but MailCode runs in the caller's transaction.
+// Developers manages how people get access to the API in chat (docs/specification.md, Keys): their verification, the
+// operators' approval, and the keys they create. All methods but MailCode run in the caller's transaction.
 type Developers struct {
 	Store  store.Store
 	Keys   *Keys
 	Mail   Mailer                // nil: no mail can be sent
-	Steps  []wallet.Verification // what must be verified of everybody
-	Admins []int64               // Telegram ids of the operators whose word counts; none: nobody is asked
+	Steps  []wallet.Verification // verification that everybody has to complete
+	Admins []int64               // Telegram IDs of operators, who approve requests; none: no approval is possible
 	Log    *slog.Logger
 	Now    Clock
 	NewID  IDs
 	Random io.Reader
 }
 
-// Limits of what one person may have and ask for.
+// Limits for one person.
 const (
-	MaxKeys  = 10             // live ones
-	AskPause = 24 * time.Hour // before the operators are asked again, after a no or no answer, also by whoever was erased meanwhile
+	MaxKeys  = 10             // usable at the same time
+	AskPause = 24 * time.Hour // between requests for approval, after a denial or no answer; erasing the account does not end it
 )
 
-// Standing is how far somebody is with their access.
+// Standing is how far a person has come with their access.
 type Standing struct {
 	Developer wallet.Developer
-	Missing   []wallet.Verification // what they must do yet, in order; an operator's word is asked for last
-	Keys      []wallet.Key          // that open something
+	Missing   []wallet.Verification // steps still to complete, in order, without the operators' approval
+	Keys      []wallet.Key          // usable keys
 }
 
-// Standing reads it. A wallet that they have proven since they asked counts.
+// Standing reads a person's progress. A wallet connected after the request counts.
 func (d *Developers) Standing(tx store.Tx, user wallet.UserID) (Standing, error) {
 	dev, err := d.developer(tx, user)
 	if err != nil {
@@ -61,8 +61,8 @@ func (d *Developers) Standing(tx store.Tx, user wallet.UserID) (Standing, error)
 	return st, err
 }
 
-// developer reads what is known of somebody, with the wallet step as it stands now. A key that a program
-// holds proves nobody's device.
+// developer returns what is known of a person, with the wallet step as of now. A wallet whose key a program holds does
+// not prove that the person has one, so it does not count.
 func (d *Developers) developer(tx store.Tx, user wallet.UserID) (wallet.Developer, error) {
 	dev, err := tx.Developer(user)
 	if err != nil || dev.Has(wallet.ByWallet) || !slices.Contains(d.Steps, wallet.ByWallet) {
@@ -77,7 +77,7 @@ func (d *Developers) developer(tx store.Tx, user wallet.UserID) (wallet.Develope
 	return dev, err
 }
 
-// Accept notes that somebody has accepted the terms.
+// Accept records that a person accepted the terms. Only the first time counts.
 func (d *Developers) Accept(tx store.Tx, user wallet.UserID) error {
 	dev, err := tx.Developer(user)
 	if err != nil {
@@ -89,13 +89,13 @@ func (d *Developers) Accept(tx store.Tx, user wallet.UserID) error {
 	return tx.PutDeveloper(dev)
 }
 
-// NameApp reads what a developer's app is to be called: the name as it is shown, or why it can't be.
+// NameApp checks the name of a developer's app and returns it as it will be shown. Errors: those of appName.
 func (d *Developers) NameApp(tx store.Tx, user wallet.UserID, text string) (string, error) {
 	return appName(tx, d.Keys.Bot, user, text)
 }
 
-// Note keeps what somebody wants keys for, so that a conversation that ends can be gone on with. What
-// waits for an operator stays as it was asked.
+// Note stores what a person wants keys for, so that the conversation can be resumed. A request that waits for operators
+// is not changed.
 func (d *Developers) Note(tx store.Tx, user wallet.UserID, wanted wallet.AccessRequest) error {
 	dev, err := tx.Developer(user)
 	if err != nil || dev.Request.Waits() {
@@ -106,8 +106,7 @@ func (d *Developers) Note(tx store.Tx, user wallet.UserID, wanted wallet.AccessR
 	return tx.PutDeveloper(dev)
 }
 
-// Leave notes what somebody wanted when they stopped: it is offered to them the next time, and not gone
-// on with by itself.
+// Leave stores what a person wanted when they stopped. The next conversation offers it to them instead of resuming it.
 func (d *Developers) Leave(tx store.Tx, user wallet.UserID, wanted wallet.AccessRequest) error {
 	if wanted.App == "" {
 		return nil
@@ -116,8 +115,8 @@ func (d *Developers) Leave(tx store.Tx, user wallet.UserID, wanted wallet.Access
 	return d.Note(tx, user, wanted)
 }
 
-// Share takes the contact that somebody has shared: whose it is, by Telegram's word. INVALID_REQUEST for
-// anybody else's. The number is not looked at.
+// Share records that a person shared their contact in Telegram, which verifies that they have a phone number. contactOf
+// is the Telegram ID of the contact's owner. INVALID_REQUEST for anybody else's contact. The number itself is not read.
 func (d *Developers) Share(tx store.Tx, user wallet.User, contactOf int64) error {
 	if contactOf == 0 || contactOf != user.TelegramID {
 		return wallet.Refuse(wallet.InvalidRequest, "verify.other_contact")
@@ -129,8 +128,8 @@ func (d *Developers) Share(tx store.Tx, user wallet.User, contactOf int64) error
 	return tx.PutDeveloper(dev.With(wallet.ByContact, d.Now().UTC()))
 }
 
-// Withheld are the scopes of a wish that need an operator's word on this app and do not have it: those
-// that reach into other people's chats, and those of the tier pro.
+// Withheld lists the requested scopes that need an operator's approval of this app and do not have it: those that act in
+// other people's chats, if there are operators, and those of the pro tier.
 func (d *Developers) Withheld(dev wallet.Developer, wanted wallet.AccessRequest) []wallet.Scope {
 	approval := dev.Approval(wanted.App, wanted.Purpose)
 	var out []wallet.Scope
@@ -143,21 +142,20 @@ func (d *Developers) Withheld(dev wallet.Developer, wanted wallet.AccessRequest)
 	return out
 }
 
-// concernsOthers tells whether one of the kinds of key that are wanted can do what a scope names for people
-// other than its owner.
+// concernsOthers reports whether a requested kind of key can use a scope for people other than its owner.
 func concernsOthers(wanted wallet.AccessRequest, scope wallet.Scope) bool {
 	return slices.ContainsFunc(wanted.Kinds, func(kind wallet.KeyKind) bool {
 		return slices.Contains(wallet.Grantable(kind, wallet.ScopesOf(kind)), scope)
 	})
 }
 
-// WantsPro tells whether keys of the tier pro are wanted that no operator has said yes to.
+// WantsPro reports whether the request is for the pro tier without an approval for it.
 func (d *Developers) WantsPro(dev wallet.Developer, wanted wallet.AccessRequest) bool {
 	return wanted.Pro && dev.Approval(wanted.App, wanted.Purpose).Tier != wallet.ProTier
 }
 
-// Unapproved tells whether no key at all can be made before an operator's word: it is a step of its own
-// for each app, and an app that was approved for one purpose is not for another.
+// Unapproved reports whether no key at all can be created before an approval. An approval covers one app with one
+// purpose: if the app was approved for another purpose, it needs a new one.
 func (d *Developers) Unapproved(dev wallet.Developer, wanted wallet.AccessRequest) bool {
 	if !dev.Approval(wanted.App, wanted.Purpose).At.IsZero() {
 		return false
@@ -166,7 +164,7 @@ func (d *Developers) Unapproved(dev wallet.Developer, wanted wallet.AccessReques
 		len(d.Admins) > 0 && slices.ContainsFunc(dev.Approvals, func(a wallet.Approval) bool { return a.App == wanted.App })
 }
 
-// AskableFrom is when the operators can be asked (again); zero: now.
+// AskableFrom returns when the person can ask the operators again. Zero means now.
 func (d *Developers) AskableFrom(tx store.Tx, user wallet.UserID) (time.Time, error) {
 	person, err := tx.User(user)
 	if err != nil {
@@ -175,8 +173,8 @@ func (d *Developers) AskableFrom(tx store.Tx, user wallet.UserID) (time.Time, er
 	return operatorsAsked().Next(tx, d.Now(), account(person))
 }
 
-// RequestApproval puts what somebody wants before the operators. CONFLICT when there are none, while they are being
-// asked, and too soon after a no; INVALID_REQUEST for a wish of nothing.
+// RequestApproval asks the operators for approval. CONFLICT if there are none, a step is missing, a request is pending,
+// or AskPause is not over. INVALID_REQUEST for a request without a usable key.
 func (d *Developers) RequestApproval(tx store.Tx, user wallet.UserID, wanted wallet.AccessRequest) (wallet.Developer, error) {
 	st, err := d.Standing(tx, user)
 	dev, now := st.Developer, d.Now().UTC()
@@ -208,8 +206,8 @@ func (d *Developers) RequestApproval(tx store.Tx, user wallet.UserID, wanted wal
 	return dev, tx.PutDeveloper(dev)
 }
 
-// Withdraw takes a question to the operators back, and returns the developer as they were while it
-// waited. It was asked all the same: the pause before the next one stays. CONFLICT when it is over.
+// Withdraw cancels a pending request for approval, and returns the developer as before. AskPause continues. CONFLICT if
+// the request is no longer pending.
 func (d *Developers) Withdraw(tx store.Tx, user wallet.UserID, question string) (wallet.Developer, error) {
 	dev, err := tx.Developer(user)
 	switch {
@@ -223,24 +221,24 @@ func (d *Developers) Withdraw(tx store.Tx, user wallet.UserID, question string) 
 	return dev, tx.PutDeveloper(left)
 }
 
-// NeedsPro refuses what needs the tier pro, and says how to get it where no operator can be asked in the chat.
+// NeedsPro is the refusal of what needs the pro tier. Its message says how to get it from the operator: owner is the
+// Telegram ID to give them.
 func NeedsPro(owner int64) error {
 	return wallet.Refuse(wallet.TierRequired, "tier_needed.ask_operator", wallet.NumberArg("TelegramID", owner))
 }
 
-// Verdict is an operator's word.
+// Verdict is an operator's decision.
 type Verdict string
 
-// The verdicts.
+// The decisions: an approval for one of the tiers, or a denial.
 const (
 	ApproveFree Verdict = "free"
 	ApprovePro  Verdict = "pro"
 	Deny        Verdict = "deny"
 )
 
-// Decide takes an operator's word on a question; the first one counts. POLICY_VIOLATION for whoever is no
-// operator (any more), CONFLICT when the question was answered or is over, NOT_FOUND when the developer
-// is gone.
+// Decide records an operator's decision. The first one counts. POLICY_VIOLATION for somebody who is not an operator,
+// CONFLICT if the request is no longer pending, NOT_FOUND if the developer was erased.
 func (d *Developers) Decide(tx store.Tx, admin int64, user wallet.UserID, question string, v Verdict) (wallet.Developer, error) {
 	if !slices.Contains(d.Admins, admin) {
 		return wallet.Developer{}, wallet.Refuse(wallet.PolicyViolation, "approval.operators_only")
@@ -258,10 +256,12 @@ func (d *Developers) Decide(tx store.Tx, admin int64, user wallet.UserID, questi
 	}
 	asked, now := *dev.Request, d.Now().UTC()
 	asked.ID, asked.AskedAt = "", time.Time{}
+	// A denial restarts AskPause. The request is kept, to be offered again.
 	if v == Deny {
 		dev.Request = dev.Request.Leave()
 		return dev, errors.Join(operatorsAsked().Renew(tx, now, account(person)), tx.PutDeveloper(dev))
 	}
+	// An approval covers the requested scopes, without those of the pro tier if it is for the free tier.
 	if err := operatorsAsked().Forget(tx, now, account(person)); err != nil {
 		return dev, err
 	}
@@ -270,23 +270,22 @@ func (d *Developers) Decide(tx store.Tx, admin int64, user wallet.UserID, questi
 		yes.Tier, asked.Pro = wallet.FreeTier, false
 		yes.Scopes = slices.DeleteFunc(slices.Clone(asked.Scopes), func(s wallet.Scope) bool { return slices.Contains(wallet.ProOnly(), s) })
 	}
-	asked.Scopes = yes.Scopes // what was not given is not asked for again by itself
-	// bot:send of an API key reaches its owner alone: a yes to that is none to a bot token's.
+	asked.Scopes = yes.Scopes // scopes that were not approved are not requested again automatically
+	// An API key's bot:send reaches only its owner. Approving that must not approve a bot token's, which reaches others.
 	yes.Scopes = slices.DeleteFunc(slices.Clone(yes.Scopes), func(s wallet.Scope) bool { return !concernsOthers(asked, s) })
 	dev.Request = &asked
 	dev = dev.With(wallet.ByApproval, now).Approve(yes)
 	return dev, tx.PutDeveloper(dev)
 }
 
-// Made is what Make has made.
+// Made is the result of Make.
 type Made struct {
 	App  wallet.App
-	Keys []NewKey // the only time that anybody has their secrets
+	Keys []NewKey // with their secrets, which are shown only now
 }
 
-// Make makes the keys that somebody wants, one of each kind, with their app. Scopes that are withheld are
-// left out. CONFLICT when a step is missing or there would be more than MaxKeys; INVALID_REQUEST when a
-// key would open nothing.
+// Make creates the requested keys, one of each kind, and their app. Scopes that need an approval and have none are left
+// out. CONFLICT if a step is missing or MaxKeys would be exceeded. INVALID_REQUEST if a key would have no scope.
 func (d *Developers) Make(tx store.Tx, user wallet.UserID, wanted wallet.AccessRequest) (Made, error) {
 	st, err := d.Standing(tx, user)
 	dev := st.Developer
@@ -315,11 +314,11 @@ func (d *Developers) Make(tx store.Tx, user wallet.UserID, wanted wallet.AccessR
 	return made, tx.PutDeveloper(dev)
 }
 
-// room is CONFLICT where so many keys more would be more than MaxKeys.
+// room returns CONFLICT if that many more keys would exceed MaxKeys.
 func (st Standing) room(more int) error {
 	live := 0
 	for _, key := range st.Keys {
-		if key.RevokedAt.IsZero() { // one whose successor is there already does not count twice
+		if key.RevokedAt.IsZero() { // a rotated key in its grace period is not counted beside its successor
 			live++
 		}
 	}
@@ -329,7 +328,7 @@ func (st Standing) room(more int) error {
 	return nil
 }
 
-// makeKeys makes keys that are described, for an app that asks for the scopes of all of them.
+// makeKeys creates the described keys for an app, and adds the scopes of all of them to what the app requests.
 func (d *Developers) makeKeys(tx store.Tx, wish wallet.App, tier wallet.Tier, keys []wallet.Key) (made Made, err error) {
 	for _, key := range keys {
 		for _, scope := range wallet.Grantable(key.Kind, key.Scopes) {
@@ -355,7 +354,8 @@ func (d *Developers) makeKeys(tx store.Tx, wish wallet.App, tier wallet.Tier, ke
 	return made, nil
 }
 
-// described are the keys of a wish, one a kind, each with the scopes that fit it.
+// described returns the requested keys without secrets, one of each kind, with those of scopes that the kind can have.
+// INVALID_REQUEST if a key would have no scope, or there is no key.
 func described(wanted wallet.AccessRequest, scopes []wallet.Scope) ([]wallet.Key, error) {
 	var keys []wallet.Key
 	for _, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
@@ -379,7 +379,7 @@ func described(wanted wallet.AccessRequest, scopes []wallet.Scope) ([]wallet.Key
 	return keys, nil
 }
 
-// Key finds a live key of a person's. NOT_FOUND for all others, somebody else's among them.
+// Key returns one of a person's usable keys. NOT_FOUND for any other, also other people's.
 func (d *Developers) Key(tx store.Tx, user wallet.UserID, id string) (wallet.Key, error) {
 	key, err := tx.Key(id)
 	if err == nil && (key.Owner != user || user == "" || !key.UsableAt(d.Now())) {
@@ -388,8 +388,8 @@ func (d *Developers) Key(tx store.Tx, user wallet.UserID, id string) (wallet.Key
 	return key, found(err, wallet.NotFound, "key.not_yours")
 }
 
-// Mailer sends one mail of plain text. It is called with no store transaction open, and gives up by
-// itself in time. Its error must not name the receiver or hold the text: it is logged.
+// Mailer sends one plain-text mail (mail.Sender). It is called without an open store transaction, and must give up by
+// itself. Its errors are logged, so they must contain neither the recipient nor the text.
 type Mailer interface {
 	Send(ctx context.Context, to, subject, text string) error
 }

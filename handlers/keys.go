@@ -16,27 +16,27 @@ import (
 	"purser/wallet"
 )
 
-// Keys are API keys and bot tokens.
+// Keys creates, rotates, checks and revokes API keys and bot tokens. Any number of nodes may share the store: what is
+// cached here is checked against Store.KeysVersion, which changes with every key.
 type Keys struct {
 	Store   store.Store
 	Mainnet bool
 	Now     Clock
 	NewID   IDs
 	Random  io.Reader
-	Log     *slog.Logger // nil: silence
-	Bot     BotName      // whose name no app may take
+	Log     *slog.Logger // nil: nothing is logged
+	Bot     BotName      // the bot's name, which no app may use
 
-	mu    sync.Mutex
-	used  map[string]time.Time  // by id: what was opened since the last writing
-	known map[[32]byte]knownKey // by the SHA-256 of the secret
+	mu    sync.Mutex            // guards used and known
+	used  map[string]time.Time  // by key ID: uses that are not written to the store yet
+	known map[[32]byte]knownKey // cache, by the SHA-256 of the secret
 }
 
-// RotationGrace is how long a key still opens what its successor opens (docs/specification.md, Keys).
+// RotationGrace is how long a rotated key stays usable beside its successor (docs/specification.md, Keys).
 const RotationGrace = 24 * time.Hour
 
-// KeyRequest asks for a key. OwnerTelegramID 0 makes an operator's key that belongs to nobody. App names
-// a program for which people can grant more than their owner's own data; one that the owner has by this
-// name already is meant, else it is made.
+// KeyRequest describes a key to create. OwnerTelegramID 0 makes an operator's key, which has no owner. App names the app
+// that people can grant access to. The owner's app of that name is used, or created if there is none.
 type KeyRequest struct {
 	Kind            wallet.KeyKind
 	Tier            wallet.Tier
@@ -46,7 +46,7 @@ type KeyRequest struct {
 	App             string
 }
 
-// checked is the request with its scopes filled in. INVALID_REQUEST.
+// checked validates the request and fills in the scopes. INVALID_REQUEST.
 func (req KeyRequest) checked() (KeyRequest, error) {
 	switch {
 	case req.Kind != wallet.APIKey && req.Kind != wallet.BotKey:
@@ -66,7 +66,7 @@ func (req KeyRequest) checked() (KeyRequest, error) {
 	return req, nil
 }
 
-// Create makes a key and returns its secret: the only time that anybody sees it.
+// Create creates a key and returns it with its secret. The secret is not stored and cannot be shown again.
 func (k *Keys) Create(ctx context.Context, req KeyRequest) (wallet.Key, string, error) {
 	req, err := req.checked()
 	if err != nil {
@@ -101,13 +101,13 @@ func (k *Keys) Create(ctx context.Context, req KeyRequest) (wallet.Key, string, 
 	return made.Key, made.Secret, nil
 }
 
-// NewKey is a key with its secret, which nobody sees again.
+// NewKey is a key with its secret, which is shown once.
 type NewKey struct {
 	Key    wallet.Key
 	Secret string
 }
 
-// Draw makes id, secret, hint and time of a key that is described; nothing is stored.
+// Draw completes a described key with a new ID, secret, hint and creation time. Nothing is stored.
 func (k *Keys) Draw(described wallet.Key) (NewKey, error) {
 	secret, err := wallet.NewKeySecret(k.Random, described.Kind, k.Mainnet)
 	if err != nil {
@@ -118,7 +118,7 @@ func (k *Keys) Draw(described wallet.Key) (NewKey, error) {
 	return NewKey{described, secret}, nil
 }
 
-// PrepareRotation draws what takes the place of a key.
+// PrepareRotation draws the successor of a key. Errors: those of rotatable.
 func (k *Keys) PrepareRotation(ctx context.Context, id string) (NewKey, error) {
 	old, err := read(ctx, k.Store, func(tx store.Tx) (wallet.Key, error) { return k.rotatable(tx, id) })
 	if err != nil {
@@ -129,9 +129,9 @@ func (k *Keys) PrepareRotation(ctx context.Context, id string) (NewKey, error) {
 	return k.Draw(next)
 }
 
-// CommitRotation puts the new key in the place of the old one, which opens everything for
-// RotationGrace more, or ends now; it returns when. A key whose successor was used is CONFLICT: of a
-// line, at most two open anything. A successor that nobody ever used gives way: its secret was lost.
+// CommitRotation stores the successor of a key and returns when the old key ends: after RotationGrace, or at once if
+// endNow is set. At most two keys of a lineage are usable. A successor that was never used is replaced: its secret must
+// have been lost. If it was used, the answer is CONFLICT.
 func (k *Keys) CommitRotation(tx store.Tx, id string, next NewKey, endNow bool) (time.Time, error) {
 	old, err := k.rotatable(tx, id)
 	if err != nil {
@@ -144,14 +144,14 @@ func (k *Keys) CommitRotation(tx store.Tx, id string, next NewKey, endNow bool) 
 	if !endNow {
 		ends = ends.Add(RotationGrace)
 	}
-	if old.RevokedAt.IsZero() || ends.Before(old.RevokedAt) { // rotating again gives no more time
+	if old.RevokedAt.IsZero() || ends.Before(old.RevokedAt) { // a second rotation does not extend the grace period
 		old.RevokedAt = ends
 	}
 	old.Next = next.Key.ID
 	return old.RevokedAt, errors.Join(tx.PutKey(old), tx.CreateKey(next.Key, next.Secret))
 }
 
-// rotatable is a key that lives and has no successor yet.
+// rotatable returns a key that can be rotated: it is usable, and has no successor that was used. NOT_FOUND, CONFLICT.
 func (k *Keys) rotatable(tx store.Tx, id string) (wallet.Key, error) {
 	old, err := tx.Key(id)
 	switch {
@@ -170,8 +170,8 @@ func (k *Keys) rotatable(tx store.Tx, id string) (wallet.Key, error) {
 	return old, nil
 }
 
-// successor is the key that took the place of another, where nothing has come of it yet: it lives, was
-// never used, and has no successor of its own. Then its secret was lost on the way.
+// successor returns the key that replaced another one. The result is true if the successor is usable, was never used and
+// was not rotated itself: then its secret was probably lost.
 func (k *Keys) successor(tx store.Tx, old wallet.Key) (wallet.Key, bool, error) {
 	if old.Next == "" {
 		return wallet.Key{}, false, nil
@@ -180,7 +180,7 @@ func (k *Keys) successor(tx store.Tx, old wallet.Key) (wallet.Key, bool, error) 
 	return next, err == nil && next.Next == "" && next.RevokedAt.IsZero() && !k.inUse(next), err
 }
 
-// endOthers ends what else of a line still opens anything: at most two keys of it do.
+// endOthers revokes the other usable keys of a lineage, so that two remain at most.
 func (k *Keys) endOthers(tx store.Tx, old, next wallet.Key) error {
 	all, err := tx.KeysOf(old.Owner)
 	if err != nil {
@@ -197,7 +197,7 @@ func (k *Keys) endOthers(tx store.Tx, old, next wallet.Key) error {
 	return nil
 }
 
-// inUse tells whether a key has ever opened anything.
+// inUse reports whether a key was ever used. Uses on this node count before they are written.
 func (k *Keys) inUse(key wallet.Key) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -205,7 +205,7 @@ func (k *Keys) inUse(key wallet.Key) bool {
 	return lately || !key.LastUsed.IsZero()
 }
 
-// Rotate is PrepareRotation and CommitRotation at once, for the operator.
+// Rotate is PrepareRotation and CommitRotation in one call, for the operator.
 func (k *Keys) Rotate(ctx context.Context, id string, endNow bool) (wallet.Key, string, error) {
 	next, err := k.PrepareRotation(ctx, id)
 	if err != nil {
@@ -218,10 +218,10 @@ func (k *Keys) Rotate(ctx context.Context, id string, endNow bool) (wallet.Key, 
 	return next.Key, next.Secret, err
 }
 
-// Check finds the key behind a secret. Everything that does not open the wanted kind of endpoint
-// (unknown, revoked, expired, the wrong kind, not a key at all) is INVALID_API_KEY alike; that it is good
-// for the other kind is said to whoever has it. want "" is either kind. The secret itself is compared with
-// nothing: it is looked up by a keyed hash, which says nothing of how near a guess came.
+// Check returns the key of a secret. An unknown, revoked or expired key and a malformed secret are all the same
+// INVALID_API_KEY. A valid key of the wrong kind gets a message that says so. want "" accepts both kinds.
+//
+// The secret is looked up by a keyed hash and compared with nothing, so response times reveal nothing about near guesses.
 func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (wallet.Key, error) {
 	refused := func() (wallet.Key, error) {
 		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "credential.missing")
@@ -242,7 +242,7 @@ func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (w
 	case want == wallet.APIKey && key.Kind != want:
 		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "credential.bot_token")
 	}
-	if first := k.touch(key, now); first { // durable at once: an unused key may be replaced
+	if first := k.touch(key, now); first { // written at once: rotation may replace a key that was never used
 		if err := k.WriteUse(ctx); err != nil && k.Log != nil {
 			k.Log.Warn("the first use of a key could not be written", "error", err)
 		}
@@ -250,16 +250,16 @@ func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (w
 	return key, nil
 }
 
-// Opens tells whether a secret opens anything now. Unlike Check it notes no use: it is asked before a body is read.
+// Opens reports whether a secret is usable now. It does not count as a use. The API calls it before it reads a body.
 func (k *Keys) Opens(ctx context.Context, secret string) bool {
 	key, err := k.bySecret(ctx, secret)
 	return err == nil && key.UsableAt(k.Now())
 }
 
-// usedEvery is how exactly it is known when a key was used.
+// usedEvery is the precision of the last use, in memory.
 const usedEvery = time.Second
 
-// touch notes a use, and tells whether it is the first of all.
+// touch records a use in memory, and reports whether it is the key's first.
 func (k *Keys) touch(key wallet.Key, now time.Time) (first bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -274,17 +274,17 @@ func (k *Keys) touch(key wallet.Key, now time.Time) (first bool) {
 	return !lately && key.LastUsed.IsZero()
 }
 
-// knownKey is a key as it was read when the store's keys had a version.
+// knownKey is a cached key, with the KeysVersion at which it was read.
 type knownKey struct {
 	key     wallet.Key
 	version uint64
 }
 
-// mostKnown bounds the memory of known keys: about half a kilobyte each.
+// mostKnown bounds the cache: an entry takes about half a kilobyte. A full cache is emptied.
 const mostKnown = 16384
 
-// bySecret finds a key, by memory as long as no key has changed since it was read: each request of the
-// API asks.
+// bySecret returns the key of a secret, from the cache if no key has changed since. The version is read before the key,
+// so a change in between only makes the entry stale.
 func (k *Keys) bySecret(ctx context.Context, secret string) (wallet.Key, error) {
 	sum, version := sha256.Sum256([]byte(secret)), k.Store.KeysVersion()
 	k.mu.Lock()
@@ -293,7 +293,7 @@ func (k *Keys) bySecret(ctx context.Context, secret string) (wallet.Key, error) 
 	if ok && known.version == version {
 		return known.key, nil
 	}
-	if _, ok := wallet.IsKeySecret(secret); !ok { // what is no key at all costs no look into the store
+	if _, ok := wallet.IsKeySecret(secret); !ok { // a malformed secret costs no read of the store
 		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "credential.ended")
 	}
 	key, err := read(ctx, k.Store, func(tx store.Tx) (wallet.Key, error) {
@@ -312,11 +312,11 @@ func (k *Keys) bySecret(ctx context.Context, secret string) (wallet.Key, error) 
 	return key, nil
 }
 
-// lastUsedEvery is how late wallet.Key.LastUsed may be.
+// lastUsedEvery is how far wallet.Key.LastUsed may lag behind.
 const lastUsedEvery = 30 * time.Second
 
-// Run writes when keys were last used, many at once, until ctx ends. Its error is
-// store.ErrUnknownOutcome.
+// Run writes the last uses of keys in batches until ctx ends, and once more then. It returns an error only if a commit
+// has an unknown outcome (store.ErrUnknownOutcome).
 func (k *Keys) Run(ctx context.Context) error {
 	ticker := time.NewTicker(lastUsedEvery)
 	defer ticker.Stop()
@@ -338,10 +338,10 @@ func (k *Keys) Run(ctx context.Context) error {
 	}
 }
 
-// WriteUse writes when keys were used since it was called last. What fails is written the next time.
+// WriteUse writes the uses since the last call. If it fails, the next call writes them too.
 func (k *Keys) WriteUse(ctx context.Context) error {
 	k.mu.Lock()
-	used := maps.Clone(k.used) // what is not written yet stays known
+	used := maps.Clone(k.used) // the original is kept until the commit succeeded
 	k.mu.Unlock()
 	if len(used) == 0 {
 		return nil
@@ -370,15 +370,14 @@ func (k *Keys) WriteUse(ctx context.Context) error {
 	return err
 }
 
-// List is every key, without secrets.
+// List returns every key, without secrets, for the operator.
 func (k *Keys) List(ctx context.Context) ([]wallet.Key, error) {
 	return read(ctx, k.Store, store.Tx.AllKeys)
 }
 
-// SetTier changes the tier of a key, for the operator, and of all keys of its line that still open anything. On
-// the free tier its webhooks stop: they stay registered, are shown as ended by their tier, get no events, and what
-// waits for them is kept for a resend. Back on pro those go on. The owner is told in chat. NOT_FOUND,
-// INVALID_REQUEST; CONFLICT for a key that has ended.
+// SetTier changes the tier of all usable keys of a lineage, for the operator, and notifies the owner in chat. On the free
+// tier its webhooks are turned off: they stay registered and keep what waits for a resend. Back on pro, those are turned
+// on again. NOT_FOUND, INVALID_REQUEST; CONFLICT for a key that has ended.
 func (k *Keys) SetTier(ctx context.Context, id string, tier wallet.Tier) (wallet.Key, error) {
 	if tier != wallet.FreeTier && tier != wallet.ProTier {
 		return wallet.Key{}, wallet.Refuse(wallet.InvalidRequest, "body.one_of", wallet.TextArg("Field", "tier"), wallet.ListArg("Choices", []wallet.Tier{wallet.FreeTier, wallet.ProTier}))
@@ -424,8 +423,8 @@ func (k *Keys) SetTier(ctx context.Context, id string, tier wallet.Tier) (wallet
 	return key, err
 }
 
-// stopOrStart turns the webhooks of a key's line off or on again as its tier is now, and counts them. One that
-// was turned off for another reason stays off.
+// stopOrStart turns the webhooks of a lineage off or on to match the tier, and returns how many. One that was turned off
+// for another reason stays off.
 func (k *Keys) stopOrStart(tx store.Tx, key wallet.Key) (changed int, _ error) {
 	hooks, _, err := hooksOf(tx, key.Lineage())
 	if err != nil {
@@ -449,7 +448,7 @@ func (k *Keys) stopOrStart(tx store.Tx, key wallet.Key) (changed int, _ error) {
 	return changed, nil
 }
 
-// Revoke ends a key now.
+// Revoke ends a key immediately. NOT_FOUND.
 func (k *Keys) Revoke(ctx context.Context, id string) (wallet.Key, error) {
 	var key wallet.Key
 	err := k.Store.Update(ctx, func(tx store.Tx) error {
@@ -460,8 +459,8 @@ func (k *Keys) Revoke(ctx context.Context, id string) (wallet.Key, error) {
 	return key, err
 }
 
-// RevokeIn is Revoke in the caller's transaction. With the last key of a line that opens anything its webhooks
-// go, since nobody could change them any more.
+// RevokeIn is Revoke in the caller's transaction. With the last usable key of a lineage its webhooks are deleted, since
+// nobody could manage them any more.
 func (k *Keys) RevokeIn(tx store.Tx, id string) (wallet.Key, error) {
 	key, err := tx.Key(id)
 	if err != nil {

@@ -232,8 +232,8 @@ func bindable(tx store.Tx, who Caller, address wallet.Address) error {
 	return wallet.Refuse(wallet.Conflict, "connecting.others")
 }
 
-// choices returns the proven address among two random ones, in random order. The three differ in the characters that the
-// chat shows.
+// choices returns the proven address among two random ones, in random order. The random ones differ from it in the
+// characters that the chat shows.
 func (w *Wallets) choices(proven wallet.Address) ([]wallet.Address, error) {
 	all := make([]wallet.Address, 3)
 	for i := range all {
