@@ -15,7 +15,7 @@ import (
 // openShop opens the shop and funds its address, unless a kept cluster has funded it before. With SOL and USDC
 // accounts in place, a customer who pays the shop does not also have to pay rent for creating them.
 func (w *World) openShop() (telegram.Shop, error) {
-	ctx := context.Background() // nothing waits: an airdrop lands with the next block
+	ctx := context.Background() // the airdrop only queues a transaction, so nothing waits here
 	// A kept cluster has the accounts already, and a second airdrop would change the balances of a user's chain.
 	if w.Solana.Balance(shop.Address()) == 0 {
 		if _, err := w.Solana.Airdrop(ctx, shop.Address(), 1_000_000_000); err != nil {

@@ -26,18 +26,18 @@ import (
 
 // Options says where a world listens and what it keeps. Addresses are host:port.
 type Options struct {
-	Dir            string // where both keep their state; "": in memory only
+	Dir            string // folder for the state of all parts; "": in memory only
 	TelegramListen string // host:port; port 0 takes a free one
 	RPCListen      string
 	WSListen       string
 	MailListen     string        // "": no mail server
 	SlotTime       time.Duration // 0: solana.DefaultSlotTime
 
-	LamportsPerByte uint64 // rent; 0: solana.DefaultLamportsPerByte, or what the kept cluster has
+	LamportsPerByte uint64 // 0: solana.DefaultLamportsPerByte, or the rent of the kept cluster
 	Alpenglow       bool   // blocks are final as soon as they are seen
 	Now             func() time.Time
-	Playground      bool // also a shop on the chat page, and a second bot for programs of one's own
-	Unlimited       bool // the Telegram accepts messages faster than its published limits
+	Playground      bool // adds a shop to the chat page, and a second bot for a developer's own program
+	Unlimited       bool // lifts Telegram's limits of messages per second
 }
 
 // OwnBotToken is the Bot API token of the second bot in a playground, and OwnBotPath is the path of its chat page.
@@ -207,7 +207,7 @@ func (w *World) Run(ctx context.Context) error {
 		})
 		group.Go(func() error {
 			<-ctx.Done()
-			return server.Close() // long polls and event streams would outwait any grace
+			return server.Close() // Shutdown would wait for long polls and event streams, which do not end
 		})
 	}
 	return group.Wait()

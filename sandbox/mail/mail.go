@@ -35,7 +35,7 @@ const (
 
 // Server receives mail and keeps the newest messages in memory. New makes one, Run serves it.
 type Server struct {
-	Came func() // is called after each mail
+	Came func() // called after each message, without the lock; nil: nothing. Set it before Run
 	now  func() time.Time
 	smtp *smtp.Server
 

@@ -54,16 +54,16 @@ func Items() []Item {
 // Order is one purchase and the link that pays for it. It never expires; the shop forgets it only when maxOrders
 // newer ones exist.
 type Order struct {
-	Reference string // base58 of 32 random bytes; the payment names it, so that the shop finds it
+	Reference string // base58 of 32 random bytes; the payment names it, and the shop finds the payment by it
 	Item      Item
 	Link      string // solana:<address>?amount=…&reference=…&label=…&message=…
 }
 
 // Options configure a shop.
 type Options struct {
-	RPCURL string    // the node that it asks
-	Rand   io.Reader // references
-	USDC   string    // address of the mint
+	RPCURL string    // JSON-RPC address of the node
+	Rand   io.Reader // source of references
+	USDC   string    // mint address
 }
 
 // Shop is a merchant. Its methods are safe for concurrent use.

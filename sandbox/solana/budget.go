@@ -8,9 +8,9 @@ import (
 const (
 	lamportsPerSignature = 5000
 
-	maxUnits         = 1_400_000 // compute units that a transaction may ask for
-	unitsPerBuiltin  = 3_000     // granted for each instruction to a builtin program (SIMD-0170)
-	unitsPerProgram  = 200_000   // granted for each instruction to any other program
+	maxUnits         = 1_400_000 // compute units that a transaction can have at most
+	unitsPerBuiltin  = 3_000     // default for each instruction of a builtin program (SIMD-0170)
+	unitsPerProgram  = 200_000   // default for each instruction of any other program
 	minHeap, maxHeap = 32 << 10, 256 << 10
 
 	maxLoadedData  = 64 << 20 // bytes of accounts that a transaction may load
@@ -19,10 +19,10 @@ const (
 
 // budget is what a transaction may use, and what it pays beyond the fee for its signatures.
 type budget struct {
-	Units      uint64 // compute units it may use
-	Price      uint64 // micro-lamports a unit, in legacy and version 0
-	Fee        uint64 // priority fee in lamports, in version 1
-	LoadedData int    // bytes of accounts it may load
+	Units      uint64 // compute units that it may use
+	Price      uint64 // micro-lamports per compute unit; legacy and version 0
+	Fee        uint64 // priority fee in lamports; version 1
+	LoadedData int    // bytes of account data that it may load
 }
 
 // priority is the priority fee in lamports: price times the compute unit limit, rounded up. It does not depend on the
@@ -60,7 +60,7 @@ func (m *message) fee(b budget) uint64 {
 	signatures := uint64(m.Required)
 	for _, ix := range m.Instructions {
 		if precompiles[m.Keys[ix.Program]] && len(ix.Data) > 0 {
-			signatures += uint64(ix.Data[0]) // they count what they check in their first byte
+			signatures += uint64(ix.Data[0]) // the first byte is the number of signatures that they verify
 		}
 	}
 	// A sum that does not fit is capped. No payer has that much, so the transaction fails for its funds.

@@ -24,7 +24,7 @@ func skipped(slot uint64) bool { return slotOf(heightAt(slot)) != slot }
 type pace struct {
 	Slot     uint64        `json:"slot"`
 	At       time.Time     `json:"at"`
-	SlotTime time.Duration `json:"slot_time_ns"` // 0: moved by Advance only
+	SlotTime time.Duration `json:"slot_time_ns"` // 0: only Advance makes blocks
 }
 
 // slot is the slot at that moment. A clock that went back to before the pace began stands still.
@@ -39,8 +39,7 @@ func (p pace) slot(now time.Time) uint64 {
 func (p pace) time(slot uint64) time.Time {
 	length := p.SlotTime
 	if length <= 0 {
-		// A manual clock has no length of a slot; block times use the default.
-		length = DefaultSlotTime // where the clock is moved by hand
+		length = DefaultSlotTime // for a manual clock
 	}
 	return p.At.Add(time.Duration(slot-p.Slot) * length)
 }
@@ -58,7 +57,7 @@ func (c *Cluster) blockTime(height uint64) int64 {
 
 // fork is an abandoned part of the chain: blocks above Base were replaced by others.
 type fork struct {
-	Base uint64 `json:"base"` // height of the last block that stayed
+	Base uint64 `json:"base"` // height of the last block that is kept
 }
 
 // blockhash derives the hash of a block from the cluster's seed, its height and the number of forks that replaced it.

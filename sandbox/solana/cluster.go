@@ -32,33 +32,33 @@ const DefaultSlotTime = 300 * time.Millisecond
 // journalName is the one file that a cluster keeps in Options.Dir.
 const journalName = "cluster.jsonl"
 
-// Cluster is one running Solana cluster. Its methods may be called from any goroutine; mu guards all fields below it.
-// Once the journal cannot be written, broken is set for good and no more blocks are made: effects that were shown
-// must survive a restart.
+// Cluster is one running Solana cluster. Its methods may be called from any goroutine: mu guards every field but now
+// and the channels. Once the journal cannot be written, broken is set for good and no more blocks are made: effects
+// that clients have seen must survive a restart.
 type Cluster struct {
 	now                        func() time.Time
 	confirmedLag, finalizedLag uint64
 
 	mu      sync.Mutex
 	seed    string
-	world   hash // what sets this cluster apart: seed and time of birth
-	version int  // which accounts its genesis, or an opening since, put in place
+	world   hash // hash of seed and time of birth; tells clusters apart
+	version int  // genesis version: decides which accounts exist from the start
 	paces   []pace
 	rents   []rentChange
-	reached map[string]uint64 // heights that levels had reached when SetFinality changed them
+	reached map[string]uint64 // lower bound of each level's height, set by SetFinality
 	forks   []fork
 	tip     uint64 // height of the newest block
 	state   state
 	history history
 	queue   []*queued
 	journal *journal
-	broken  error // the journal could not be written: nothing may land any more
+	broken  error // why the journal cannot be written; no block is made any more
 	closed  bool
 	faults  func(method string, params []byte) Fault
-	airdrop int // airdrops made so far, which keeps equal ones apart
+	airdrop int // number of airdrops so far; part of each airdrop's memo
 	hub     hub
 	stop    chan struct{} // closed by Close, for requests that hang
-	paced   chan struct{} // tells Run that SlotTime changed
+	paced   chan struct{} // wakes Run after SlotTime has changed
 }
 
 // queued is a sent transaction that waits to be tried in a block.
@@ -70,7 +70,7 @@ type queued struct {
 
 const (
 	maxQueue   = 10_000
-	retryAfter = 5 // blocks, about the two seconds after which RPC nodes send again
+	retryAfter = 5 // blocks; RPC nodes send again after about two seconds
 )
 
 // Open starts a cluster, or continues the one whose journal is in Options.Dir. The time in between has passed for it
@@ -82,7 +82,7 @@ func Open(o Options) (*Cluster, error) {
 	}
 	// Without a folder there is no journal, and a cluster that ends is gone.
 	c := &Cluster{
-		now:          func() time.Time { return o.Now().UTC().Round(0) }, // wall time: it goes on in a suspended machine
+		now:          func() time.Time { return o.Now().UTC().Round(0) }, // no monotonic clock: it stops in sleep
 		confirmedLag: lag(o.ConfirmedLag, 1),
 		finalizedLag: lag(o.FinalizedLag, 32),
 		state:        state{},
@@ -209,7 +209,7 @@ func (c *Cluster) collector() address {
 // Run lets slots pass until ctx ends: it makes blocks on time and notifies WebSocket subscribers. Without it, blocks
 // are made when a request comes. It returns an error only if the journal cannot be written.
 func (c *Cluster) Run(ctx context.Context) error {
-	const stopped = time.Hour // between the ticks of a clock that is moved by hand, which mean nothing
+	const stopped = time.Hour // interval of the ticker for a manual clock; its ticks do nothing
 	ticker, running := time.NewTicker(stopped), time.Duration(stopped)
 	defer ticker.Stop()
 	for {
@@ -282,7 +282,7 @@ func (c *Cluster) abandon(f fork) {
 	c.forks = append(c.forks, f)
 	c.state.undo(f.Base)
 	c.history.undo(f.Base)
-	for _, r := range c.rents { // the rent is not what the cluster disagreed about
+	for _, r := range c.rents { // a fork does not undo changes of the rent
 		if r.Height > f.Base {
 			c.state.set(rentSysvar, r.Height, r.PerByte.sysvar(), 0)
 		}

@@ -17,8 +17,8 @@ type TransactionError struct {
 type InstructionError struct {
 	Name   string `json:"name"`
 	Code   uint32 `json:"code,omitempty"`
-	logged string // what the program's log says instead of Error
-	fatal  bool   // the runtime ended the program, which could say nothing more
+	logged string // replaces Error() in the program's log, if set
+	fatal  bool   // the runtime ended the program, which could not log the error itself
 }
 
 // Error is the text that clients see after "Transaction simulation failed: ".

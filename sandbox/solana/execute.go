@@ -6,18 +6,18 @@ type bank struct {
 	read       func(address) account
 	recent     func(hash) bool // the blockhash is at most 150 blocks old
 	done       func(*transaction) bool
-	rent       rentRate                          // of the block under way
-	slot       uint64                            // of the block under way
+	rent       rentRate                          // in the block that is being made
+	slot       uint64                            // of the block that is being made
 	time       func(slot uint64) int64           // Unix time in seconds
-	recentSlot func(uint64) (place int, ok bool) // SlotHashes: a slot's place among the last 512 before it, newest first
-	anyHash    bool                              // simulations may replace the blockhash
-	unverified bool                              // simulations may leave the signatures unchecked
+	recentSlot func(uint64) (place int, ok bool) // index of a slot in SlotHashes: the 512 slots before this one, newest first
+	anyHash    bool                              // simulations may replace the blockhash, so any is accepted
+	unverified bool                              // simulations may leave signatures unchecked
 }
 
 // outcome is the result of executing a transaction. Nothing is stored until Cluster.settle takes it.
 type outcome struct {
 	Err    *TransactionError
-	Landed bool // it belongs into a block: it succeeded, or failed and paid its fee
+	Landed bool // it goes into a block: it succeeded, or it failed and paid its fee
 	Fee    uint64
 	Units  uint64
 	Loaded int // bytes of accounts loaded
@@ -29,7 +29,7 @@ type outcome struct {
 	Tokens tokenBalances
 	Writes map[address]account
 
-	loaded *transaction // with the keys that its lookup tables gave
+	loaded *transaction // the transaction with the keys from its lookup tables
 }
 
 // execute runs a transaction in the order that Agave does: first the checks that leave no trace on chain, then the

@@ -7,7 +7,7 @@ import "sort"
 type landed struct {
 	tx     *transaction
 	Height uint64
-	place  int // in the order of landing
+	place  int // index in history.all
 	outcome
 }
 

@@ -12,10 +12,10 @@ type run struct {
 	bank
 	tx       *transaction
 	accounts []account
-	units    uint64 // left
-	growth   int    // bytes of data allocated so far
+	units    uint64 // compute units left
+	growth   int    // bytes of data allocated so far, over all accounts
 	logs     []string
-	top      int // place of the top-level instruction under way
+	top      int // index of the top-level instruction that runs
 	trace    []traced
 	inner    []innerInstruction
 	returned *returnData
@@ -33,7 +33,7 @@ type traced struct {
 // innerInstruction is an instruction that a program called, as getTransaction lists it. Program and Accounts are
 // indexes of the message's account keys.
 type innerInstruction struct {
-	Top      int    `json:"top"` // place of the top-level instruction that led to it
+	Top      int    `json:"top"` // index of the top-level instruction that led to it
 	Depth    int    `json:"depth"`
 	Program  int    `json:"program"`
 	Accounts []byte `json:"accounts"`
@@ -62,7 +62,7 @@ func (r *run) instructions() *TransactionError {
 	return nil
 }
 
-const unitsOfNative = 150 // what System and Compute Budget instructions use, each
+const unitsOfNative = 150 // compute units of each System and Compute Budget instruction
 
 // invoke runs the instruction, and logs its begin and end as the runtime does.
 func (in *invocation) invoke() *InstructionError {
@@ -92,7 +92,7 @@ func (in *invocation) execute() *InstructionError {
 		}
 		return in.system()
 	case budgetProgram:
-		return in.consume(unitsOfNative) // its instructions took effect before the first ran
+		return in.consume(unitsOfNative) // they took effect before the first instruction ran
 	case memoV1, memoV3, memoV4:
 		return in.memo()
 	case tokenProgram:
@@ -146,7 +146,7 @@ type invocation struct {
 	depth    int // 1 for the message's own instructions
 	accounts []instructionAccount
 	data     []byte
-	before   map[int]account // by place in the message, while a compiled program runs
+	before   map[int]account // accounts at the last check, by index in the message; only for compiled programs
 }
 
 // instructionAccount is an account of an instruction: its index in the message, and the rights that the instruction
@@ -294,7 +294,7 @@ func (in *invocation) open() {
 	}
 }
 
-const maxRealloc = 10 << 10 // bytes that one instruction may add to an account
+const maxRealloc = 10 << 10 // bytes that one instruction may add to one account
 
 // judge compares each account with its saved state, and refuses changes that the program may not make.
 func (in *invocation) judge() *InstructionError {

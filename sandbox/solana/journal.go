@@ -20,7 +20,7 @@ type record struct {
 	Fork    *fork          `json:"fork,omitempty"`
 	Landed  *landedRecord  `json:"landed,omitempty"`
 	Rent    *rentChange    `json:"rent,omitempty"`
-	Version int            `json:"version,omitempty"` // the cluster grew from here on (newestVersion)
+	Version int            `json:"version,omitempty"` // the cluster has the accounts of this genesis version from here on
 }
 
 // genesisRecord is the first line of every journal: what the accounts and hashes of the cluster derive from.
@@ -30,7 +30,7 @@ type genesisRecord struct {
 
 	LamportsPerByte uint64 `json:"lamports_per_byte,omitempty"` // absent: DefaultLamportsPerByte
 
-	Version int `json:"version,omitempty"` // what the first accounts are; absent in the oldest journals
+	Version int `json:"version,omitempty"` // genesis version; absent in the oldest journals
 }
 
 // landedRecord is a landed transaction: its wire bytes, its outcome, and the new state of every account that it
@@ -49,7 +49,7 @@ type landedRecord struct {
 
 	Inner    []innerInstruction `json:"inner,omitempty"`
 	Tokens   *tokenBalances     `json:"tokens,omitempty"`
-	Writable []address          `json:"writable,omitempty"` // what lookup tables gave
+	Writable []address          `json:"writable,omitempty"` // keys from lookup tables
 	Readonly []address          `json:"readonly,omitempty"`
 }
 
@@ -155,7 +155,7 @@ func (c *Cluster) relive(r *landedRecord) error {
 // journal is an append-only file of records, one JSON object a line. A Cluster's mu guards it.
 type journal struct {
 	file *os.File
-	size int64 // up to the end of the last whole line
+	size int64 // bytes up to the end of the last complete line
 }
 
 // openJournal reads the records and leaves the file ready for more. It cuts off an incomplete last line (no newline,

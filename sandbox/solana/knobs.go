@@ -64,7 +64,7 @@ func (c *Cluster) setSlotTime(d time.Duration) error {
 	c.paces = append(c.paces, p)
 	select {
 	case c.paced <- struct{}{}:
-	default: // Run has not looked since the last change
+	default: // a wake-up is pending already
 	}
 	return c.write(record{Pace: &p})
 }

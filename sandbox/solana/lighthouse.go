@@ -21,7 +21,7 @@ const (
 	lighthouseOtherOwner    = 6009
 	lighthouseUninitialized = 6011
 	lighthouseValidation    = 6015
-	lighthouseFailedMulti   = 0x1900 // and the place of the assertion that failed
+	lighthouseFailedMulti   = 0x1900 // plus the index of the assertion that failed
 )
 
 // lighthouseNames are the instructions by their first byte. The first two manage memory accounts, the others assert.
@@ -43,7 +43,7 @@ const (
 )
 
 const (
-	unitsOfLighthouse = 900 // estimates: of an instruction, and of each of its assertions
+	unitsOfLighthouse = 900 // estimates: for an instruction, and for each of its assertions
 	unitsOfAssertion  = 400
 )
 
@@ -239,7 +239,7 @@ func readDataDelta(d *borshReader) assertion {
 	}
 	// The difference of two numbers can be negative and needs the next larger signed type.
 	s := shape{size: 1 << (kind / 2), signed: kind%2 == 1}
-	wide := shape{size: 2 * s.size, signed: true, result: 6 + kind/2} // of the next size: i16 to i128
+	wide := shape{size: 2 * s.size, signed: true, result: 6 + kind/2} // the next larger signed type, i16 to i128
 	wanted := d.value(wide)
 	operator := d.operator(true)
 	return func(in *invocation, level byte) *InstructionError {

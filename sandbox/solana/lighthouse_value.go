@@ -38,11 +38,11 @@ func (q quantity) missing() bool { return q.number == nil && q.bytes == nil }
 // number.
 type shape struct {
 	size    int  // bytes
-	signed  bool // a number
+	signed  bool // a signed number
 	key     bool // an address
 	boolean bool
 	list    bool // bytes of any length
-	result  byte // its number in AssertionResult
+	result  byte // the type's number in AssertionResult
 }
 
 var (
@@ -222,7 +222,7 @@ func (in *invocation) at(data []byte, s shape, offset uint64) (quantity, *Instru
 func (in *invocation) slice(data []byte, offset, length uint64, s shape) ([]byte, *InstructionError) {
 	// The program adds without a check, so the overflow ends it.
 	if offset > math.MaxUint64-length {
-		err := refused("ProgramFailedToComplete") // the program's own sum overflows
+		err := refused("ProgramFailedToComplete") // the program adds without a check, and its sum overflows
 		err.fatal = true
 		return nil, err
 	}

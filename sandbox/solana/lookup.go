@@ -12,7 +12,7 @@ const (
 	tableMeta         = 56
 	tableMaxAddresses = 256
 	tableActive       = math.MaxUint64
-	tableHistory      = 512 // slots that a deactivated table stays good for: what SlotHashes holds
+	tableHistory      = 512 // slots in SlotHashes, for which a deactivated table can still be used
 )
 
 // lookupTable is a parsed table. Authority is nil for a frozen table.
@@ -363,6 +363,6 @@ func (in *invocation) closeTable() *InstructionError {
 		return custom(tableReadonly)
 	}
 	to.Lamports += a.Lamports
-	a.Lamports, a.Data = 0, nil // the table keeps its owner
+	a.Lamports, a.Data = 0, nil // the owner stays until the account is gone
 	return nil
 }

@@ -51,7 +51,7 @@ func (in *invocation) memoV4() *InstructionError {
 			in.log("Program log: Signed by:")
 			format += 2
 		}
-		if in.repeated(i) { // an account named again is passed over
+		if in.repeated(i) { // an account is checked and logged once
 			if err := in.spend(6); err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func (in *invocation) memoV4() *InstructionError {
 	length := uint64(len(in.data))
 	if length > 0 {
 		format += 13 * uint64(len(strconv.FormatUint(length, 10)))
-		if err := in.step(format, 10); err != nil { // copies the length into its line
+		if err := in.step(format, 10); err != nil { // copies the length into the log line
 			return err
 		}
 		format = 19
@@ -108,7 +108,7 @@ func (in *invocation) repeated(i int) bool {
 	return false
 }
 
-const unitsOfLog = 100 // what the runtime takes for a line of log at least; it takes one a byte
+const unitsOfLog = 100 // minimum compute units of a log call; it costs one unit a byte
 
 // step charges the units of a program's instructions, and then those of the runtime call that follows them.
 func (in *invocation) step(instructions, call uint64) *InstructionError {

@@ -122,7 +122,7 @@ func (c *Cluster) found(to int, added map[address]account) error {
 		if len(versions) == 0 {
 			c.state[key] = []version{{0, a}}
 		}
-		for i := range versions { // somebody had sent lamports there
+		for i := range versions { // somebody sent lamports to this address before
 			a.Lamports += versions[i].Lamports
 			versions[i].account = a
 		}

@@ -229,7 +229,7 @@ var shownAuthorities = [...]string{"mintTokens", "freezeAccount", "accountOwner"
 // Long: one case for each instruction, by its number.
 func (p *parsing) token(extended bool) bool {
 	if len(p.keys) == 0 {
-		return false // Agave refuses those too
+		return false // as in Agave
 	}
 	kind := p.byte()
 	switch kind {

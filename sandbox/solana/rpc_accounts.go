@@ -85,7 +85,7 @@ func getMultipleAccounts(c *Cluster, p params) (any, *rpcError) {
 func compressed(data []byte) []byte {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 	if err != nil {
-		panic(err) // its options are right
+		panic(err) // only invalid options fail, and these are valid
 	}
 	return encoder.EncodeAll(data, nil)
 }

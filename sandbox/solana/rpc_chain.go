@@ -53,7 +53,7 @@ func getLatestBlockhash(c *Cluster, p params) (any, *rpcError) {
 
 // isBlockhashValid looks from the newest block at the commitment, so a hash can be too new for finalized.
 func isBlockhashValid(c *Cluster, p params) (any, *rpcError) {
-	key, bad := p.address(0) // a blockhash has the shape of an address
+	key, bad := p.address(0) // a blockhash is 32 bytes in base58, like an address
 	if bad != nil {
 		return nil, bad
 	}
@@ -95,7 +95,7 @@ func getFeeForMessage(c *Cluster, p params) (any, *rpcError) {
 	}
 	limits, fault := readBudget(msg)
 	if fault != nil {
-		limits = budget{} // such a message is refused later; asked for its fee, a node counts signatures
+		limits = budget{} // nodes count signatures only; sendTransaction refuses such a message
 	}
 	return withContext(height, msg.fee(limits)), nil
 }

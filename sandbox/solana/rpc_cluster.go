@@ -189,7 +189,7 @@ func getBlockProduction(c *Cluster, p params) (any, *rpcError) {
 		if first > 0 {
 			blocks -= heightAt(first - 1)
 		} else {
-			blocks++ // the first block has height 0
+			blocks++ // the block at height 0 counts too
 		}
 		produced[own] = []uint64{last - first + 1, blocks}
 	}

@@ -42,7 +42,7 @@ func showBalances(list []tokenBalance) []object {
 	shown := make([]object, len(list))
 	for i, b := range list {
 		text := decimal(b.Amount, b.Decimals)
-		var number any // null for nothing, as validators store it
+		var number any // null for an amount of 0, as validators store it
 		if b.Amount > 0 {
 			number = json.Number(text)
 		}

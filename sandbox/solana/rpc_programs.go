@@ -44,7 +44,7 @@ func (f programFilter) accept() (accountFilter, *rpcError) {
 	var err error
 	switch f.Memcmp.Encoding {
 	case "", "base58":
-		if len(f.Memcmp.Bytes) > 175 { // what 128 bytes take at most
+		if len(f.Memcmp.Bytes) > 175 { // the longest base58 text of 128 bytes
 			return nil, invalidParams("Invalid param: encoded binary too large")
 		}
 		// The base58 decoder refuses the empty text, which as a filter matches everything.

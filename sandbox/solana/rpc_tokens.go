@@ -40,7 +40,7 @@ func showAmount(units uint64, decimals byte) object {
 		point := len(text) - int(decimals)
 		text = strings.TrimRight(strings.TrimRight(text[:point]+"."+text[point:], "0"), ".")
 	}
-	number, err := strconv.ParseFloat(text, 64) // a picture for people: the units are exact beside it
+	number, err := strconv.ParseFloat(text, 64) // only for display; the exact amount is beside it
 	if err != nil {
 		number = 0
 	}

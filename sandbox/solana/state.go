@@ -54,7 +54,7 @@ func (s state) changed(key address, height uint64) (uint64, bool) {
 // Several changes in one block leave one version.
 func (s state) set(key address, height uint64, a account, finalized uint64) {
 	if !a.exists() {
-		a = account{} // an account without lamports is gone at the end of its transaction
+		a = account{} // without lamports an account ceases to exist
 	}
 	versions := s[key]
 	// A second change in the same block replaces the first.
@@ -94,7 +94,7 @@ func (s state) total(height uint64) uint64 {
 }
 
 const (
-	accountOverhead = 128      // bytes that rent counts on top of the data
+	accountOverhead = 128      // bytes that rent counts in addition to the data
 	maxData         = 10 << 20 // bytes of data that an account may hold
 	maxGrowth       = 20 << 20 // bytes of data that a transaction may allocate
 )

@@ -10,21 +10,21 @@ import (
 type subscription struct {
 	id       uint64
 	kind     string        // account, logs, program, root, signature, slot
-	level    string        // commitment
-	shape    config        // how accounts are shown
-	key      address       // account, program, or the one that logs must mention
-	accepted accountFilter // program: which of its accounts are wanted
-	any      bool          // logs of every transaction
+	level    string        // commitment level
+	shape    config        // encoding of accounts in notifications
+	key      address       // the account, the program, or the address that a transaction must mention
+	accepted accountFilter // for program: which of its accounts count
+	any      bool          // for logs: every transaction
 	sig      signature
-	received bool   // signature: tell too when it arrived
-	seen     uint64 // height up to which the client has been told
+	received bool   // for signature: also notify when it is received
+	seen     uint64 // height up to which the client has been notified
 }
 
 // subscribe parses a *Subscribe call. The caller gives the subscription its id. Callers hold mu.
 func (c *Cluster) subscribe(method string, p params) (*subscription, *rpcError) {
 	s := &subscription{}
 	var bad *rpcError
-	at := 1 // place of the config
+	at := 1 // index of the config among the parameters
 	switch method {
 	case "accountSubscribe":
 		s.kind = "account"
@@ -70,7 +70,7 @@ func (c *Cluster) subscribe(method string, p params) (*subscription, *rpcError) 
 	case "root":
 		s.level = finalized
 	}
-	if s.kind != "signature" { // those are told what was before, the others what comes
+	if s.kind != "signature" { // a signature that landed before is reported; the other kinds start from now
 		s.seen = c.heightOf(s.level)
 	}
 	return s, nil

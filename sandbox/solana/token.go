@@ -285,7 +285,7 @@ func (in *invocation) tokenTransfer(d []byte, checked bool) *InstructionError {
 		return in.owned(0, to)
 	}
 	source.setAmount(source.amount() - amount)
-	target.setAmount(target.amount() + amount) // unchecked: no mint has a supply that overflows
+	target.setAmount(target.amount() + amount) // cannot overflow: no balance exceeds its mint's supply
 	if source.native().given() {
 		return in.carry(0, to, amount)
 	}

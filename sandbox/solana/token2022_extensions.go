@@ -405,5 +405,5 @@ const (
 	unitsOfFee           = 1000
 	unitsOfResize        = 600
 	unitsOfMemoCheck     = 600
-	unitsOfBase58        = 1900 // writing an address into the log
+	unitsOfBase58        = 1900 // for an address in a log line
 )

@@ -8,7 +8,7 @@ type tokenBalances struct {
 
 // tokenBalance is one balance, in base units.
 type tokenBalance struct {
-	Index    int     `json:"index"` // place among the transaction's accounts
+	Index    int     `json:"index"` // index in the transaction's account keys
 	Mint     address `json:"mint"`
 	Owner    address `json:"owner"`
 	Program  address `json:"program"`

@@ -13,8 +13,8 @@ const (
 	accountSize  = 165
 	multisigSize = 355
 
-	kindAt       = accountSize     // of an account with extensions: what it is
-	extensionsAt = accountSize + 1 // from here on type, length, value
+	kindAt       = accountSize     // offset of the kind (mint or account), if there are extensions
+	extensionsAt = accountSize + 1 // offset of the extensions: type, length, value
 )
 
 // The values at kindAt. A mint with extensions is padded to accountSize, so that the kind is at the same offset in
@@ -237,7 +237,7 @@ func (l extensionList) types() (found []uint16, used int, err *InstructionError)
 	// The list ends with the data or with type 0; the bytes behind that are free.
 	for at < len(l) {
 		if at+2 > len(l) {
-			break // a last byte that a reallocation left
+			break // one byte is left over, after a reallocation
 		}
 		extension := binary.LittleEndian.Uint16(l[at:])
 		if _, ok := kindOf(extension); !ok {

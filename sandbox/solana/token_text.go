@@ -96,7 +96,7 @@ func decimal(amount uint64, decimals byte) string {
 // units parses such a number into base units. It is false for anything else, and for more digits than the token has.
 func units(text string, decimals byte) (amount uint64, ok bool) {
 	whole, rest, _ := strings.Cut(text, ".")
-	rest = strings.TrimRight(rest, "0") // a second point stays, and is no digit
+	rest = strings.TrimRight(rest, "0") // a second point stays in rest, and fails as a digit
 	if whole == "" && rest == "" || len(rest) > int(decimals) {
 		return 0, false
 	}

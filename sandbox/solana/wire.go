@@ -21,19 +21,19 @@ type transaction struct {
 // signers, other writable accounts, other read-only accounts, then the keys from lookup tables.
 type message struct {
 	Raw          []byte
-	Versioned    bool // otherwise legacy
-	Version      int  // 0 or 1, of a versioned message
-	Required     int  // how many of Keys must sign
-	ReadSigned   int  // the last of those that are read-only
-	ReadUnsigned int  // the last of Keys that are read-only
+	Versioned    bool // false: a legacy message
+	Version      int  // 0 or 1; only if Versioned
+	Required     int  // number of keys that must sign; they come first
+	ReadSigned   int  // how many of the signing keys are read-only; the last ones are
+	ReadUnsigned int  // how many of the other keys are read-only; the last ones are
 	Keys         []address
 	Blockhash    hash
 	Instructions []instruction
-	Lookups      []lookup      // version 0 alone
-	Config       messageConfig // version 1 alone
+	Lookups      []lookup      // version 0 only
+	Config       messageConfig // version 1 only
 
-	static int // how many of Keys stand in the message; 0: all, as long as no table was looked up
-	loaded int // how many of the Keys that tables gave are writable; they come first
+	static int // number of keys in the message itself; 0 before lookups, when that is all of them
+	loaded int // number of writable keys from lookup tables; they come before the read-only ones
 }
 
 // instruction names its program and accounts by their indexes in the message's keys.

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	wsQueue   = 1024 // messages that a slow client may be behind before it is cut off
+	wsQueue   = 1024 // messages; a client with more of them unsent is disconnected
 	wsWrite   = 10 * time.Second
-	wsMaxSubs = 1000 // subscriptions of one client
+	wsMaxSubs = 1000 // of one client
 	wsMaxRead = 64 << 10
 )
 
@@ -89,7 +89,7 @@ func (c *Cluster) serveWebSocket(w http.ResponseWriter, r *http.Request) {
 
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // any origin, as validators allow
 	if err != nil {
-		return // Accept has answered
+		return // Accept has sent an error response
 	}
 	defer conn.CloseNow()
 	conn.SetReadLimit(wsMaxRead)

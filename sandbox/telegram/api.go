@@ -76,12 +76,12 @@ func (q *request) number(name string, otherwise int64) int64 {
 
 // Call is the record of one Bot API call and its answer, for tests to inspect.
 type Call struct {
-	Method string // canonical spelling where known
+	Method string // in canonical spelling, if the method is known
 	Params map[string]string
-	Files  []string // names of the multipart fields that carried files
+	Files  []string // names of the multipart fields that had files
 	At     time.Time
-	Status int    // HTTP status; 0 when no answer was sent
-	Answer string // the JSON body that was sent
+	Status int    // HTTP status; 0 if no response was sent
+	Answer string // body of the response
 }
 
 // Calls lists the last calls, at most 10,000, oldest first. It leaves out getUpdates.

@@ -104,7 +104,7 @@ func (s *Server) ShareContact(user, whose int64) (int64, error) {
 		}
 		m.Contact = &Contact{PhoneNumber: p.Phone, FirstName: p.User.FirstName, LastName: p.User.LastName, UserID: whose}
 		if k := s.keyboardOf(user); k != nil && whose == user {
-			for _, id := range slices.Backward(s.st.Order[user]) { // apps reply to the message that asked
+			for _, id := range slices.Backward(s.st.Order[user]) { // apps reply to the message with the keyboard
 				if asked := s.st.Messages[id]; asked.Keyboard != nil {
 					inner := asked.Message
 					inner.ReplyTo = nil

@@ -36,8 +36,8 @@ const feedLength = 2000
 
 // feed holds the recent events, for pages that listen. Server.mu guards it.
 type feed struct {
-	epoch  string // another process has another one
-	seq    int64  // of the newest event
+	epoch  string // random; tells this process from an earlier one
+	seq    int64  // number of the newest event
 	events []event
 }
 

@@ -15,7 +15,7 @@ import (
 
 const (
 	maxPhoto    = 10 << 20 // bytes
-	maxDownload = 20 << 20 // bytes; getFile refuses more
+	maxDownload = 20 << 20 // bytes; getFile refuses larger files
 )
 
 // newFile is a file that a message will carry. data is nil if the file is stored already.
@@ -65,7 +65,7 @@ func (s *Server) fileOf(q *request, field string) (*newFile, error) {
 	case ref == "" || strings.HasPrefix(ref, "attach://"):
 		return nil, badRequest("there is no %s in the request", field)
 	case strings.Contains(ref, "://"):
-		return nil, badRequest("failed to get HTTP URL content") // the sandbox goes nowhere
+		return nil, badRequest("failed to get HTTP URL content") // the sandbox makes no requests to the internet
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,7 +33,7 @@ func htmlKind(tag string) string {
 // openTag is a tag that waits for its end tag.
 type openTag struct {
 	name     string
-	argument string // href, language, emoji-id
+	argument string // value of href, class or emoji-id
 	expand   bool   // blockquote expandable
 	offset   int    // UTF-16 units of text before it
 	begin    int    // bytes of text before it
@@ -260,7 +260,7 @@ func (h *htmlScanner) endTag(begin int) error {
 			}
 		}
 	case "code":
-		e.Language = t.argument // dropped later unless a <pre> around it takes it
+		e.Language = t.argument // tidy removes it, unless a <pre> around it takes it over
 	}
 	h.entities = append(h.entities, e)
 	return nil

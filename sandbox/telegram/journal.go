@@ -59,7 +59,7 @@ func replay(path string, st *state) error {
 	for n := 1; ; n++ {
 		line, err := r.ReadBytes('\n')
 		if err == io.EOF {
-			return nil // whatever lies in line was never finished, hence never answered for
+			return nil // an incomplete line was never committed, so nobody has seen its effect
 		}
 		if err != nil {
 			return fmt.Errorf("sandbox telegram: read %s: %w", path, err)

@@ -17,7 +17,7 @@ const (
 // limits counts what a bot sends, with the generic cell rate algorithm: each time is when the messages so far are
 // used up. Server.mu guards it. It is not kept over a restart.
 type limits struct {
-	all   time.Time // when the messages so far are paid for (generic cell rate algorithm)
+	all   time.Time // over all chats
 	chats map[int64]time.Time
 }
 

@@ -108,8 +108,8 @@ type openMark struct {
 	kind     string // the entity's type; the end mark follows from it
 	language string
 	offset   int // UTF-16 units
-	source   int // byte offset of its beginning
-	begin    int // bytes of text before it
+	source   int // byte offset of its mark in the source
+	begin    int // byte offset of its text in the output
 }
 
 func (m openMark) end() string {
@@ -159,7 +159,7 @@ type markdownV2 struct {
 	units    int
 	open     []openMark
 	quote    *openMark
-	line     int // bytes of text before the line that is read
+	line     int // byte offset of the current line in the output
 	entities []Entity
 }
 

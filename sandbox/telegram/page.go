@@ -23,7 +23,7 @@ var pageFiles embed.FS
 
 // Limits of the page. A heartbeat keeps idle event streams open through proxies.
 const (
-	pageHistory = 300       // messages of a chat that the page gets at first
+	pageHistory = 300       // messages of a chat in pageState
 	maxPageBody = 256 << 10 // bytes
 	heartbeat   = 20 * time.Second
 )
@@ -32,7 +32,7 @@ const (
 func (s *Server) pageHandler() http.Handler {
 	static, err := fs.Sub(pageFiles, "page")
 	if err != nil {
-		panic(err) // "page" is a valid path: this cannot be
+		panic(err) // cannot happen: "page" is a valid path
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { s.serveStatic(w, r, static, "index.html") })
@@ -103,7 +103,7 @@ func ownHost(hostport string) bool {
 func (s *Server) serveStatic(w http.ResponseWriter, _ *http.Request, files fs.FS, name string) {
 	data, err := fs.ReadFile(files, name)
 	kind := mime.TypeByExtension(path.Ext(name))
-	switch path.Ext(name) { // what the machine's own table says must not matter
+	switch path.Ext(name) { // independent of the operating system's own table of types
 	case ".js":
 		kind = "text/javascript; charset=utf-8"
 	case ".css":
@@ -270,12 +270,12 @@ type pageRequest struct {
 	Col       int    `json:"col"`
 	Blocked   bool   `json:"blocked"`
 	RequestID int32  `json:"request_id"`
-	UserID    int64  `json:"user_id"` // who was chosen
+	UserID    int64  `json:"user_id"` // the person who was chosen
 	Address   string `json:"address"`
 	SOL       uint64 `json:"sol"`
-	USDC      uint64 `json:"usdc"`      // instead of SOL
-	Item      string `json:"item"`      // of the shop
-	Reference string `json:"reference"` // of an order
+	USDC      uint64 `json:"usdc"`      // whole tokens, instead of SOL
+	Item      string `json:"item"`      // id in the shop
+	Reference string `json:"reference"` // reference of an order
 }
 
 // pageError is a refusal with its HTTP status. The page shows the text to the person.

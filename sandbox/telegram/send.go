@@ -38,7 +38,7 @@ func (s *Server) chatOf(q *request) (*room, error) {
 	}
 	id, err := strconv.ParseInt(raw, 10, 64)
 	if err != nil {
-		return nil, badRequest("chat not found") // @usernames name channels only, and there are none
+		return nil, badRequest("chat not found") // a @username can only name a channel, and there are none here
 	}
 	if r := s.st.Rooms[id]; r != nil {
 		return r, nil
@@ -319,7 +319,7 @@ func (s *Server) editMessageText(q *request) (result, error) {
 		return result{}, badRequest("text must be non-empty")
 	}
 	return s.edit(q, func(m *Message) error {
-		if m.Text == "" { // a file has a caption instead
+		if m.Text == "" { // messages with a file have a caption instead
 			return badRequest("there is no text in the message to edit")
 		}
 		m.Text, m.Entities = text, entities

@@ -38,13 +38,13 @@ const DefaultToken = "1000000001:SANDBOX-purser-not-a-real-bot-token"
 type Options struct {
 	Now         func() time.Time // nil: time.Now
 	Rand        io.Reader        // nil: crypto/rand
-	Dir         string           // where state is kept; "": in memory only
+	Dir         string           // folder of the journal and files; "": in memory only
 	Token       string           // "": DefaultToken
 	BotName     string           // "": "purser"
 	BotUsername string           // "": "purser_sandbox_bot"
-	Hint        string           // shown on the page as long as the bot has not described itself
+	Hint        string           // shown on the page until the bot sets a description
 	Unlimited   bool             // accept messages faster than Telegram's published limits
-	Other       *OtherBot        // another bot of the same sandbox, to which the page links; nil: none
+	Other       *OtherBot        // the page links to it; nil: none
 
 	// Faucet gives test SOL (in lamports) to an address. nil: the page has no faucet.
 	Faucet func(ctx context.Context, address string, lamports uint64) error
@@ -75,9 +75,9 @@ type Server struct {
 	mu      sync.Mutex
 	st      *state
 	journal *journal
-	changed chan struct{} // closed and replaced whenever anything changes
+	changed chan struct{} // closed and replaced on every change; see wake
 
-	poll   *poller // the long poll that waits now
+	poll   *poller // the getUpdates call that waits, or nil
 	hook   hookTrouble
 	toasts []Toast
 	calls  []Call
@@ -234,7 +234,7 @@ func Handler(first *Server, others map[string]*Server) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		handlers[""].ServeHTTP(w, r) // which knows its own token, or refuses
+		handlers[""].ServeHTTP(w, r) // it has the remaining token, and refuses all others
 	})
 }
 

@@ -33,7 +33,7 @@ type stored struct {
 type pendingUpdate struct {
 	ID   int64           `json:"id"`
 	Kind string          `json:"kind"` // "message", "callback_query", ...
-	At   int64           `json:"at"`   // unix seconds; Telegram forgets after 24 hours
+	At   int64           `json:"at"`   // Unix seconds; removed after keepUpdates
 	Body json.RawMessage `json:"body"` // the whole update, with its update_id
 }
 
@@ -51,7 +51,7 @@ type query struct {
 type fileMeta struct {
 	ID     string `json:"id"`
 	Unique string `json:"unique"`
-	Path   string `json:"path"` // as getFile tells it
+	Path   string `json:"path"` // file_path in getFile
 	Name   string `json:"name,omitempty"`
 	Mime   string `json:"mime"`
 	Size   int64  `json:"size"`
@@ -117,7 +117,7 @@ type change struct {
 	Message  *stored        `json:"message,omitempty"`
 	Gone     int64          `json:"gone,omitempty"` // message id
 	Update   *pendingUpdate `json:"update,omitempty"`
-	Ack      int64          `json:"ack,omitempty"` // updates up to this id are done with
+	Ack      int64          `json:"ack,omitempty"` // all updates up to this id are acknowledged
 	Query    *query         `json:"query,omitempty"`
 	Answered string         `json:"answered,omitempty"` // query id
 	File     *fileMeta      `json:"file,omitempty"`

@@ -67,7 +67,7 @@ func explicitEntities(text, raw string) ([]Entity, error) {
 		case "bold", "italic", "underline", "strikethrough", "spoiler", "blockquote", "expandable_blockquote",
 			"code", "pre", "text_link", "text_mention", "custom_emoji":
 		case "mention", "hashtag", "cashtag", "bot_command", "url", "email", "phone_number":
-			continue // found again from the text
+			continue // withFound finds these in the text again
 		default:
 			return nil, badRequest("can't parse MessageEntity: unsupported type specified")
 		}
@@ -148,7 +148,7 @@ func checkLink(link string) (normal, problem string) {
 func tidy(text string, entities []Entity) (string, []Entity) {
 	var out []rune
 	// The table maps each old offset to its new one, so that entities can follow.
-	moved := make([]int, 0, len(text)+1) // moved[u]: where unit u of the old text now begins
+	moved := make([]int, 0, len(text)+1) // moved[u] is the new offset of the old offset u, in UTF-16 units
 	units := 0
 	for _, r := range text {
 		keep, n := true, 1
@@ -173,7 +173,7 @@ func tidy(text string, entities []Entity) (string, []Entity) {
 	// White space at both ends goes last, so that what was removed before can leave some there.
 	front := 0
 	for front < len(out) && unicode.IsSpace(out[front]) {
-		front++ // spaces are one unit each
+		front++ // every white space character is one UTF-16 unit
 	}
 	back := len(out)
 	for back > front && unicode.IsSpace(out[back-1]) {
@@ -209,7 +209,7 @@ func tidy(text string, entities []Entity) (string, []Entity) {
 // finder finds the entities of one kind in a plain text.
 type finder struct {
 	kind string
-	re   *regexp.Regexp // group 1 is the entity
+	re   *regexp.Regexp // its group 1 is the entity
 }
 
 // finders are the kinds that Telegram marks by itself. Earlier ones take precedence. Read-only after start.

@@ -64,7 +64,7 @@ type Key struct {
 // premium accounts to choose from.
 type RequestUsers struct {
 	RequestID   int32 `json:"request_id"`
-	UserIsBot   *bool `json:"user_is_bot,omitempty"` // nil: either
+	UserIsBot   *bool `json:"user_is_bot,omitempty"` // nil: people and bots
 	MaxQuantity int   `json:"max_quantity"`          // 1 to 10
 }
 
@@ -184,11 +184,11 @@ type Message struct {
 	Photo           []PhotoSize     `json:"photo,omitempty"`
 	Document        *Document       `json:"document,omitempty"`
 	Video           *Video          `json:"video,omitempty"`
-	MediaGroupID    string          `json:"media_group_id,omitempty"` // the same for all of one album
+	MediaGroupID    string          `json:"media_group_id,omitempty"` // the same in all messages of an album
 	Location        *Location       `json:"location,omitempty"`
 	Dice            *Dice           `json:"dice,omitempty"`
 	Poll            *Poll           `json:"poll,omitempty"`
-	Pinned          *Message        `json:"pinned_message,omitempty"` // of a service message
+	Pinned          *Message        `json:"pinned_message,omitempty"` // only in service messages
 	Caption         string          `json:"caption,omitempty"`
 	CaptionEntities []Entity        `json:"caption_entities,omitempty"`
 	Contact         *Contact        `json:"contact,omitempty"`

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-const keepUpdates = 24 * 3600 // seconds; Telegram forgets what no bot fetched
+const keepUpdates = 24 * 3600 // seconds that an update is kept if the bot does not fetch it
 
 // batch collects changes that are committed together, and numbers their updates. Callers hold s.mu from batch to
 // commit.
