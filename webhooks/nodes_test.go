@@ -213,7 +213,7 @@ func TestAKilledNodeIsReplaced(t *testing.T) {
 }
 
 // TestNodesShareTheWork: a node that has a webhook's session sends what another node relays, and deliveries that were put
-// by hand on another node are found.
+// manually on another node are found.
 func TestNodesShareTheWork(t *testing.T) {
 	inBubble(t, func(r *harness) {
 		alice, hook := r.subscriber()
@@ -223,11 +223,11 @@ func TestNodesShareTheWork(t *testing.T) {
 		r.took()
 		second := r.node("second")
 		defer second.stop()
-		byHand := store.Delivery{ID: "dlv_by_hand", Webhook: hook.ID, EventID: "evt_by_hand", Event: wallet.TransactionConfirmed, User: alice,
+		manual := store.Delivery{ID: "dlv_manual", Webhook: hook.ID, EventID: "evt_manual", Event: wallet.TransactionConfirmed, User: alice,
 			OrderingKey: wallet.Address{1}.String(), Body: []byte("{}"), CreatedAt: time.Now().UTC(), NextAt: time.Now().UTC()}
-		r.update(func(tx store.Tx) error { _, err := tx.PutDeliveries([]store.Delivery{byHand}); return err }) // the first has the session
+		r.update(func(tx store.Tx) error { _, err := tx.PutDeliveries([]store.Delivery{manual}); return err }) // the first has the session
 		time.Sleep(2 * time.Second)
-		r.comes(byHand.EventID)
+		r.comes(manual.EventID)
 		for i := range 20 { // with and without sessions, on either node
 			e := r.paid(alice, byte(i))
 			r.emit(e)

@@ -48,7 +48,7 @@ func snippetsOf(t *testing.T) map[string]string {
 		pages = append(pages, "docs/"+filepath.Base(page))
 	}
 	out := map[string]string{}
-	fence := regexp.MustCompile("(?ms)^```[a-z]*\n(.*?)^```$")
+	fence := regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 	for _, page := range pages {
 		if elsewhere[page] != "" {
 			continue
@@ -62,7 +62,9 @@ func snippetsOf(t *testing.T) map[string]string {
 			t.Errorf("%s has %d fences, and %d snippets were found", page, n, len(all))
 		}
 		for i, found := range all {
-			out[fmt.Sprintf("%s %d", page, i+1)] = found[1]
+			if found[1] != "yaml" { // settings: package config loads them
+				out[fmt.Sprintf("%s %d", page, i+1)] = found[2]
+			}
 		}
 	}
 	return out
@@ -84,6 +86,7 @@ func TestEverySnippetOfTheDocsWorks(t *testing.T) {
 		"README.md 1":                    commandsExist,
 		"CONTRIBUTING.md 1":              commandsExist,
 		"docs/settings.md 1":             settingsExist,
+		"docs/settings.md 3":             queueCommandsExist,
 		"clients/typescript/README.md 2": scriptsExist,
 		"clients/go/README.md 2": func(t *testing.T, code string) { // clients/go runs it to the letter
 			if !strings.Contains(code, "go mod edit -replace purser=/path/to/purser") {
@@ -314,6 +317,20 @@ func settingsExist(t *testing.T, code string) {
 		}
 	}
 	runs(t, ".", nil, "sh", "-nc", code)
+}
+
+// queueCommandsExist requires that each line of a script is a command about queues.
+func queueCommandsExist(t *testing.T, code string) {
+	for line := range strings.Lines(code) {
+		words := strings.Fields(line)
+		if len(words) < 3 || words[0] != "purser" || words[1] != "queue" {
+			t.Errorf("%q is no command about queues", line)
+			continue
+		}
+		if help := runs(t, ".", nil, binary, "queue", words[2], "--help"); !strings.Contains(help, "purser queue "+words[2]+" ") {
+			t.Errorf("%q: its help is %s", line, help)
+		}
+	}
 }
 
 // scriptsExist requires what a script runs of npm.
