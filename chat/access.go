@@ -9,16 +9,16 @@ import (
 	"purser/wallet"
 )
 
-// access is what a conversation of /api remembers. No secret of a key is ever in it.
+// access is the data of the /api conversation. It never contains the secret of a key.
 type access struct {
 	Request wallet.AccessRequest `json:"request"`
-	Known   bool                 `json:"known,omitempty"`  // they have an app of this name: its purpose is not asked again
-	Choice  string               `json:"choice,omitempty"` // the question of which keys: toggles redraw it in place
-	Shown   string               `json:"shown,omitempty"`  // the card with keys in it
+	Known   bool                 `json:"known,omitempty"`  // the person already has an app of this name, so its purpose is not asked
+	Choice  string               `json:"choice,omitempty"` // card of the question which keys to create; toggles redraw it in place
+	Shown   string               `json:"shown,omitempty"`  // card of the message that shows new keys
 	ShownAt time.Time            `json:"shown_at,omitzero"`
 }
 
-// api answers /api: the way to a key, or the keys that there are.
+// api answers /api. It lists the person's keys, or leads to the first one.
 func (c *Chat) api(context.Context, Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		st, err := s.Developers.Standing(s.tx, s.user.ID)
@@ -32,7 +32,7 @@ func (c *Chat) api(context.Context, Inbound) (Action, error) {
 	}, nil
 }
 
-// resume goes on where an earlier conversation ended, or begins.
+// resume continues an earlier request for access, or begins a new one. While the operators have a request, it only says so.
 func (s *replyTx) resume(st handlers.Standing) error {
 	was := st.Developer.Request
 	if was.Waits() && s.now.Before(was.AskedAt.Add(handlers.AskPause)) {
@@ -45,7 +45,7 @@ func (s *replyTx) resume(st handlers.Standing) error {
 	return s.goOn()
 }
 
-// sayWaiting tells of a question that the operators have, and how to take it back.
+// sayWaiting shows a request that waits for the operators, with a button to withdraw it.
 func (s *replyTx) sayWaiting(st handlers.Standing) error {
 	was := st.Developer.Request
 	withdraw, err := s.ours("button.withdraw", "withdraw:"+was.ID, askedCard(was.ID), s.now.Add(menuLife))
@@ -53,7 +53,7 @@ func (s *replyTx) sayWaiting(st handlers.Standing) error {
 		return err
 	}
 	rows := [][]Button{{withdraw}}
-	if !slices.Contains(s.Developers.Steps, wallet.ByApproval) || len(st.Developer.Approvals) > 0 { // what needs no word can be had meanwhile
+	if !slices.Contains(s.Developers.Steps, wallet.ByApproval) || len(st.Developer.Approvals) > 0 { // keys that need no approval can be created meanwhile
 		b, err := s.ours("button.new_key", "newkey", "keys", s.now.Add(menuLife))
 		if err != nil {
 			return err
@@ -70,8 +70,8 @@ func (s *replyTx) sayWaiting(st handlers.Standing) error {
 	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, askedCard(was.ID))
 }
 
-// tapGoOn resumes by a button, whatever came in between. Below the wallet step, its message stays the
-// question as long as there is no wallet.
+// tapGoOn continues /api by a button. If the button of the wallet step is tapped while there is still no wallet, the question
+// stays open.
 func (c *Chat) tapGoOn(_ context.Context, _ Inbound, step string) (Action, error) {
 	return func(s *replyTx) error {
 		st, err := s.Developers.Standing(s.tx, s.user.ID)
@@ -88,7 +88,7 @@ func (c *Chat) tapGoOn(_ context.Context, _ Inbound, step string) (Action, error
 	}, nil
 }
 
-// tapNewKey starts the conversation again for a person who already has keys.
+// tapNewKey starts the conversation for a person who already has keys.
 func (c *Chat) tapNewKey(context.Context, Inbound, string) (Action, error) {
 	return c.begin(func(s *replyTx) error {
 		s.renew(nil)
@@ -96,7 +96,8 @@ func (c *Chat) tapNewKey(context.Context, Inbound, string) (Action, error) {
 	}, nil)
 }
 
-// goOn asks the first thing that is missing.
+// goOn asks for the first thing that is missing: app, purpose, terms, then the verification steps that the settings require.
+// The request is saved first (Note), so that it survives the end of the conversation.
 func (s *replyTx) goOn() error {
 	st, err := s.Developers.Standing(s.tx, s.user.ID)
 	if err != nil {
@@ -126,7 +127,7 @@ func (s *replyTx) goOn() error {
 	}[st.Missing[0]])
 }
 
-// knowApp finds the app of the name that was said among the person's own.
+// knowApp checks whether the person already has an app of the given name, and takes over its purpose.
 func (s *replyTx) knowApp(a *access) error {
 	if a.Known = false; a.Request.App == "" {
 		return nil
@@ -142,7 +143,7 @@ func (s *replyTx) knowApp(a *access) error {
 	return err
 }
 
-// askApp says what this is about, and asks for the app's name.
+// askApp explains /api and asks for the app's name, with buttons for an unfinished request and for the newest apps.
 func (s *replyTx) askApp() error {
 	if err := s.newQuestion(); err != nil {
 		return err
@@ -155,7 +156,7 @@ func (s *replyTx) askApp() error {
 	if err != nil {
 		return err
 	}
-	const most = 8 // the newest
+	const most = 8 // the number of apps offered, newest first
 	var rows [][]Button
 	draft := dev.Request
 	if draft != nil && draft.Left && !slices.ContainsFunc(mine, func(app wallet.App) bool { return app.Name == draft.App }) {
@@ -195,7 +196,8 @@ func (s *replyTx) showTerms() error {
 	return s.ask("access.terms", vars{"Operators": len(s.Developers.Admins) > 0}, [][]Button{{yes}})
 }
 
-// askContact offers a key that shares the person's own contact. A message with such a key has no buttons.
+// askContact shows a key of the keyboard that shares the person's own contact. A Telegram message with such a keyboard can
+// have no inline buttons.
 func (s *replyTx) askContact() error {
 	v := vars{}
 	if err := s.reason(v); err != nil {
@@ -209,7 +211,7 @@ func (s *replyTx) askContact() error {
 	return s.openKeyboard("access.ask_contact", v, "access.contact_closed", Keyboard{Contact: plain(label)})
 }
 
-// askWallet leads to /wallet new, and back. Its buttons outlive the conversation, which /wallet new ends.
+// askWallet leads to /wallet new and back. Its buttons outlive this conversation, because /wallet new ends it.
 func (s *replyTx) askWallet() error {
 	if err := s.newQuestion(); err != nil {
 		return err
@@ -230,7 +232,7 @@ func (s *replyTx) askWallet() error {
 	return s.show(s.question.Ask, "access.ask_wallet", nil, append(rows, []Button{done}, []Button{stop})...)
 }
 
-// dropAccess is /cancel: what was said is forgotten, what was proven stays.
+// dropAccess is /cancel: the answers are dropped, but completed verifications stay.
 func (s *replyTx) dropAccess() error {
 	if err := s.Developers.Leave(s.tx, s.user.ID, dataOf[access](s).Request); err != nil {
 		return err
@@ -242,9 +244,9 @@ func (s *replyTx) dropAccess() error {
 	return s.reply("access.cancelled", vars{"Proven": len(dev.Verified) > 0, "App": dataOf[access](s).Request.App})
 }
 
-// leaveAccess is another command.
+// leaveAccess runs when the person begins something else.
 func (s *replyTx) leaveAccess() error {
-	if s.inbound.line.command == "" || s.inbound.line.command == "api" { // a button, or the same once more
+	if s.inbound.line.command == "" || s.inbound.line.command == "api" { // a button, or /api again: nothing to say
 		return nil
 	}
 	return s.reply("access.left", nil)
@@ -252,7 +254,7 @@ func (s *replyTx) leaveAccess() error {
 
 func (s *replyTx) pauseAccess() error { return s.reply("access.silent", nil) }
 
-// hearApp takes the name of an app.
+// hearApp takes the typed name of an app.
 func (c *Chat) hearApp(_ context.Context, h Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		name, err := s.Developers.NameApp(s.tx, s.user.ID, h.Text)
@@ -263,7 +265,7 @@ func (c *Chat) hearApp(_ context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// hearPurpose takes what an app is for.
+// hearPurpose takes the typed purpose of an app.
 func (c *Chat) hearPurpose(_ context.Context, h Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		purpose, err := wallet.ParsePurpose(h.Text)
@@ -271,7 +273,7 @@ func (c *Chat) hearPurpose(_ context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// heardPart takes one answer, or asks again.
+// heardPart stores an answer and goes on, or explains what is wrong with it.
 func (s *replyTx) heardPart(part *string, value string, err error) error {
 	if err != nil {
 		return s.notThat(err)
@@ -280,7 +282,7 @@ func (s *replyTx) heardPart(part *string, value string, err error) error {
 	return s.goOn()
 }
 
-// notThat says what is wrong about an answer. The question above waits on.
+// notThat explains what is wrong with an answer. The question stays open and gets its full time again.
 func (s *replyTx) notThat(err error) error {
 	v := vars{}
 	s.refusal = err
@@ -294,7 +296,7 @@ func (s *replyTx) notThat(err error) error {
 	return s.reply("access.not_that", v)
 }
 
-// tapApp takes an app of theirs.
+// tapApp chooses one of the person's apps.
 func (c *Chat) tapApp(_ context.Context, h Inbound, id string) (Action, error) {
 	return h.tapAccess(namingApp, func(s *replyTx) error {
 		app, err := s.tx.App(wallet.AppID(id))
@@ -305,7 +307,7 @@ func (c *Chat) tapApp(_ context.Context, h Inbound, id string) (Action, error) {
 	}), nil
 }
 
-// tapDraft takes what they wanted when they stopped.
+// tapDraft continues the request that the person stopped earlier.
 func (c *Chat) tapDraft(_ context.Context, h Inbound, _ string) (Action, error) {
 	return h.tapAccess(namingApp, func(s *replyTx) error {
 		dev, err := s.tx.Developer(s.user.ID)
@@ -320,7 +322,8 @@ func (c *Chat) tapDraft(_ context.Context, h Inbound, _ string) (Action, error) 
 	}), nil
 }
 
-// onNewest is a button of /api's newest question, which may be tapped again.
+// onNewest returns next if the button belongs to the newest question of /api, and a toast otherwise. The button may be tapped
+// again.
 func (h Inbound) onNewest(at State, next Action) Action {
 	if !h.newest(apiFlow, at) {
 		return toast("toast.old")
@@ -328,7 +331,7 @@ func (h Inbound) onNewest(at State, next Action) Action {
 	return next
 }
 
-// tapAccess is onNewest for a button that answers the question.
+// tapAccess is onNewest for a button that answers the question: it can be used once.
 func (h Inbound) tapAccess(at State, next Action) Action {
 	return h.onNewest(at, func(s *replyTx) error {
 		if err := s.use(); err != nil {
@@ -338,7 +341,8 @@ func (h Inbound) tapAccess(at State, next Action) Action {
 	})
 }
 
-// tapChoice is onNewest for a button that ends a choice by an operation. What the operation refuses shows the choice again.
+// tapChoice is onNewest for a button that ends the choice of keys by an operation. If the operation is refused, the choice is
+// shown again with the reason.
 func (h Inbound) tapChoice(operation Action, then Trigger) Action {
 	return h.onNewest(choosingKey, func(s *replyTx) error {
 		err := operation(s)
@@ -364,7 +368,7 @@ func (c *Chat) tapAccept(_ context.Context, h Inbound, _ string) (Action, error)
 	}), nil
 }
 
-// hearContact takes a contact that was asked for. Its number is neither read nor kept.
+// hearContact takes the shared contact. It proves that the account has a phone number; the number is neither read nor stored.
 func (c *Chat) hearContact(_ context.Context, h Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		err := s.Developers.Share(s.tx, s.user, h.Contact.TelegramID)
@@ -381,7 +385,7 @@ func (c *Chat) hearContact(_ context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// cancelRequest answers /cancel while the operators have a request of the person's.
+// cancelRequest answers /cancel while the operators have a request of this person.
 func (s *replyTx) cancelRequest() (bool, error) {
 	st, err := s.Developers.Standing(s.tx, s.user.ID)
 	if err != nil || !st.Developer.Request.Waits() || !s.now.Before(st.Developer.Request.AskedAt.Add(handlers.AskPause)) {
@@ -390,7 +394,7 @@ func (s *replyTx) cancelRequest() (bool, error) {
 	return true, s.sayWaiting(st)
 }
 
-// backToAPI adds a button that goes on with /api, to whoever came from its wallet step.
+// backToAPI adds a button that continues /api, if the person came here from its wallet step.
 func (s *replyTx) backToAPI(rows [][]Button) ([][]Button, error) {
 	dev, err := s.tx.Developer(s.user.ID)
 	if err != nil || dev.Request == nil || dev.Request.Left || dev.Request.Waits() || !slices.Contains(s.Developers.Steps, wallet.ByWallet) {

@@ -10,7 +10,7 @@ import (
 	"purser/wallet"
 )
 
-// askWhichKeys shows the toggles, in the same message as long as it is the same choice.
+// askWhichKeys shows a toggle for each kind of key and scope. Toggling redraws the same message.
 func (s *replyTx) askWhichKeys() error {
 	a := dataOf[access](s)
 	if a.Choice == "" || a.Choice != s.question.Ask {
@@ -19,7 +19,7 @@ func (s *replyTx) askWhichKeys() error {
 		}
 		a.Choice = s.question.Ask
 	}
-	if len(a.Request.Kinds) == 0 && len(a.Request.Scopes) == 0 { // what can do no harm is proposed
+	if len(a.Request.Kinds) == 0 && len(a.Request.Scopes) == 0 { // the initial choice is read-only
 		a.Request.Kinds, a.Request.Scopes = []wallet.KeyKind{wallet.APIKey}, []wallet.Scope{wallet.WalletRead}
 	}
 	dev, err := s.tx.Developer(s.user.ID)
@@ -42,7 +42,8 @@ func (s *replyTx) askWhichKeys() error {
 	return s.ask("access.which", v, append(rows, ends...))
 }
 
-// choiceEnds are the buttons that end a choice, a row each. v is told what stands in the way of any.
+// choiceEnds returns the buttons that end the choice, one in each row: ask the operators, create the keys, change the
+// purpose. It adds to v what the operators would have to approve.
 func (s *replyTx) choiceEnds(dev wallet.Developer, v vars) (rows [][]Button, _ error) {
 	wanted := switchedOn(dataOf[access](s).Request)
 	row := func(label, action string) error {
@@ -75,8 +76,8 @@ func (s *replyTx) choiceEnds(dev wallet.Developer, v vars) (rows [][]Button, _ e
 	return rows, row("button.new_purpose", "newpurpose")
 }
 
-// toggles are the buttons of a choice. Each says what it makes of its subject, so that a tap which comes
-// twice changes nothing, and keeps its meaning while others are tapped.
+// toggles returns the buttons of the choice. Each one sets its item on or off instead of inverting it, so a repeated tap
+// changes nothing, and its meaning does not depend on taps in between.
 func (s *replyTx) toggles(r wallet.AccessRequest, pro bool) ([][]Button, error) {
 	toggle := func(label html, object string, on bool) (Button, error) {
 		box, turn := html("☐ "), "on:"
@@ -130,7 +131,7 @@ func (s *replyTx) toggles(r wallet.AccessRequest, pro bool) ([][]Button, error) 
 	return append(rows, []Button{b}), err
 }
 
-// fitting are the scopes that the chosen kinds of key can have.
+// fitting returns the scopes that the chosen kinds of key can have.
 func fitting(r wallet.AccessRequest) []wallet.Scope {
 	var out []wallet.Scope
 	for _, scope := range wallet.Scopes() {
@@ -143,12 +144,12 @@ func fitting(r wallet.AccessRequest) []wallet.Scope {
 	return out
 }
 
-// kindNames is what each kind of key is called.
+// kindNames is the catalogue key for each kind of key.
 func kindNames() map[wallet.KeyKind]string {
 	return map[wallet.KeyKind]string{wallet.APIKey: "keys.kind_api", wallet.BotKey: "keys.kind_bot"}
 }
 
-// scopeLines is what scopes mean to a developer, a line each.
+// scopeLines explains scopes to a developer, one line each.
 func (s *replyTx) scopeLines(scopes []wallet.Scope) (html, error) {
 	var lines []string
 	for _, scope := range scopes {
@@ -161,7 +162,7 @@ func (s *replyTx) scopeLines(scopes []wallet.Scope) (html, error) {
 	return html(strings.Join(lines, "\n")), nil
 }
 
-// names lists scopes in one line.
+// names lists scopes on one line.
 func names(scopes []wallet.Scope) html {
 	var out []string
 	for _, scope := range scopes {
@@ -170,7 +171,7 @@ func names(scopes []wallet.Scope) html {
 	return html(strings.Join(out, ", "))
 }
 
-// tapTurn takes a kind of key or a scope in or out.
+// tapTurn sets a kind of key, a scope or the tier. object is "on:" or "off:", the sort of item, and its name.
 func (c *Chat) tapTurn(_ context.Context, h Inbound, object string) (Action, error) {
 	return h.onNewest(choosingKey, func(s *replyTx) error {
 		turn, rest, _ := strings.Cut(object, ":")
@@ -193,15 +194,15 @@ func (c *Chat) tapTurn(_ context.Context, h Inbound, object string) (Action, err
 	}), nil
 }
 
-// switchedOn is what is wanted by the switches that are shown. Scopes of a kind of key that is turned off stay in the
-// request, so that they are there again when it is turned on.
+// switchedOn returns the request with only the scopes that fit its kinds of key. The conversation itself keeps the other
+// scopes, so that they are back when the kind is turned on again.
 func switchedOn(r wallet.AccessRequest) wallet.AccessRequest {
 	fit := fitting(r)
 	r.Scopes = slices.DeleteFunc(slices.Clone(r.Scopes), func(scope wallet.Scope) bool { return !slices.Contains(fit, scope) })
 	return r
 }
 
-// turned is a list with or without a thing.
+// turned returns a copy of the list with or without the item.
 func turned[T comparable](list []T, thing T, in bool) []T {
 	out := slices.DeleteFunc(slices.Clone(list), func(t T) bool { return t == thing })
 	if in {
@@ -210,12 +211,12 @@ func turned[T comparable](list []T, thing T, in bool) []T {
 	return out
 }
 
-// tapNewPurpose asks what the app is for, once more.
+// tapNewPurpose asks for another purpose of the app. Approvals are bound to the purpose.
 func (c *Chat) tapNewPurpose(_ context.Context, h Inbound, _ string) (Action, error) {
 	return h.tapAccess(choosingKey, func(s *replyTx) error { return s.transition(apiFlow, purposeUnknown) }), nil
 }
 
-// tapMake makes the keys that were chosen.
+// tapMake creates the chosen keys.
 func (c *Chat) tapMake(_ context.Context, h Inbound, _ string) (Action, error) {
 	return h.tapChoice(func(s *replyTx) error {
 		made, err := s.Developers.Make(s.tx, s.user.ID, switchedOn(dataOf[access](s).Request))
@@ -224,13 +225,13 @@ func (c *Chat) tapMake(_ context.Context, h Inbound, _ string) (Action, error) {
 	}, keyMade), nil
 }
 
-// isPro tells whether keys for what is wanted are of the tier pro.
+// isPro reports whether keys for this request would have the tier pro.
 func (s *replyTx) isPro(r wallet.AccessRequest) (bool, error) {
 	dev, err := s.tx.Developer(s.user.ID)
 	return dev.Approval(r.App, r.Purpose).Tier == wallet.ProTier, err
 }
 
-// chooseAgain says what is wrong with a choice, where it was tapped and in the message.
+// chooseAgain explains what is wrong with the choice, in a toast and in the redrawn message.
 func (s *replyTx) chooseAgain(err error) error {
 	headline, reason, sayErr := s.words.refusal(err)
 	if sayErr != nil {

@@ -7,7 +7,8 @@ import (
 	"purser/wallet"
 )
 
-// sayClaimed tells who proved an address of somebody else's how it goes on.
+// sayClaimed tells a person who proved an address that already belongs to another account what happens next. The first owner
+// has handlers.ClaimWindow to object; after that the button takes the address over.
 func (s *replyTx) sayClaimed(bind wallet.Bind, address wallet.Address) error {
 	if err := s.toast("toast.claimed", nil); err != nil {
 		return err
@@ -23,7 +24,7 @@ func (s *replyTx) sayClaimed(bind wallet.Bind, address wallet.Address) error {
 	return s.show(questionCard(bind), "claim.waits", vars{"Address": code(address.String())}, []Button{b})
 }
 
-// notifyClaimed tells the owner of an address that somebody else has proven it too, and how to stop that.
+// notifyClaimed notifies the owner of an address that another account has proven it too, with a button to keep it.
 func (s *replyTx) notifyClaimed(claim wallet.WalletClaimedData) error {
 	b, err := s.stopClaim(claim.WalletAddress, "")
 	if err != nil {
@@ -32,7 +33,7 @@ func (s *replyTx) notifyClaimed(claim wallet.WalletClaimedData) error {
 	return s.reply("claim.told", vars{"Address": code(claim.WalletAddress.String())}, []Button{b})
 }
 
-// stopClaim is the button by which an address stays its first owner's. Tail tells it from others.
+// stopClaim returns the button that keeps an address with its first owner. tail, if given, names the address on the button.
 func (s *replyTx) stopClaim(address wallet.Address, tail string) (Button, error) {
 	label, err := s.words.text("button.stop_claim", vars{"Tail": html(tail)})
 	if err != nil {
@@ -41,8 +42,8 @@ func (s *replyTx) stopClaim(address wallet.Address, tail string) (Button, error)
 	return s.button(label, "stopclaim:"+address.String(), "claim:"+address.String(), s.now.Add(handlers.ClaimWindow+menuLife))
 }
 
-// notifyDisconnected tells the first owner of an address that it is another account's now. Who disconnected it by
-// themselves was answered when they did.
+// notifyDisconnected notifies the first owner that their address now belongs to another account. A person who disconnected it
+// themselves got their answer at once.
 func (s *replyTx) notifyDisconnected(lost wallet.WalletDisconnectedData) error {
 	if lost.Reason != wallet.MovedToAnother {
 		return nil
@@ -50,7 +51,7 @@ func (s *replyTx) notifyDisconnected(lost wallet.WalletDisconnectedData) error {
 	return s.reply("claim.lost", vars{"Address": code(lost.WalletAddress.String())})
 }
 
-// tapTakeOver moves an address here that its first owner did not keep.
+// tapTakeOver connects an address whose first owner did not object in time.
 func (c *Chat) tapTakeOver(_ context.Context, _ Inbound, text string) (Action, error) {
 	address, err := wallet.ParseAddress(text)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"purser/wallet"
 )
 
-// consentConversation is the question of an app for access. It comes by a link, typed or followed.
+// consentConversation asks a person whether an app may have access. It begins with the app's link, opened or pasted as text.
 func consentConversation() conversation {
 	return conversation{
 		name: "consent",
@@ -27,7 +27,7 @@ func consentConversation() conversation {
 	}
 }
 
-// appsCommand is /apps: what the person has allowed, and the way to change it.
+// appsCommand is /apps: the connected apps, with buttons to change or revoke their access.
 func appsCommand() conversation {
 	return conversation{
 		name: "apps",
@@ -41,7 +41,7 @@ func appsCommand() conversation {
 	}
 }
 
-// hearAppLink takes the link of an app, pasted as text.
+// hearAppLink takes an app's link that was pasted as text.
 func (c *Chat) hearAppLink(_ context.Context, h Inbound) (Action, error) {
 	id, ok := c.appLink(h.Text)
 	if !ok {
@@ -50,13 +50,13 @@ func (c *Chat) hearAppLink(_ context.Context, h Inbound) (Action, error) {
 	return c.begin(askConsent(id, false), nil)
 }
 
-// appPrefix begins the payload of a link that asks for consent (wallet.AppID).
+// appPrefix is the prefix of deep link payloads that ask for consent. Ids of apps (wallet.AppID) begin with it.
 const appPrefix = "app_"
 
-// consentLife is how long a question for consent waits: nothing hangs on it meanwhile.
+// consentLife is how long a question for consent can be answered. It can be long, since nothing else waits for the answer.
 const consentLife = 24 * time.Hour
 
-// appLink is the app of a link of this bot's that asks for consent, pasted as text.
+// appLink returns the app that a pasted consent link of this bot is for. ok is false for other text.
 func (c *Chat) appLink(text string) (wallet.AppID, bool) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Scheme != "https" || u.Host != "t.me" || c.BotName() == "" || !strings.EqualFold(u.Path, "/"+c.BotName()) {
@@ -66,24 +66,24 @@ func (c *Chat) appLink(text string) (wallet.AppID, bool) {
 	return wallet.AppID(id), strings.HasPrefix(id, appPrefix)
 }
 
-// consentCard is an app's newest question, its answer, and that it was taken back.
+// consentCard is the card of an app's newest question for consent. The answer and a later revocation replace it.
 func consentCard(id wallet.AppID) string { return "consent:" + string(id) }
 
-// consent is what a question for consent shows: all that the app asks for, and what is switched on. It stands in
-// the question's buttons, so that a tap means what its message showed, whatever the app asks for by then.
+// consent is what a question for consent shows: the requested scopes, and which of them are switched on. It is encoded in the
+// question's buttons, so a tap means what its message showed even if the app has changed its request since.
 type consent struct {
 	App    wallet.AppID
-	Nonce  string // of the question: its buttons' nonces follow from it
+	Nonce  string // random for each question: the nonces of its buttons are derived from it
 	Shown  []wallet.Scope
 	Chosen []wallet.Scope
 }
 
-// object is a consent as the object of a button's action.
+// object encodes a consent as the object of a button's action.
 func (c consent) object() string {
 	return strings.Join([]string{string(c.App), c.Nonce, joinScopes(c.Shown), joinScopes(c.Chosen)}, "|")
 }
 
-// consentOf reads the object of a button's action; false for one of another version of purser.
+// consentOf decodes the object of a button's action. It returns false for a format of another version of purser.
 func consentOf(object string) (consent, bool) {
 	parts := strings.Split(object, "|")
 	if len(parts) != 4 {
@@ -108,7 +108,8 @@ func splitScopes(list string) []wallet.Scope {
 	return out
 }
 
-// askConsent shows who asks for what, before anything is allowed. again asks whoever has allowed all of it, too.
+// askConsent shows which app asks for which scopes, before anything is granted. If the person has granted all of them
+// already, it only says so, unless again is true.
 func askConsent(id wallet.AppID, again bool) Action {
 	return func(s *replyTx) error {
 		asked, err := s.Apps.ConsentFor(s.tx, s.user.ID, id)
@@ -133,14 +134,15 @@ func askConsent(id wallet.AppID, again bool) Action {
 			return err
 		}
 		chosen := asked.App.Scopes
-		if len(asked.Granted) > 0 { // what they have turned off stays off
+		if len(asked.Granted) > 0 { // scopes that the person turned off before stay off
 			chosen = slices.DeleteFunc(slices.Clone(chosen), func(scope wallet.Scope) bool { return !slices.Contains(asked.Granted, scope) })
 		}
 		return s.showConsent(asked, consent{id, nonce, asked.App.Scopes, chosen})
 	}
 }
 
-// showConsent draws the question: a switch for each scope, and the two answers.
+// showConsent draws the question: one switch for each scope, then Allow and Refuse. Each switch carries the choice that a tap
+// leads to.
 func (s *replyTx) showConsent(asked handlers.Asked, c consent) error {
 	v, err := s.aboutApp(asked)
 	if err != nil {
@@ -162,7 +164,7 @@ func (s *replyTx) showConsent(asked handlers.Asked, c consent) error {
 			box = "☑ "
 		}
 		next.Chosen = nil
-		for _, other := range c.Shown { // in one order, whatever was tapped first
+		for _, other := range c.Shown { // in the order shown, so that equal choices give equal buttons
 			if slices.Contains(c.Chosen, other) != (other == scope) {
 				next.Chosen = append(next.Chosen, other)
 			}
@@ -192,9 +194,9 @@ func (s *replyTx) showConsent(asked handlers.Asked, c consent) error {
 	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: append(rows, answers), Anew: s.anew}, card)
 }
 
-// aboutApp is what a person is told of an app. Name and purpose are its developer's words, and so is the name
-// that a developer gives themselves in Telegram: it is left out where it looks like one of ours, and never stands
-// without their numeric id.
+// aboutApp returns what a person is shown about an app. The app's name and purpose, and the developer's Telegram name, are
+// foreign text. The developer's name is left out if it resembles one of ours (Official). It never stands without their
+// numeric id, which nobody can choose.
 func (s *replyTx) aboutApp(asked handlers.Asked) (vars, error) {
 	scopes, err := s.scopesToPerson(asked.App.Scopes)
 	name, username := cut(echo(asked.Owner.Name()), 64), asked.Owner.Username
@@ -205,7 +207,7 @@ func (s *replyTx) aboutApp(asked handlers.Asked) (vars, error) {
 	}, err
 }
 
-// scopesToPerson is what scopes let an app do, as its person is told: a line each.
+// scopesToPerson explains scopes to the person who is to grant them, one line each.
 func (s *replyTx) scopesToPerson(scopes []wallet.Scope) (html, error) {
 	var lines []string
 	for _, scope := range scopes {
@@ -222,7 +224,8 @@ func (s *replyTx) scopesToPerson(scopes []wallet.Scope) (html, error) {
 	return html(strings.Join(lines, "\n")), nil
 }
 
-// tapSwitch turns one scope of a question on or off.
+// tapSwitch turns one scope of a question on or off. If the app has changed its request since, the question is outdated and
+// the tap is refused.
 func (c *Chat) tapSwitch(_ context.Context, _ Inbound, object string) (Action, error) {
 	choice, ok := consentOf(object)
 	if !ok {
@@ -240,7 +243,7 @@ func (c *Chat) tapSwitch(_ context.Context, _ Inbound, object string) (Action, e
 	}, nil
 }
 
-// tapAllow allows an app what is switched on.
+// tapAllow grants the app the scopes that are switched on.
 func (c *Chat) tapAllow(_ context.Context, h Inbound, object string) (Action, error) {
 	choice, ok := consentOf(object)
 	if !ok {
@@ -251,22 +254,22 @@ func (c *Chat) tapAllow(_ context.Context, h Inbound, object string) (Action, er
 	}), nil
 }
 
-// tapRefuse allows nothing. What was allowed before stays: /apps revokes it.
+// tapRefuse grants nothing. An earlier grant stays; /apps revokes it.
 func (c *Chat) tapRefuse(_ context.Context, h Inbound, id string) (Action, error) {
 	return h.answerConsent(wallet.AppID(id), "toast.not_allowed", "consent.refused", func(*replyTx) error { return nil }), nil
 }
 
-// answerConsent does what the answer means, and redraws the question.
+// answerConsent runs the operation of an answer, and replaces the question by the result.
 func (h Inbound) answerConsent(id wallet.AppID, toasted, text string, operation Action) Action {
 	return func(s *replyTx) error {
-		_, err := s.Apps.ConsentFor(s.tx, s.user.ID, id) // the app may be gone
+		_, err := s.Apps.ConsentFor(s.tx, s.user.ID, id) // refused if the app was deleted
 		if err == nil {
 			err = operation(s)
 		}
 		if ok, err := s.did(err, toasted); !ok {
 			return err
 		}
-		asked, err := s.Apps.ConsentFor(s.tx, s.user.ID, id) // as it is now
+		asked, err := s.Apps.ConsentFor(s.tx, s.user.ID, id) // the state after the operation
 		if err != nil {
 			return err
 		}
@@ -282,10 +285,10 @@ func (h Inbound) answerConsent(id wallet.AppID, toasted, text string, operation 
 	}
 }
 
-// appsCard is the newest list of what a person has allowed.
+// appsCard is the card of the newest list of connected apps.
 const appsCard = "apps"
 
-// apps answers /apps: what the person has allowed.
+// apps answers /apps.
 func (c *Chat) apps(context.Context, Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		if err := s.moveCard(appsCard); err != nil {
@@ -295,13 +298,13 @@ func (c *Chat) apps(context.Context, Inbound) (Action, error) {
 	}, nil
 }
 
-// listApps shows what the person has allowed, in place of the newest list unless that is moved.
+// listApps shows the connected apps. It edits the newest list unless moveCard has moved it.
 func (s *replyTx) listApps() error {
 	all, err := s.Apps.Of(s.tx, s.user.ID)
 	if err != nil {
 		return err
 	}
-	const most = 20 // a message is not endless
+	const most = 20 // Telegram limits a message to 4096 characters
 	var lines []string
 	var rows [][]Button
 	for _, granted := range all[:min(len(all), most)] {
@@ -346,12 +349,12 @@ func (s *replyTx) listApps() error {
 	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, appsCard)
 }
 
-// tapChangeAccess asks again what an app may do, with its switches as they are.
+// tapChangeAccess asks for consent again, with the switches as they are now.
 func (c *Chat) tapChangeAccess(_ context.Context, _ Inbound, id string) (Action, error) {
 	return askConsent(wallet.AppID(id), true), nil
 }
 
-// tapTakeBack ends a grant.
+// tapTakeBack revokes an app's access.
 func (c *Chat) tapTakeBack(_ context.Context, _ Inbound, id string) (Action, error) {
 	return func(s *replyTx) error {
 		name, err := s.appName(wallet.AppID(id))
@@ -369,7 +372,7 @@ func (c *Chat) tapTakeBack(_ context.Context, _ Inbound, id string) (Action, err
 		case !errors.Is(err, store.ErrNotFound):
 			return err
 		}
-		if err := s.listApps(); err != nil { // without it
+		if err := s.listApps(); err != nil { // redraws the list without this app
 			return err
 		}
 		return s.reply("apps.taken_back", vars{"App": name})

@@ -10,10 +10,9 @@ import (
 	"purser/wallet"
 )
 
-// contactFlow is the name of the conversation that names a contact.
 const contactFlow = "contacts"
 
-// What it asks, and what moves it.
+// States and triggers of /contacts.
 const (
 	naming State = "name"
 
@@ -21,7 +20,7 @@ const (
 	named      Trigger = "name given"
 )
 
-// contactsConversation is /contacts: names for addresses.
+// contactsConversation is /contacts, which manages the person's names for addresses.
 func contactsConversation() conversation {
 	return conversation{
 		name: contactFlow,
@@ -51,14 +50,14 @@ func contactsConversation() conversation {
 	}
 }
 
-// book is a person's contacts as a command's words are read by them. A program has none: the zero book, which reads
-// amounts and addresses as the API does.
+// book is a person's contacts, for parsing the words of a command. Commands run by apps get the zero book: it has no contacts
+// and parses amounts and addresses exactly as the API does.
 type book struct {
-	byKey  map[string]wallet.Contact // by wallet.ContactKey; nil for a program
-	listed func(symbol string) bool  // nil: none
+	byKey  map[string]wallet.Contact // by wallet.ContactKey; nil for a command run by an app
+	listed func(symbol string) bool  // reports whether a symbol is on the token list; nil: none is
 }
 
-// book reads the person's contacts.
+// book reads the person's contacts from the store.
 func (c *Chat) book(ctx context.Context, h Inbound) (book, error) {
 	b := book{byKey: map[string]wallet.Contact{}, listed: func(symbol string) bool {
 		_, ok := c.Transfers.Tokens.BySymbol(symbol)
@@ -74,8 +73,8 @@ func (c *Chat) book(ctx context.Context, h Inbound) (book, error) {
 	return b, err
 }
 
-// at finds the contact that words begin with, and how many of them are its name; 0 for none. The
-// longest name counts: "mum's flat" is not "mum's".
+// at returns the contact whose name the words begin with, and the number of words in its name; 0 if there is none. The
+// longest name wins: "mum's flat" is not "mum's".
 func (b book) at(words []string) (wallet.Contact, int) {
 	for n := min(len(words), wallet.MaxContactName/2); n > 0; n-- {
 		if contact, ok := b.byKey[wallet.ContactKey(strings.Join(words[:n], " "))]; ok {
@@ -85,11 +84,11 @@ func (b book) at(words []string) (wallet.Contact, int) {
 	return wallet.Contact{}, 0
 }
 
-// means tells whether a token's symbol is what a word means first: a token that came on the list
-// later does not turn into a person.
+// means reports whether a word is the symbol of a listed token, which takes precedence over a contact's name: a payment must
+// not change its meaning when a contact is added.
 func (b book) means(word string) bool { return b.listed != nil && b.listed(word) }
 
-// near are the names that a word may have meant.
+// near returns the names of contacts that a mistyped word may mean, closest first.
 func (b book) near(word string) []string {
 	var keys, names []string
 	for key := range b.byKey {
@@ -102,7 +101,7 @@ func (b book) near(word string) []string {
 	return names
 }
 
-// amount reads what was written as an amount.
+// amount parses a word as an amount, with explanations of common mistakes for people.
 func (b book) amount(text string) saidAmount {
 	if b.byKey == nil {
 		return plainAmount(text)
@@ -110,14 +109,13 @@ func (b book) amount(text string) saidAmount {
 	return readAmount(text)
 }
 
-// recipient reads what was written as an address. Of what is none it says what it is not: a contact's name, for
-// example, that is none of the person's.
+// recipient parses a word as an address. A word that is none gets the reason, for example that no contact has this name.
 func (b book) recipient(text string) saidRecipient {
 	if b.byKey != nil {
 		if err := checkAddress(text); err != nil {
 			return saidRecipient{Wrong: wallet.ReasonOf(err)}
 		}
-		if _, err := wallet.ParseContactName(text); err == nil { // no address reads like one
+		if _, err := wallet.ParseContactName(text); err == nil { // no address is a valid name of a contact
 			return saidRecipient{Wrong: b.noAddress(text)}
 		}
 	}
@@ -128,7 +126,7 @@ func (b book) recipient(text string) saidRecipient {
 	return address(to)
 }
 
-// noAddress is why what could only have been a contact's name names nobody.
+// noAddress explains that no contact has this name, and suggests the closest name.
 func (b book) noAddress(word string) wallet.Reason {
 	if meant := b.near(word); len(meant) > 0 {
 		return wallet.Because("input.contact_meant", wallet.TextArg("Word", echo(word)), wallet.TextArg("Name", meant[0]))
@@ -171,7 +169,7 @@ func (c *Chat) contacts(ctx context.Context, h Inbound) (Action, error) {
 	return func(s *replyTx) error { return s.replyUsage("contacts") }, nil
 }
 
-// mostListed is how many contacts fit into one message, whatever their names are.
+// mostListed is how many contacts fit into one message even if all names have the maximum length.
 const mostListed = 30
 
 func (s *replyTx) listContacts() error {
@@ -191,7 +189,7 @@ func (s *replyTx) listContacts() error {
 		"Any": len(all) > 0, "All": len(all) <= mostListed, "Findable": s.user.PayableByID}, rows...)
 }
 
-// contactButtons are the contacts to tap, two in a row.
+// contactButtons returns a button for each contact, two in a row.
 func (s *replyTx) contactButtons(all []wallet.Contact) ([][]Button, error) {
 	var rows [][]Button
 	for i, contact := range all {
@@ -207,10 +205,10 @@ func (s *replyTx) contactButtons(all []wallet.Contact) ([][]Button, error) {
 	return rows, nil
 }
 
-// contactCard is the newest message about one contact, by its address: names change.
+// contactCard is the card of the newest message about one contact. It is named by address, because names change.
 func contactCard(address wallet.Address) string { return "contact:" + address.String() }
 
-// contactNamed finds a contact of the person's; NOT_FOUND for none of that name.
+// contactNamed returns the person's contact of this name, or NOT_FOUND.
 func (s *replyTx) contactNamed(name string) (wallet.Contact, error) {
 	all, err := s.tx.ContactsOf(s.user.ID)
 	if err != nil {
@@ -224,7 +222,7 @@ func (s *replyTx) contactNamed(name string) (wallet.Contact, error) {
 	return wallet.Contact{}, wallet.Refuse(wallet.NotFound, "contact.none")
 }
 
-// showContact shows one contact, and what can be done with it.
+// showContact shows one contact with the actions for it, in a new message.
 func showContact(name string) Action {
 	return func(s *replyTx) error {
 		contact, err := s.contactNamed(name)
@@ -263,7 +261,7 @@ func (s *replyTx) drawContact(contact wallet.Contact) error {
 	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, card)
 }
 
-// tapContact shows the contact that was tapped in a list.
+// tapContact shows the contact that was tapped in the list.
 func (c *Chat) tapContact(_ context.Context, _ Inbound, name string) (Action, error) {
 	return showContact(name), nil
 }
@@ -281,7 +279,7 @@ func (c *Chat) tapPayContact(ctx context.Context, h Inbound, name string) (Actio
 	return c.begin(c.transfer(ctx, h, idle, parts{To: address(contact.Address)}, nil))
 }
 
-// tapRemove asks once more.
+// tapRemove asks for confirmation before a contact is removed.
 func (c *Chat) tapRemove(_ context.Context, _ Inbound, name string) (Action, error) {
 	return func(s *replyTx) error {
 		contact, err := s.contactNamed(name)
@@ -301,7 +299,7 @@ func (c *Chat) tapRemove(_ context.Context, _ Inbound, name string) (Action, err
 	}, nil
 }
 
-// tapKeepContact goes back to the contact.
+// tapKeepContact answers no and shows the contact again.
 func (c *Chat) tapKeepContact(_ context.Context, _ Inbound, name string) (Action, error) {
 	return func(s *replyTx) error {
 		contact, err := s.contactNamed(name)
@@ -322,6 +320,7 @@ func (c *Chat) tapRemoveYes(_ context.Context, h Inbound, name string) (Action, 
 	}, nil
 }
 
+// addContact adds a contact. Names and addresses are unique among a person's contacts: CONFLICT otherwise.
 func (c *Chat) addContact(name, text string) (Action, error) {
 	to, err := wallet.ParseAddress(text)
 	if err != nil {
@@ -339,8 +338,7 @@ func (c *Chat) addContact(name, text string) (Action, error) {
 	}, nil
 }
 
-// refuseTaken refuses a contact whose name or address another one has, with that one to tap on: it can be renamed or
-// removed there.
+// refuseTaken explains that another contact has this name or address, with a button for that contact.
 func (s *replyTx) refuseTaken(err error, name string, to wallet.Address) error {
 	all, readErr := s.tx.ContactsOf(s.user.ID)
 	if readErr != nil {
@@ -364,6 +362,7 @@ func removeContact(name string) Action {
 	}
 }
 
+// letFind allows or forbids others to pay this person by picking them from Telegram's list of people.
 func letFind(yes bool) Action {
 	return func(s *replyTx) error {
 		if err := s.Contacts.LetFind(s.tx, s.user.ID, yes); err != nil {
@@ -373,19 +372,19 @@ func letFind(yes bool) Action {
 	}
 }
 
-// nameOf is what the person calls an address; "" for nothing.
+// nameOf returns the person's own name for an address, or "".
 func (s *replyTx) nameOf(address wallet.Address) (string, error) {
 	return handlers.NameOf(s.tx, s.user.ID, address)
 }
 
-// recipient is one that a question for an address offers.
+// recipient is a likely recipient, offered as a button.
 type recipient struct {
-	name    string // "" for one that was paid before and has no name
+	name    string // "" for an address that was paid before and is no contact
 	address wallet.Address
 }
 
-// recipients are those whom the person is likely to mean: up to three who were paid lately, then the
-// newest contacts. Whoever merely sent something is not among them: look-alikes are planted that way.
+// recipients returns likely recipients: up to three that were paid recently, then the newest contacts. Senders of incoming
+// payments are not offered: address poisoning plants similar addresses that way.
 func (s *replyTx) recipients() ([]recipient, error) {
 	const look, lately, most = 20, 3, 8
 	paid, err := s.tx.Recipients(s.user.ID, look)
@@ -414,7 +413,7 @@ func (s *replyTx) recipients() ([]recipient, error) {
 	return out, nil
 }
 
-// label is what stands on its button.
+// label returns the text of the button: the name and the last characters of the address.
 func (r recipient) label() html {
 	return html(strings.TrimSpace(escape(r.name) + " …" + r.address.Tail()))
 }

@@ -12,21 +12,21 @@ import (
 	"purser/wallet"
 )
 
-// KeyShown is how long a new key stands in the chat.
+// KeyShown is how long a new key stays visible in the chat.
 const KeyShown = time.Minute
 
-// deletable is how old a message may be that a bot can still delete: 48 hours, less what a clock may be
-// off (Bot API, deleteMessage).
+// deletable is the age up to which a bot can delete a message: 48 hours (Bot API, deleteMessage), minus an hour for clocks
+// that differ.
 const deletable = 47 * time.Hour
 
-// newKeys is what showKeys shows: new keys, and when the one whose place they take ends.
+// newKeys is the input of showKeys: the new keys, and for a rotation when the old key ends.
 type newKeys struct {
 	handlers.Made
-	oldEnds time.Time // of a rotation; zero for none
+	oldEnds time.Time // when the rotated key ends; zero if none was rotated
 }
 
-// showKeys shows new keys, once. Their secrets are in this reply alone; the conversation remembers only
-// where it stands, and takes it away again.
+// showKeys shows new keys once. Their secrets are only in this reply, never in the conversation's data. The conversation
+// remembers the card and removes it after KeyShown.
 func (s *replyTx) showKeys() error {
 	nonce, err := s.nonce()
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *replyTx) showKeys() error {
 	return s.enqueue(Reply{Kind: Message, Text: string(text), Secret: true, Buttons: append(rows, []Button{saved})}, card)
 }
 
-// keyBlocks are the new keys as they are shown, and a button that copies each.
+// keyBlocks returns the new keys as text, and a button for each that copies it.
 func (s *replyTx) keyBlocks(fresh newKeys) (html, [][]Button, error) {
 	var blocks []string
 	var rows [][]Button
@@ -79,22 +79,21 @@ func (s *replyTx) keyBlocks(fresh newKeys) (html, [][]Button, error) {
 	return html(strings.Join(blocks, "\n\n")), rows, nil
 }
 
-// removeKeys takes new keys out of the chat. One that still waits to be sent never is: the message about
-// it takes its place. One that was sent is deleted, or overwritten when Telegram deletes it no more, after
-// purser was away for days.
+// removeKeys removes new keys from the chat. If their message is still queued, the notice replaces it before it is sent. If
+// it was sent, it is deleted, or overwritten if it is too old for Telegram to delete, after purser was down for days.
 func (s *replyTx) removeKeys() error { return s.takeKeysAway("keys.gone") }
 
-// keysAreSaved is removeKeys, and the way to the first call.
+// keysAreSaved is removeKeys after the person has saved the key, with a pointer to the first call.
 func (s *replyTx) keysAreSaved() error { return s.takeKeysAway("keys.saved") }
 
-// leaveKeys lets new keys stand for the rest of their minute while something else goes on in the chat: whoever copies
-// one may look something up meanwhile. A second conversation beside the person's own ends that minute.
+// leaveKeys keeps new keys visible for the rest of their minute while the person does something else, for example looks
+// something up before copying. A second conversation beside the main one (keysSlot) removes them in time.
 func (s *replyTx) leaveKeys() error {
 	beside, err := s.keysBeside()
 	if err != nil {
 		return err
 	}
-	if beside.State != "" { // two keys in one minute: the older goes at once
+	if beside.State != "" { // a second key within a minute: remove the older one now
 		if err := s.endKeysBeside(beside, "keys.gone"); err != nil {
 			return err
 		}
@@ -109,15 +108,15 @@ func (s *replyTx) leaveKeys() error {
 	return store.Converse(s.tx, beside, s.now)
 }
 
-// keysSlot is where a person's second conversation is kept (store.Conversation.Slot). It is theirs: /delete_me erases it.
+// keysSlot is the store.Conversation.Slot of that second conversation. /delete_me erases it with the person.
 const keysSlot = "keys"
 
-// keysBeside is the conversation that times keys while the person's own is about something else.
+// keysBeside returns the second conversation; its State is "" if there is none.
 func (s *replyTx) keysBeside() (store.Conversation, error) {
 	return s.tx.Conversation(s.conv.Chat, s.conv.User, keysSlot)
 }
 
-// endKeysBeside takes the keys of a second conversation out of the chat, and ends it.
+// endKeysBeside removes the keys of the second conversation from the chat and ends it.
 func (s *replyTx) endKeysBeside(beside store.Conversation, said string) error {
 	there := &replyTx{Chat: s.Chat, words: s.words, tx: s.tx, user: s.user, now: s.now, conv: beside, priority: s.priority}
 	if there.question, there.data = s.open(&there.conv); there.state() == keyShown {
@@ -129,8 +128,10 @@ func (s *replyTx) endKeysBeside(beside store.Conversation, said string) error {
 	return there.end()
 }
 
+// takeKeysAway removes the message with keys and sends the text said.
 func (s *replyTx) takeKeysAway(said string) error {
 	shown, v := dataOf[access](s), vars{"API": html(escape(s.PublicURL.String())), "Docs": s.docs()}
+	// No card yet means that the message is still queued: a reply of the same card replaces it.
 	message, err := s.tx.Card(s.conv.Chat, shown.Shown)
 	if errors.Is(err, store.ErrNotFound) || err == nil && s.now.Sub(shown.ShownAt) > deletable {
 		return s.show(shown.Shown, said, v)
@@ -151,7 +152,7 @@ func (c *Chat) tapSaved(_ context.Context, h Inbound, _ string) (Action, error) 
 	return h.tapAccess(keyShown, func(s *replyTx) error { return s.transition(apiFlow, keySaved) }), nil
 }
 
-// savedBeside is the button of keys that stand while the conversation is about something else.
+// savedBeside answers the button of keys that are shown while the main conversation is about something else.
 func (s *replyTx) savedBeside() error {
 	beside, err := s.keysBeside()
 	if err != nil {
@@ -167,12 +168,12 @@ func (s *replyTx) savedBeside() error {
 	return s.endKeysBeside(beside, "keys.saved")
 }
 
-// Cards of a person's keys: the newest list, and what was asked about one of them.
+// keysCard is the card of the newest list of keys, and keyCard that of the messages about one key.
 const keysCard = "keys"
 
 func keyCard(id string) string { return "key:" + id }
 
-// listKeys shows a person's own keys, and leads to each. An older list has its buttons taken away.
+// listKeys shows the person's keys in a new message, each with a button. An older list loses its buttons.
 func (s *replyTx) listKeys(st handlers.Standing) error {
 	if err := s.moveCard(keysCard); err != nil {
 		return err
@@ -180,7 +181,7 @@ func (s *replyTx) listKeys(st handlers.Standing) error {
 	return s.showList(st)
 }
 
-// redrawList shows in the newest list what became of a key.
+// redrawList updates the newest list after a key has changed. Without a list in the chat it does nothing.
 func (s *replyTx) redrawList() error {
 	switch _, err := s.tx.Card(s.conv.Chat, keysCard); {
 	case errors.Is(err, store.ErrNotFound):
@@ -199,7 +200,7 @@ func (s *replyTx) redrawList() error {
 }
 
 func (s *replyTx) showList(st handlers.Standing) error {
-	const most = 20 // the chat makes at most handlers.MaxKeys, the operator may make more
+	const most = 20 // the chat creates at most handlers.MaxKeys; the command line may create more
 	var lines []string
 	var row []Button
 	var rows [][]Button
@@ -247,7 +248,7 @@ func (s *replyTx) showList(st handlers.Standing) error {
 	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: append(rows, []Button{another}), Anew: s.anew}, keysCard)
 }
 
-// listedKey is one key in a list.
+// listedKey describes one key: kind, hint, app, scopes, tier, dates and webhooks.
 func (s *replyTx) listedKey(key wallet.Key) (html, error) {
 	kind, err := s.words.text(kindNames()[key.Kind], nil)
 	if err != nil {
@@ -258,7 +259,7 @@ func (s *replyTx) listedKey(key wallet.Key) (html, error) {
 		return "", err
 	}
 	v := vars{"Kind": kind, "Hint": key.Hint, "App": app, "Scopes": names(key.Scopes), "Tier": string(key.Tier), "Made": day(key.CreatedAt), "Used": "", "Ends": "",
-		"Operator": key.App == ""} // the chat makes none without an app
+		"Operator": key.App == ""} // only the command line creates keys without an app
 	if !key.LastUsed.IsZero() {
 		v["Used"] = moment(key.LastUsed)
 	}
@@ -271,7 +272,7 @@ func (s *replyTx) listedKey(key wallet.Key) (html, error) {
 	return s.words.text("keys.line", v)
 }
 
-// endOf is when a key ends by itself, or as the one whose place another took; zero for never.
+// endOf returns when a key ends by its expiry or after a rotation, whichever is first; zero for never.
 func endOf(key wallet.Key) time.Time {
 	if key.RevokedAt.IsZero() || !key.ExpiresAt.IsZero() && key.ExpiresAt.Before(key.RevokedAt) {
 		return key.ExpiresAt
@@ -279,7 +280,7 @@ func endOf(key wallet.Key) time.Time {
 	return key.RevokedAt
 }
 
-// consentLinks are the links by which people allow the apps of these keys something, a line each.
+// consentLinks returns the links that ask people for consent to the apps of these keys, one line for each app.
 func (s *replyTx) consentLinks(keys []wallet.Key) (html, error) {
 	var lines []string
 	var seen []wallet.AppID
@@ -300,7 +301,7 @@ func (s *replyTx) consentLinks(keys []wallet.Key) (html, error) {
 	return html(strings.Join(lines, "\n")), nil
 }
 
-// tapKey shows one key, and what can be done with it.
+// tapKey shows one key with the actions for it.
 func (c *Chat) tapKey(_ context.Context, _ Inbound, id string) (Action, error) {
 	return func(s *replyTx) error {
 		key, err := s.Developers.Key(s.tx, s.user.ID, id)
@@ -308,7 +309,7 @@ func (c *Chat) tapKey(_ context.Context, _ Inbound, id string) (Action, error) {
 			return s.refuse(err)
 		}
 		var row []Button
-		if key.RevokedAt.IsZero() { // else its successor is there
+		if key.RevokedAt.IsZero() { // a rotated key has a successor, which can be rotated instead
 			b, err := s.ours("button.rotate", "rotate:"+id, keyCard(id), s.now.Add(menuLife))
 			if err != nil {
 				return err
@@ -338,16 +339,17 @@ func (c *Chat) tapKey(_ context.Context, _ Inbound, id string) (Action, error) {
 	}, nil
 }
 
-// tapRotate asks once more. A key that was rotated has a successor, which is the one to rotate.
+// tapRotate asks for confirmation before a key is rotated.
 func (c *Chat) tapRotate(_ context.Context, _ Inbound, id string) (Action, error) {
 	return askOfKey(id, "keys.rotate_ask", "button.rotate_yes", "rotateyes"), nil
 }
 
-// tapRevoke asks once more.
+// tapRevoke asks for confirmation before a key is revoked.
 func (c *Chat) tapRevoke(_ context.Context, _ Inbound, id string) (Action, error) {
 	return askOfKey(id, "keys.revoke_ask", "button.revoke_yes", "revokeyes"), nil
 }
 
+// askOfKey asks for confirmation of an operation on a key, in place of the key's message.
 func askOfKey(id, text, label, operation string) Action {
 	return func(s *replyTx) error {
 		key, err := s.Developers.Key(s.tx, s.user.ID, id)
@@ -373,7 +375,7 @@ func askOfKey(id, text, label, operation string) Action {
 	}
 }
 
-// tapKeepKey leaves a key as it is.
+// tapKeepKey answers no: the key stays as it is.
 func (c *Chat) tapKeepKey(_ context.Context, _ Inbound, id string) (Action, error) {
 	return func(s *replyTx) error {
 		key, err := s.Developers.Key(s.tx, s.user.ID, id)
@@ -384,7 +386,7 @@ func (c *Chat) tapKeepKey(_ context.Context, _ Inbound, id string) (Action, erro
 	}, nil
 }
 
-// tapRotateYes makes a key's successor.
+// tapRotateYes rotates a key: it shows the successor, and the old key keeps working for a grace period.
 func (c *Chat) tapRotateYes(ctx context.Context, _ Inbound, id string) (Action, error) {
 	next, err := c.Developers.Keys.PrepareRotation(ctx, id)
 	if err != nil {
@@ -414,7 +416,7 @@ func (c *Chat) tapRotateYes(ctx context.Context, _ Inbound, id string) (Action, 
 	}, nil)
 }
 
-// tapRevokeYes ends a key.
+// tapRevokeYes revokes a key at once.
 func (c *Chat) tapRevokeYes(_ context.Context, _ Inbound, id string) (Action, error) {
 	return func(s *replyTx) error {
 		key, err := s.Developers.Key(s.tx, s.user.ID, id)
@@ -428,7 +430,7 @@ func (c *Chat) tapRevokeYes(_ context.Context, _ Inbound, id string) (Action, er
 	}, nil
 }
 
-// notifyTier says to a key's owner that an operator changed its tier, and what became of its webhooks.
+// notifyTier notifies a key's owner that an operator changed its tier, and how many webhooks that affects.
 func (s *replyTx) notifyTier(set wallet.KeyTierSetData) error {
 	key, err := s.tx.Key(set.KeyID)
 	if errors.Is(err, store.ErrNotFound) {

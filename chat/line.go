@@ -8,18 +8,18 @@ import (
 	"purser/wallet"
 )
 
-// line is one text, taken apart.
+// line is a parsed text: a command with its arguments, or plain words.
 type line struct {
-	command string   // lower case, without slash; "" when the text is no command
-	bot     string   // of "/help@bot": which bot is meant; "" when unsaid
-	args    []string // the words after the command, or all words of a plain text
+	command string   // lower case, without the slash; "" if the text is no command
+	bot     string   // the bot named in "/help@bot"; "" if none is named
+	args    []string // the words after the command, or all words of plain text
 }
 
-// longestLine bounds what is taken apart: a command is short, and what follows does not count.
+// longestLine is how many bytes of a text are parsed. Commands are short, so the rest is ignored.
 const longestLine = 2048
 
-// read takes a whole text apart: any case, any white space (newlines and Unicode's too), quotes
-// around words. Invisible format characters, which copying brings along, are no part of any word.
+// read parses a text. Commands may be in any case, words are separated by any Unicode white space, and quotes keep words
+// together. Invisible format characters, which often come with copied text, are dropped.
 func read(text string) line {
 	if len(text) > longestLine {
 		text = strings.ToValidUTF8(text[:longestLine], "")
@@ -36,8 +36,7 @@ func read(text string) line {
 	return line{command: strings.ToLower(name), bot: bot, args: words[1:]}
 }
 
-// split cuts a text into words. A quoted stretch is one word without its quotes; a quote that
-// nobody closes is passed over.
+// split cuts a text into words. A quoted part is one word without its quotes; a quote that is never closed is ignored.
 func split(text string) []string {
 	var words []string
 	var word strings.Builder
@@ -66,10 +65,11 @@ func split(text string) []string {
 	return words
 }
 
-// shortestAddress is how many base58 digits 32 bytes have at least; amounts and symbols are shorter.
+// shortestAddress is the minimum number of base58 digits of 32 bytes. Amounts and symbols are shorter.
 const shortestAddress = 32
 
-// ungroup puts addresses together that were copied in groups of four. Words that make no address stay apart.
+// ungroup joins addresses that were copied in groups of four characters, as purser shows them. Words that form no address are
+// left alone.
 func ungroup(words []string) []string {
 	var out []string
 	for i := 0; i < len(words); i++ {
@@ -77,7 +77,7 @@ func ungroup(words []string) []string {
 		for n < len(words) && len(words[n]) == wallet.AddressGroup {
 			n++
 		}
-		if n < len(words) && len(words[n]) < wallet.AddressGroup { // the last group may be shorter
+		if n < len(words) && len(words[n]) < wallet.AddressGroup { // the last group may be shorter than four
 			n++
 		}
 		joined := 0
@@ -97,7 +97,7 @@ func ungroup(words []string) []string {
 	return out
 }
 
-// closes is the quote that ends what r begins, or 0.
+// closes returns the quote that closes an opening quote, or 0 if r opens none.
 func closes(r rune) rune {
 	switch r {
 	case '"', '\'', '`':
@@ -112,7 +112,7 @@ func closes(r rune) rune {
 	return 0
 }
 
-// near finds the known words that somebody may have meant: at most two slips away, closest first.
+// near returns the known words within two typing mistakes of a word, closest first.
 func near(word string, known []string) []string {
 	if word == "" || utf8.RuneCountInString(word) > 32 {
 		return nil
@@ -129,7 +129,7 @@ func near(word string, known []string) []string {
 	return found
 }
 
-// distance is Levenshtein's, with a swap of neighbours counted as one slip.
+// distance is the Levenshtein distance, where a swap of two neighbouring letters counts as one mistake.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	rows := make([][]int, len(x)+1)

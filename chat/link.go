@@ -10,16 +10,16 @@ import (
 	"purser/wallet"
 )
 
-// makeLink begins /wallet new: a fresh link takes the place of an older one.
+// makeLink begins /wallet new. A new link replaces an older one.
 func (s *replyTx) makeLink() error { return s.transition(walletFlow, linked) }
 
-// sendLink draws a link and sends it to its owner's chat, and nowhere else.
+// sendLink creates a link to the signing page and sends it to its owner's private chat, and nowhere else.
 func (s *replyTx) sendLink() error {
 	switch old, err := s.tx.BindOf(s.user.ID); {
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
 		return err
-	case old.OpenAt(s.now) && old.KeyID == "", old.ChoosableAt(s.now): // a program's challenge shows nowhere
+	case old.OpenAt(s.now) && old.KeyID == "", old.ChoosableAt(s.now): // a challenge of a program has no message in the chat
 		if err := s.show(cardOf(old), "link.replaced", nil); err != nil {
 			return err
 		}
@@ -33,7 +33,8 @@ func (s *replyTx) sendLink() error {
 	return nil
 }
 
-// newLink draws a link, for a program or ("") for the person themselves, and says a text with it.
+// newLink creates a link and sends it with the text of the given key. offeredBy is the id of the key whose program asked for
+// it, or "" if the person did. Only the hash of the link's token is stored.
 func (s *replyTx) newLink(offeredBy, key string, v vars) (wallet.Bind, error) {
 	link, err := s.Wallets.PrepareLink(s.user)
 	if err != nil {
@@ -59,11 +60,10 @@ func (s *replyTx) newLink(offeredBy, key string, v vars) (wallet.Bind, error) {
 		Buttons: [][]Button{{{Text: plain(label), URL: s.signingPage("b", link.Token)}}}}, linkCard(bind))
 }
 
-// notifyWanted sends a person a link to connect a wallet because a program asks for that. Their own
-// conversation goes on where it is.
+// notifyWanted sends a link to connect a wallet because a program asked for it. The person's conversation stays where it is.
 func (s *replyTx) notifyWanted(wanted wallet.WalletWantedData) error {
 	switch old, err := s.tx.BindOf(s.user.ID); {
-	case err == nil && (old.OpenAt(s.now) || old.ChoosableAt(s.now)): // they have begun by themselves meanwhile
+	case err == nil && (old.OpenAt(s.now) || old.ChoosableAt(s.now)): // the person has already begun to connect one
 		return nil
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return err
@@ -76,24 +76,23 @@ func (s *replyTx) notifyWanted(wanted wallet.WalletWantedData) error {
 	return err
 }
 
-// signingPage is a link to the signing page in the reader's language.
+// signingPage returns a link to the signing page in the person's language. kind is "b" to bind a wallet or "s" to sign.
 func (s *replyTx) signingPage(kind, secret string) string {
 	u := *s.PublicURL
 	u.Path, u.RawQuery, u.Fragment = "/w/", "", ""
 	return s.withSecret(u, kind, secret)
 }
 
-// portalPage is a link to the portal in the reader's language.
+// portalPage returns a link to the webhook portal in the person's language.
 func (s *replyTx) portalPage(token string) string {
 	return s.withSecret(*s.PagesURL.JoinPath("/portal"), "t", token)
 }
 
-// languageTag is what our pages take for the name of a language.
+// languageTag matches the language tags that our pages accept.
 var languageTag = regexp.MustCompile("^[A-Za-z0-9-]{2,35}$")
 
-// withSecret is a link to a page of ours. What follows # never reaches a server by itself: the secret, and the reader's
-// language as Telegram names it. The page has texts of its own, so it chooses by itself: a language that it doesn't have is
-// no mistake.
+// withSecret returns a link to one of our pages with a secret and the person's language behind the #. Browsers do not send
+// that part to any server. The page chooses among its own texts, so a language that it lacks is no error.
 func (s *replyTx) withSecret(page url.URL, kind, secret string) string {
 	link := page.String() + "#" + kind + "=" + secret
 	if languageTag.MatchString(s.words.language) {
@@ -102,11 +101,12 @@ func (s *replyTx) withSecret(page url.URL, kind, secret string) string {
 	return link
 }
 
-// linkCard and questionCard are the messages of one attempt to connect a wallet.
+// linkCard and questionCard are the cards of one attempt to connect a wallet: the link, and the question which address the
+// device shows.
 func linkCard(b wallet.Bind) string     { return "bind:" + b.Nonce }
 func questionCard(b wallet.Bind) string { return "which:" + b.Nonce }
 
-// cardOf is the message that an attempt waits at: its link, or its question.
+// cardOf returns the card at which an attempt waits.
 func cardOf(b wallet.Bind) string {
 	if b.Status == wallet.BindProven {
 		return questionCard(b)
@@ -114,18 +114,18 @@ func cardOf(b wallet.Bind) string {
 	return linkCard(b)
 }
 
-// notifyProven asks a person which address their device shows, once a page has proven one: the
-// page that was opened might not have been theirs.
+// notifyProven asks which address the person's device shows, after a page has proven one. Whoever got hold of the link could
+// have opened it on a device of their own, so only the right answer connects the wallet.
 func (s *replyTx) notifyProven(wallet.Event) error {
 	bind, err := s.tx.BindOf(s.user.ID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !bind.ChoosableAt(s.now) {
-		return nil // answered, replaced or over meanwhile
+		return nil // answered, replaced or expired in the meantime
 	}
 	if err != nil {
 		return err
 	}
 	text, v := "link.question", vars{}
-	if bind.KeyID != "" { // no link led here, but a program of theirs, or of somebody who has their key
+	if bind.KeyID != "" { // proven by a program with an API key: the owner's, or a thief's
 		hint, err := s.keyHint(bind.KeyID)
 		if err != nil {
 			return err
@@ -162,7 +162,7 @@ func (s *replyTx) notifyProven(wallet.Event) error {
 	return nil
 }
 
-// choose takes the answer to which address the device shows.
+// choose takes the answer which address the device shows; the zero address means none of them.
 func (s *replyTx) choose(choice wallet.Address) error {
 	bind, err := s.tx.BindOf(s.user.ID)
 	if err != nil {
@@ -178,14 +178,17 @@ func (s *replyTx) choose(choice wallet.Address) error {
 	if err := s.use(); err != nil {
 		return err
 	}
+	// The person may have begun something else meanwhile: then their conversation stays.
 	if s.conv.Flow == walletFlow && dataOf[linking](s).Bind == bind.Nonce && s.state() == choosing {
 		if err := s.transition(walletFlow, chosen); err != nil {
 			return err
 		}
 	}
+	// The address belongs to another account: the claim has to wait.
 	if bound.Address == choice && bound.Owner == "" && !choice.IsZero() {
 		return s.sayClaimed(bind, choice)
 	}
+	// A wrong answer ends the attempt.
 	if bound.Address.IsZero() {
 		if err := s.toast("toast.not_connected", nil); err != nil {
 			return err
@@ -204,7 +207,7 @@ func (s *replyTx) choose(choice wallet.Address) error {
 		return err
 	}
 	rows, err := s.menu("button.address", "/wallet address", "button.balance", "/wallet balance")
-	if user.DefaultWallet != bound.Address { // those would be about another one
+	if user.DefaultWallet != bound.Address { // commands use another wallet: offer to switch instead
 		rows, err = s.useThis(bound.Address)
 	}
 	if err != nil {
@@ -219,7 +222,7 @@ func (s *replyTx) choose(choice wallet.Address) error {
 	}, rows...)
 }
 
-// useThis is a button that makes commands mean a wallet.
+// useThis returns a button that makes a wallet the default for commands.
 func (s *replyTx) useThis(address wallet.Address) ([][]Button, error) {
 	label, err := s.words.text("button.use_this", vars{"Tail": html(address.Tail())})
 	if err != nil {
@@ -229,7 +232,7 @@ func (s *replyTx) useThis(address wallet.Address) ([][]Button, error) {
 	return [][]Button{{b}}, err
 }
 
-// linkIsOver answers a person who chooses at a question whose time is over.
+// linkIsOver answers a tap on a question that has expired.
 func (s *replyTx) linkIsOver() error {
 	if err := s.toast("toast.link_over", nil); err != nil {
 		return err
@@ -249,7 +252,7 @@ func (s *replyTx) closeLink() error {
 	return s.reply("link.cancelled", nil)
 }
 
-// linkRanOut is said when nobody used the link, or answered the question, in time.
+// linkRanOut runs when the link was not used, or its question not answered, in time.
 func (s *replyTx) linkRanOut() error {
 	rows, err := s.menu("button.new_link", "/wallet new")
 	if err != nil {
@@ -258,7 +261,8 @@ func (s *replyTx) linkRanOut() error {
 	return s.endLink("link.ran_out", rows...)
 }
 
-// endLink ends the attempt that this conversation is about, and says so where it was waiting.
+// endLink cancels this conversation's attempt and replaces its message by the given text. An attempt that a newer one has
+// replaced is left alone.
 func (s *replyTx) endLink(key string, rows ...[]Button) error {
 	bind, err := s.tx.BindOf(s.user.ID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && bind.Nonce != dataOf[linking](s).Bind {
@@ -285,7 +289,7 @@ func (s *replyTx) cancelOfferedLink() (bool, error) {
 	return true, s.reply("link.cancelled", nil)
 }
 
-// offeredLink tells whether a link is open that a program asked for.
+// offeredLink reports whether such a link is open.
 func (s *replyTx) offeredLink() (bool, error) {
 	bind, err := s.tx.BindOf(s.user.ID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -294,7 +298,7 @@ func (s *replyTx) offeredLink() (bool, error) {
 	return err == nil && bind.OfferedBy != "" && bind.OpenAt(s.now), err
 }
 
-// tapChoose says which address the device shows.
+// tapChoose answers with one of the shown addresses.
 func (c *Chat) tapChoose(_ context.Context, _ Inbound, address string) (Action, error) {
 	choice, err := wallet.ParseAddress(address)
 	if err != nil {
@@ -303,7 +307,7 @@ func (c *Chat) tapChoose(_ context.Context, _ Inbound, address string) (Action, 
 	return func(s *replyTx) error { return s.choose(choice) }, nil
 }
 
-// tapNone says that it is none of these.
+// tapNone answers that the device shows none of the addresses.
 func (c *Chat) tapNone(context.Context, Inbound, string) (Action, error) {
 	return func(s *replyTx) error { return s.choose(wallet.Address{}) }, nil
 }

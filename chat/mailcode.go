@@ -11,7 +11,7 @@ import (
 	"purser/wallet"
 )
 
-// askEmail asks for an address; when no code can be mailed for a while, it says from when.
+// askEmail asks for a mail address. If the limit of mails is used up, it says when the next one is possible.
 func (s *replyTx) askEmail() error {
 	if err := s.newQuestion(); err != nil {
 		return err
@@ -23,7 +23,7 @@ func (s *replyTx) askEmail() error {
 	}
 	if !again.IsZero() {
 		if v["Again"] = moment(again); wallet.CodeOf(s.refusal) == wallet.RateLimitExceeded {
-			s.refusal = nil // the same
+			s.refusal = nil // the question already says so
 		}
 	}
 	sent, err := s.Developers.Mailed(s.tx, s.user.ID)
@@ -44,7 +44,7 @@ func (s *replyTx) askCode() error {
 	if err != nil {
 		return err
 	}
-	if sent == nil { // its time ended while it was mailed
+	if sent == nil { // the code expired while it was being sent
 		return s.askEmail()
 	}
 	limit, err := s.Developers.MailableFrom(s.tx, s.user.ID)
@@ -53,9 +53,9 @@ func (s *replyTx) askCode() error {
 	}
 	s.conv.ExpiresAt = sent.Until
 	v, rows := vars{"Address": sent.Address, "Until": moment(sent.Until), "Again": ""}, [][]Button{}
-	if !limit.IsZero() { // neither button could keep what it says
+	if !limit.IsZero() { // no mail is possible now, so neither button would work
 		if v["Again"] = moment(limit); wallet.CodeOf(s.refusal) == wallet.RateLimitExceeded {
-			s.refusal = nil // the same
+			s.refusal = nil // the question already says so
 		}
 	} else {
 		again, err := s.ours("button.new_code", "newcode", s.question.Ask, sent.Until)
@@ -71,7 +71,7 @@ func (s *replyTx) askCode() error {
 	return s.ask("access.ask_code", v, rows)
 }
 
-// hearMailAddress takes the answer to the question for an address.
+// hearMailAddress takes the answer to the question for a mail address.
 func (c *Chat) hearMailAddress(ctx context.Context, h Inbound) (Action, error) {
 	if sent, err := c.stillMailed(ctx, h); err != nil || sent != nil {
 		return sent, err
@@ -84,7 +84,7 @@ func (c *Chat) hearCode(_ context.Context, h Inbound) (Action, error) {
 	return func(s *replyTx) error { return s.tryCode(h.Text) }, nil
 }
 
-// lateMailAnswer tells whether a text may be a mail address or a code that is being proven.
+// lateMailAnswer reports whether a text may be a mail address or a code while the person proves an address.
 func (s *replyTx) lateMailAnswer(text string) (bool, error) {
 	if !strings.Contains(text, "@") && !codeIn(text) {
 		return false, nil
@@ -92,8 +92,8 @@ func (s *replyTx) lateMailAnswer(text string) (bool, error) {
 	return s.Developers.ProvingMail(s.tx, s.user.ID)
 }
 
-// stillMailed takes a code that is on its way where an address is asked for: written itself, or its
-// address once more, to which no second one goes. Nil without either.
+// stillMailed handles an answer to the question for an address while a code is already on its way: the code itself, or the
+// same address again, which gets no second mail. It returns nil for other answers.
 func (c *Chat) stillMailed(ctx context.Context, h Inbound) (Action, error) {
 	var sent *wallet.MailCode
 	err := c.Store.View(ctx, func(tx store.Tx) (err error) { sent, err = c.Developers.Mailed(tx, h.user.ID); return err })
@@ -108,7 +108,7 @@ func (c *Chat) stillMailed(ctx context.Context, h Inbound) (Action, error) {
 	return nil, nil
 }
 
-// waitForCode asks for the code that is on its way, or else by another trigger.
+// waitForCode asks for the code that is on its way, or takes the given trigger if there is none.
 func (s *replyTx) waitForCode(without Trigger) error {
 	sent, err := s.Developers.Mailed(s.tx, s.user.ID)
 	if err != nil {
@@ -120,7 +120,8 @@ func (s *replyTx) waitForCode(without Trigger) error {
 	return s.transition(apiFlow, codeMailed)
 }
 
-// mailCode mails a code, before anything is written of it.
+// mailCode sends a code by mail. The mail goes out before the transaction that stores the code: after a crash in between the
+// person has a code that does not work and asks for another one.
 func (c *Chat) mailCode(ctx context.Context, h Inbound, address string) (Action, error) {
 	sent, err := c.Developers.MailCode(ctx, h.user.ID, address, func(code string) (subject, text string, err error) {
 		words := c.wordsFor(h.From.Language)
@@ -136,7 +137,7 @@ func (c *Chat) mailCode(ctx context.Context, h Inbound, address string) (Action,
 	}
 	return func(s *replyTx) error {
 		if s.refusal = err; err != nil {
-			if h.at(apiFlow) == coding || wallet.CodeOf(err) == wallet.RateLimitExceeded { // the code before may still be right
+			if h.at(apiFlow) == coding || wallet.CodeOf(err) == wallet.RateLimitExceeded { // an earlier code may still be valid
 				return s.waitForCode(emailMissing)
 			}
 			return s.notThat(err)
@@ -148,7 +149,7 @@ func (c *Chat) mailCode(ctx context.Context, h Inbound, address string) (Action,
 	}, nil
 }
 
-// tryCode takes what was typed as the code.
+// tryCode checks what was typed as the code. Too many wrong attempts end the code.
 func (s *replyTx) tryCode(typed string) error {
 	err := s.Developers.TryCode(s.tx, s.user.ID, typed)
 	if wallet.CodeOf(err) == wallet.InvalidRequest && s.state() == coding {
@@ -187,7 +188,7 @@ func (c *Chat) tapNewMail(_ context.Context, h Inbound, _ string) (Action, error
 	return h.tapAccess(coding, func(s *replyTx) error { return s.transition(apiFlow, emailMissing) }), nil
 }
 
-// codeIn tells whether a text may hold a code that was mailed, whatever is written around it.
+// codeIn reports whether a text has enough digits to contain a mailed code.
 func codeIn(text string) bool {
 	digits := 0
 	for _, r := range text {

@@ -9,22 +9,22 @@ import (
 	"purser/wallet"
 )
 
-// Command is one line of the command menu.
+// Command is one line of the bot's command menu.
 type Command struct {
-	Name        string // without slash
+	Name        string // without the slash
 	Description string // plain text
 }
 
-// Profile is what Telegram shows of the bot in one language: the command table in the order of the menu, and the texts
-// before the first message (at most 512 characters) and on the bot's profile (at most 120).
+// Profile is what Telegram shows about the bot in one language: the command menu, the description before the first message
+// (at most 512 characters), and the short description on the profile (at most 120).
 type Profile struct {
-	Language           string // as Telegram names it, two letters; "" for everybody whose language has no Profile
+	Language           string // two-letter code; "" is the default for languages without a Profile
 	Commands           []Command
 	Description, Short string
 }
 
-// Profiles are what Telegram shows of the bot: in English for everybody first, and then in each other language of the
-// catalogue. Telegram knows languages by two letters, without regions.
+// Profiles returns the default profile in English, then one for each other language of the catalogue. Telegram knows
+// languages by two letters, without regions.
 func (c *Chat) Profiles() []Profile {
 	out := []Profile{c.profile(c.words)}
 	seen := map[string]bool{"en": true}
@@ -45,7 +45,7 @@ func (c *Chat) profile(words catalogue) Profile {
 	var p Profile
 	for _, row := range c.registry.commands {
 		text, err := words.text(row.menu, nil)
-		if err != nil { // New has read it
+		if err != nil { // New has checked that the text exists
 			continue
 		}
 		p.Commands = append(p.Commands, Command{Name: row.name, Description: plain(text)})
@@ -60,7 +60,7 @@ func (c *Chat) profile(words catalogue) Profile {
 	return p
 }
 
-// list is the command table as text.
+// list returns the command menu as text.
 func (s *replyTx) list() (html, error) {
 	var lines []string
 	for _, row := range s.registry.commands {
@@ -73,13 +73,13 @@ func (s *replyTx) list() (html, error) {
 	return html(strings.Join(lines, "\n")), nil
 }
 
-// usage is how a command of the table is written.
+// usage returns the syntax of a command.
 func (s *replyTx) usage(name string) (html, error) {
 	row, _ := s.registry.command(name)
 	return s.words.text(row.usage, nil)
 }
 
-// replyUsage shows how a command of the table is written.
+// replyUsage sends the syntax of a command.
 func (s *replyTx) replyUsage(name string) error {
 	usage, err := s.usage(name)
 	if err != nil {
@@ -88,8 +88,8 @@ func (s *replyTx) replyUsage(name string) error {
 	return s.reply("help.usage", vars{"Usage": usage})
 }
 
-// menuButtons are the buttons of no conversation: those that run a command, end the question above, or leave
-// everything as it is.
+// menuButtons is a conversation of buttons that every conversation uses: run a command, cancel the question above, keep
+// things as they are.
 func menuButtons() conversation {
 	return conversation{
 		name: "menu",
@@ -101,7 +101,7 @@ func menuButtons() conversation {
 	}
 }
 
-// menu makes one row of buttons that stand for commands: label and command, in turn.
+// menu returns one row of buttons that run commands. The arguments are labels and commands in turn.
 func (s *replyTx) menu(labelsAndCommands ...string) ([][]Button, error) {
 	var row []Button
 	for i := 0; i+1 < len(labelsAndCommands); i += 2 {
@@ -114,7 +114,7 @@ func (s *replyTx) menu(labelsAndCommands ...string) ([][]Button, error) {
 	return [][]Button{row}, nil
 }
 
-// tapRun runs a command by its button, as often as it is tapped.
+// tapRun runs the command of a button. The button can be used any number of times.
 func (c *Chat) tapRun(ctx context.Context, h Inbound, text string) (Action, error) {
 	h.line = read(text)
 	row, ok := c.registry.command(h.line.command)
@@ -127,7 +127,7 @@ func (c *Chat) tapRun(ctx context.Context, h Inbound, text string) (Action, erro
 	return row.handle(c, ctx, h)
 }
 
-// tapStop is /cancel below a question.
+// tapStop is the Cancel button below a question.
 func (c *Chat) tapStop(_ context.Context, h Inbound, _ string) (Action, error) {
 	if h.at(h.conv.Flow) == idle || h.question.Ask != h.button.Subject {
 		return toast("toast.old"), nil
@@ -140,7 +140,7 @@ func (c *Chat) tapStop(_ context.Context, h Inbound, _ string) (Action, error) {
 	}, nil
 }
 
-// tapKeep leaves everything as it is.
+// tapKeep is the answer no to a question whose yes would remove something.
 func (c *Chat) tapKeep(context.Context, Inbound, string) (Action, error) {
 	return func(s *replyTx) error {
 		if err := errors.Join(s.use(), s.strip()); err != nil {
@@ -150,12 +150,12 @@ func (c *Chat) tapKeep(context.Context, Inbound, string) (Action, error) {
 	}, nil
 }
 
-// keep is the way back from a question whose yes takes something away. It ends the question's buttons.
+// keep returns that button. It shares subject with the yes, so that using one ends both.
 func (s *replyTx) keep(subject string) (Button, error) {
 	return s.ours("button.keep", "keep", subject, s.now.Add(Silence))
 }
 
-// network names a network whose money is worth nothing; "" for the real one.
+// network returns the name of a test network, which texts mention because its money is worthless; "" on mainnet.
 func (c *Chat) network() string {
 	if c.Cluster == wallet.Mainnet {
 		return ""
@@ -163,7 +163,7 @@ func (c *Chat) network() string {
 	return c.Cluster
 }
 
-// docs is where the API is described, as a text that can be followed or copied; "" where nothing is.
+// docs returns the address of the API documentation as text, or "" if there is none.
 func (c *Chat) docs() html {
 	if c.DocsURL == nil {
 		return ""

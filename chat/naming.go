@@ -7,11 +7,11 @@ import (
 	"purser/wallet"
 )
 
-// namedContact is what gets a name in a conversation: a new contact, or one that is renamed.
+// namedContact is the data of the conversation that asks for a contact's name: a new contact, or one to rename.
 type namedContact struct {
 	Address     wallet.Address       `json:"address,omitzero"`
-	Old         string               `json:"old,omitempty"`         // its name so far; "" for a new one
-	Transaction wallet.TransactionID `json:"transaction,omitempty"` // whose card offered to save it; "" for none
+	Old         string               `json:"old,omitempty"`         // its current name; "" for a new contact
+	Transaction wallet.TransactionID `json:"transaction,omitempty"` // the payment whose card offered to save its recipient; "" for none
 }
 
 // askName asks for the name.
@@ -25,7 +25,7 @@ func (s *replyTx) askName() error {
 
 func (s *replyTx) sayNotNamed() error { return s.reply("contacts.not_named", nil) }
 
-// name begins the conversation that names a contact.
+// name begins the conversation that asks for a name.
 func (c *Chat) name(of namedContact) (Action, error) {
 	return c.begin(func(s *replyTx) error {
 		s.renew(&of)
@@ -33,7 +33,7 @@ func (c *Chat) name(of namedContact) (Action, error) {
 	}, nil)
 }
 
-// hearName takes the answer to the question for a name.
+// hearName takes the typed name.
 func (c *Chat) hearName(_ context.Context, h Inbound) (Action, error) {
 	of, name := copyOf[namedContact](h.data), strings.Join(h.line.args, " ")
 	return func(s *replyTx) error {
@@ -54,7 +54,7 @@ func (c *Chat) hearName(_ context.Context, h Inbound) (Action, error) {
 			}
 			return s.reply("contacts.renamed", vars{"Old": of.Old, "Name": added.Name})
 		}
-		if of.Transaction != "" { // its card offers it no more
+		if of.Transaction != "" { // redraw the card without the button that saves its recipient
 			t, err := s.tx.Transaction(of.Transaction)
 			if err != nil {
 				return err
@@ -67,7 +67,7 @@ func (c *Chat) hearName(_ context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// putName adds a contact, or gives one another name.
+// putName adds a contact or renames one. A name that is also a command is refused.
 func (s *replyTx) putName(of namedContact, name string) (wallet.Contact, error) {
 	if s.registry.knows(wallet.ContactKey(name)) {
 		return wallet.Contact{}, wallet.Refuse(wallet.InvalidRequest, "contact_name.command", wallet.TextArg("Command", wallet.ContactKey(name)))
@@ -78,7 +78,7 @@ func (s *replyTx) putName(of namedContact, name string) (wallet.Contact, error) 
 	return s.Contacts.Add(s.tx, s.user.ID, name, of.Address)
 }
 
-// renameContact answers /contacts rename: the words are a contact's name, and the new one if it is said.
+// renameContact answers /contacts rename. The words are a contact's name, and the new name if it is given.
 func (c *Chat) renameContact(ctx context.Context, h Inbound, words []string) (Action, error) {
 	b, err := c.book(ctx, h)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"purser/wallet"
 )
 
-// questionTo is the card of a question to the operators, in each one's chat.
+// questionTo is the card of a request for approval in each operator's chat.
 func questionTo(id string) string { return "access:" + id }
 
-// tapAsk puts a choice before the operators.
+// tapAsk sends the choice of keys to the operators for approval.
 func (c *Chat) tapAsk(_ context.Context, h Inbound, _ string) (Action, error) {
 	return h.tapChoice(func(s *replyTx) error {
 		dev, err := s.Developers.RequestApproval(s.tx, s.user.ID, switchedOn(dataOf[access](s).Request))
@@ -26,7 +26,7 @@ func (c *Chat) tapAsk(_ context.Context, h Inbound, _ string) (Action, error) {
 	}, operatorsAsked), nil
 }
 
-// askedCard is the message to the developer who asked, for as long as their request waits.
+// askedCard is the card of the developer's own message about a request, as long as the request waits.
 func askedCard(id string) string { return "asked:" + id }
 
 func (s *replyTx) sayAsked() error {
@@ -42,7 +42,7 @@ func (s *replyTx) sayAsked() error {
 	return s.show(askedCard(id), "access.asked", vars{"App": dev.Request.App}, []Button{b})
 }
 
-// tapWithdraw takes a question to the operators back.
+// tapWithdraw withdraws a request from the operators.
 func (c *Chat) tapWithdraw(_ context.Context, _ Inbound, question string) (Action, error) {
 	return func(s *replyTx) error {
 		before, err := s.Developers.Withdraw(s.tx, s.user.ID, question)
@@ -60,7 +60,7 @@ func (c *Chat) tapWithdraw(_ context.Context, _ Inbound, question string) (Actio
 	}, nil
 }
 
-// tellOperators asks every operator, in their own chat.
+// tellOperators sends the request to every operator, in their own chat and language, in this transaction.
 func (s *replyTx) tellOperators(dev wallet.Developer) error {
 	for _, admin := range s.Developers.Admins {
 		there, err := s.elsewhere(admin)
@@ -90,14 +90,14 @@ func (s *replyTx) tellOperators(dev wallet.Developer) error {
 	return nil
 }
 
-// verdicts is the label of each.
+// verdicts is the catalogue key of each answer's button.
 func verdicts() map[handlers.Verdict]string {
 	return map[handlers.Verdict]string{
 		handlers.ApproveFree: "button.approve_free", handlers.ApprovePro: "button.approve_pro", handlers.Deny: "button.deny",
 	}
 }
 
-// aboutDeveloper is what an operator sees of a developer and of their request.
+// aboutDeveloper returns what an operator is shown about a developer and their request.
 func (s *replyTx) aboutDeveloper(user wallet.User, dev wallet.Developer) (vars, error) {
 	r := dev.Request
 	var wants, steps []string
@@ -129,14 +129,15 @@ func (s *replyTx) aboutDeveloper(user wallet.User, dev wallet.Developer) (vars, 
 	}, nil
 }
 
-// stepNames is what each step has shown of a developer.
+// stepNames is the catalogue key for each verification that a developer has completed.
 func stepNames() map[wallet.Verification]string {
 	return map[wallet.Verification]string{
 		wallet.ByContact: "step.contact", wallet.ByEmail: "step.email", wallet.ByWallet: "step.wallet", wallet.ByApproval: "step.approval",
 	}
 }
 
-// tapDecide is an operator's word.
+// tapDecide is an operator's answer. object is the verdict, the developer and the request. Developers.Decide checks that the
+// person is an operator and that this request still waits.
 func (c *Chat) tapDecide(_ context.Context, h Inbound, object string) (Action, error) {
 	parts := strings.Split(object, ":")
 	if len(parts) != 3 {
@@ -164,7 +165,7 @@ func (c *Chat) tapDecide(_ context.Context, h Inbound, object string) (Action, e
 	}, nil
 }
 
-// redrawQuestion shows every operator what became of it: how says it was answered, and by whom, or taken back.
+// redrawQuestion shows every operator the outcome of a request: answered, and by whom, or withdrawn.
 func (s *replyTx) redrawQuestion(developer wallet.User, asked wallet.Developer, question string, how vars) error {
 	for _, admin := range s.Developers.Admins {
 		there, err := s.elsewhere(admin)
@@ -187,9 +188,9 @@ func (s *replyTx) redrawQuestion(developer wallet.User, asked wallet.Developer, 
 	return nil
 }
 
-// tellDeveloper sends an operator's answer to the developer who asked.
+// tellDeveloper sends an operator's answer to the developer.
 func (s *replyTx) tellDeveloper(developer wallet.User, before, dev wallet.Developer, verdict handlers.Verdict) error {
-	if developer.Unreachable { // /api shows it when they are back
+	if developer.Unreachable { // the developer has blocked the bot; /api shows the answer later
 		return nil
 	}
 	there, err := s.elsewhere(developer.TelegramID)
@@ -197,7 +198,7 @@ func (s *replyTx) tellDeveloper(developer wallet.User, before, dev wallet.Develo
 		return err
 	}
 	asked := *before.Request
-	if _, err := s.tx.Card(developer.TelegramID, askedCard(asked.ID)); err == nil { // nothing is to be withdrawn any more
+	if _, err := s.tx.Card(developer.TelegramID, askedCard(asked.ID)); err == nil { // remove the button that withdraws the request
 		if err := there.show(askedCard(asked.ID), "access.answered", vars{"App": asked.App}); err != nil {
 			return err
 		}

@@ -7,28 +7,28 @@ import (
 	"purser/store"
 )
 
-// question is the last thing that a conversation asked, as far as it must be taken back once it is answered.
+// question is the last question of a conversation, as far as it is needed to close it once it is answered.
 type question struct {
-	Ask      string   `json:"ask,omitempty"`   // its card, and the subject of its buttons
-	Asked    html     `json:"asked,omitempty"` // its text
+	Ask      string   `json:"ask,omitempty"`   // its card, which is also the subject of its buttons
+	Asked    html     `json:"asked,omitempty"` // its text, shown again without buttons when it is closed; "" leaves the message alone
 	Keyboard keyboard `json:"keyboard,omitzero"`
 }
 
-// keyboard is a key that has taken the place of the person's ordinary keyboard.
+// keyboard is a keyboard that has replaced the person's ordinary one.
 type keyboard struct {
-	In     State  `json:"in,omitempty"`     // the state that it belongs to: it goes with it
-	Closed string `json:"closed,omitempty"` // catalogue key: what is said when it goes; "" for no keyboard
+	In     State  `json:"in,omitempty"`     // the state that it belongs to: leaving that state closes it
+	Closed string `json:"closed,omitempty"` // catalogue key of the message that closes it; "" if there is no keyboard
 }
 
-// memory is what the row of a conversation holds.
+// memory is the JSON in store.Conversation.Data.
 type memory struct {
-	Version int             `json:"v,omitempty"` // of Data
+	Version int             `json:"v,omitempty"` // conversation.version of Data
 	Data    json.RawMessage `json:"data,omitempty"`
 	question
 }
 
-// open reads a conversation's memory. One that this version does not understand begins anew: a conversation may be
-// forgotten, no money hangs on it.
+// open decodes a conversation's data. If this version of purser cannot read it, the conversation is reset to idle: that is
+// safe, since no money depends on it.
 func (c *Chat) open(conv *store.Conversation) (question, any) {
 	of := c.registry.byName[conv.Flow]
 	if of != nil && of.flow[State(conv.State)] != nil {
@@ -42,7 +42,7 @@ func (c *Chat) open(conv *store.Conversation) (question, any) {
 	return question{}, nil
 }
 
-// remembered is the memory as a row holds it.
+// remembered encodes the conversation's data for its row.
 func (s *replyTx) remembered(flow string) ([]byte, error) {
 	data := s.data
 	of := s.registry.byName[flow]
@@ -63,14 +63,14 @@ func (s *replyTx) remembered(flow string) ([]byte, error) {
 	return raw, nil
 }
 
-// newQuestion names the question: its buttons belong together, and only the newest's count.
+// newQuestion gives the question a random name. Its buttons belong to that name, and only those of the newest question work.
 func (s *replyTx) newQuestion() error {
 	nonce, err := s.nonce()
 	s.question.Ask = "ask:" + nonce
 	return err
 }
 
-// ask puts a question, with what was wrong about the last answer before it, and a way out below.
+// ask sends a question, preceded by what was wrong with the last answer, with a Cancel button below.
 func (s *replyTx) ask(key string, v vars, rows [][]Button) error {
 	v["Reason"] = html("")
 	asked, err := s.words.text(key, v)
@@ -88,7 +88,7 @@ func (s *replyTx) ask(key string, v vars, rows [][]Button) error {
 	return s.show(s.question.Ask, key, v, append(rows, []Button{stop})...)
 }
 
-// reason says what was wrong about the last answer, if anything was.
+// reason sets v["Reason"] to what was wrong with the last answer, if anything was.
 func (s *replyTx) reason(v vars) error {
 	v["Reason"] = html("")
 	if s.refusal == nil {
@@ -102,7 +102,7 @@ func (s *replyTx) reason(v vars) error {
 	return err
 }
 
-// closeQuestion takes the buttons from a question that waits no more: they would only say so.
+// closeQuestion removes the buttons from a question that is no longer open, by sending its text again to its card.
 func (s *replyTx) closeQuestion(was question) error {
 	if was.Ask == "" || was.Asked == "" || was.Ask == s.question.Ask {
 		return nil
@@ -110,8 +110,8 @@ func (s *replyTx) closeQuestion(was question) error {
 	return s.enqueue(Reply{Kind: Message, Text: string(was.Asked)}, was.Ask)
 }
 
-// openKeyboard asks by a key in the place of the ordinary keyboard; closed is what is said when the conversation goes
-// on without it. A message with such a key has no buttons.
+// openKeyboard asks by a special keyboard. closed is the key of the message that restores the ordinary keyboard when the
+// conversation leaves this state. A Telegram message with such a keyboard can have no inline buttons.
 func (s *replyTx) openKeyboard(key string, v vars, closed string, k Keyboard) error {
 	text, err := s.words.text(key, v)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *replyTx) openKeyboard(key string, v vars, closed string, k Keyboard) er
 	return s.enqueue(Reply{Kind: Message, Text: string(text), Keyboard: &k}, "")
 }
 
-// closeKeyboard gives the ordinary keyboard back.
+// closeKeyboard restores the ordinary keyboard.
 func (s *replyTx) closeKeyboard(key string, v vars) error {
 	s.question.Keyboard = keyboard{}
 	text, err := s.words.text(key, v)

@@ -17,17 +17,17 @@ import (
 //go:embed *.toml
 var locales embed.FS
 
-// vars fill the gaps of a text. Everything but html is foreign: it is escaped before it goes in.
+// vars are the variables of a text. Values of type html go in as they are; all others count as foreign text and are escaped.
 type vars map[string]any
 
-// catalogue is every text that the chat says, by key, and every reason of a refusal (package locale), in one language.
+// catalogue holds all texts of the chat and all reasons of refusals (package locale), for one language.
 type catalogue struct {
 	all      *locale.Catalogue
-	language string // that was asked for: the reader's, which the catalogue may lack
+	language string // the reader's language tag, which the catalogue may lack
 	printer  *locale.Printer
 }
 
-// newCatalogue reads the texts in roots of files <name>.<language>.toml, and speaks English.
+// newCatalogue reads the files <name>.<language>.toml of the given file systems. The catalogue that it returns is English.
 func newCatalogue(texts ...fs.FS) (catalogue, error) {
 	all, err := locale.New(texts...)
 	if err != nil {
@@ -36,15 +36,15 @@ func newCatalogue(texts ...fs.FS) (catalogue, error) {
 	return catalogue{all: all}.in("en"), nil
 }
 
-// in is the same catalogue in another language; one that it does not have is English.
+// in returns the same catalogue in another language. A language that it lacks is English.
 func (c catalogue) in(tag string) catalogue {
 	return catalogue{c.all, tag, c.all.Printer(tag, locale.Style{Escape: escape, Time: moment})}
 }
 
-// has tells whether the catalogue has a text of this key.
+// has reports whether the catalogue has a text of this key.
 func (c catalogue) has(key string) bool { return c.all.Has(key) }
 
-// text is one text of the catalogue as Telegram HTML.
+// text renders one text as Telegram HTML. A variable that the text uses and v lacks is an error.
 func (c catalogue) text(key string, v vars) (html, error) {
 	safe := make(map[string]any, len(v))
 	for name, value := range v {
@@ -61,14 +61,14 @@ func (c catalogue) text(key string, v vars) (html, error) {
 	return html(said), err
 }
 
-// reason is why something is refused, as Telegram HTML: foreign text among its arguments is escaped.
+// reason renders the reason of a refusal as Telegram HTML. Its arguments are escaped.
 func (c catalogue) reason(r wallet.Reason) (html, error) {
 	said, err := c.printer.Reason(r)
 	return html(said), err
 }
 
-// refusals is the one table from what went wrong to what is said of it; the refusal's own sentence
-// follows. A code that no chat operation answers with is worded all the same, in case one ever does.
+// refusals is the catalogue key of the headline for each error code; the reason follows it. All codes have one, even those
+// that no operation in chat returns. A test checks that.
 func refusals() map[wallet.Code]string {
 	return map[wallet.Code]string{
 		wallet.InvalidRequest:      "refusal.invalid_request",
@@ -101,7 +101,7 @@ func refusals() map[wallet.Code]string {
 	}
 }
 
-// refusal is what is said of a labelled error: a short headline, and the reason as a sentence.
+// refusal renders a labelled error: a short headline, and the reason as a sentence. The reason may be empty.
 func (c catalogue) refusal(err error) (headline, reason html, _ error) {
 	headline, sayErr := c.text(refusals()[wallet.CodeOf(err)], nil)
 	if sayErr != nil {
@@ -113,7 +113,7 @@ func (c catalogue) refusal(err error) (headline, reason html, _ error) {
 		}
 	}
 	switch wallet.CodeOf(err) {
-	case wallet.TokenNotFound, wallet.NetworkError: // the reason says it all
+	case wallet.TokenNotFound, wallet.NetworkError: // these reasons need no headline
 		if reason != "" {
 			return reason, "", sayErr
 		}
@@ -121,14 +121,14 @@ func (c catalogue) refusal(err error) (headline, reason html, _ error) {
 	return headline, reason, sayErr
 }
 
-// labelled tells whether an error is an answer (a refusal with a code) and not a breakdown.
+// labelled reports whether an error is a refusal, which is an answer for the person. Other errors are failures of ours.
 func labelled(err error) bool {
 	var e *wallet.Error
 	return errors.As(err, &e) && e.Code != wallet.Internal
 }
 
-// scopeKey is the key of a text about a scope, of one of three sections: what it lets a program do (scope), the same in
-// a few words on a switch (scope_switch), and as the person is told who is to allow it (scope_yours).
+// scopeKey returns the key of a text about a scope in one of three sections: scope explains it to developers, scope_switch is
+// the label of its switch, and scope_yours explains it to the person who is to grant it.
 func scopeKey(section string, scope wallet.Scope) string {
 	return section + "." + strings.ReplaceAll(string(scope), ":", "_")
 }

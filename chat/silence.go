@@ -12,18 +12,17 @@ import (
 	"purser/work"
 )
 
-// How time-outs of conversations are handled: how many at once, how many of one person, and for how long they are this
-// node's.
+// How the queue of time-outs is worked on: at most silenceWidth at once, each leased for silenceLease.
 const (
 	silenceWidth = 4
 	silenceLease = time.Minute
 )
 
-// unreachablePause is how long a key waits to be removed from the chat of whoever has blocked the bot,
-// before that is tried again.
+// unreachablePause is the time between attempts to remove a key from the chat of a person who has blocked the bot.
 const unreachablePause = time.Hour
 
-// Run ends silent conversations until ctx does. Its error is the store's, after which nothing is certain.
+// Run ends conversations that got no answer in time, until ctx ends. Its error comes from the store; the process should stop
+// then, because the outcome of the last commit is unknown.
 func (c *Chat) Run(ctx context.Context) error {
 	if err := c.silences().Run(ctx); err != nil {
 		return fmt.Errorf("end silent conversations: %w", err)
@@ -31,16 +30,16 @@ func (c *Chat) Run(ctx context.Context) error {
 	return nil
 }
 
-// silences handles the time-outs of conversations (store.Converse). One that fails is tried again for good: it may be what
-// removes a key from a chat.
+// silences is the pool that handles time-outs of conversations, put by store.Converse. A failed job is retried without limit:
+// it may be what removes a key from a chat.
 func (c *Chat) silences() *work.Pool {
 	return &work.Pool{Store: c.Store, Queue: store.Silences, Node: cmp.Or(c.Node, "main"), Width: silenceWidth, PerOwner: 1, Lease: silenceLease,
 		Schedule: work.Schedule{First: 5 * time.Second, Most: time.Hour}, Handle: c.FellSilent, Now: c.Now, After: c.After, Log: c.Log}
 }
 
-// FellSilent is the work.Handle of a conversation's time-out: it ends the conversation that nobody has answered in time,
-// and says so. One that has moved on is looked at again when its new time is over. No transaction ends here: its own
-// deadline is settle's.
+// FellSilent handles the time-out of one conversation (work.Pool.Handle). It ends a conversation that got no answer in time
+// and tells the person. If the conversation has moved on, the job comes back at the new time. Transactions are not touched
+// here: settle watches their deadlines.
 func (c *Chat) FellSilent(ctx context.Context, job store.Job) (work.Result, error) {
 	var conv store.Conversation
 	err := c.Store.View(ctx, func(tx store.Tx) (err error) {
@@ -48,11 +47,13 @@ func (c *Chat) FellSilent(ctx context.Context, job store.Job) (work.Result, erro
 		return err
 	})
 	switch {
-	case errors.Is(err, store.ErrDamaged): // no further attempt reads it: the operator has it as a dead letter
+	case errors.Is(err, store.ErrDamaged): // retrying cannot help: a dead letter for the operator
 		return work.Result{}, work.Permanent(err)
 	case err != nil:
 		return work.Result{}, err
-	case conv.State == "" || conv.ExpiresAt.IsZero(): // it has ended
+	case conv.State == "" || conv.ExpiresAt.IsZero(): // the conversation has ended already
+		// The step may lead to a state that can fall silent as well. Its time-out is put again, since the end of this job
+		// would remove it.
 		return work.Result{Commit: func(tx store.Tx) error { _, err := unmoved(tx, conv); return err }}, nil
 	case c.Now().Before(conv.ExpiresAt):
 		return work.Result{Again: conv.ExpiresAt, Commit: func(tx store.Tx) error { _, err := unmoved(tx, conv); return err }}, nil
@@ -65,11 +66,11 @@ func (c *Chat) FellSilent(ctx context.Context, job store.Job) (work.Result, erro
 		if err != nil || now.State == "" || now.ExpiresAt.IsZero() {
 			return err
 		}
-		return store.PutSilence(tx, now, c.Now().UTC()) // it went on to something that can fall silent: this attempt's end must not end that
+		return store.PutSilence(tx, now, c.Now().UTC())
 	}}, nil
 }
 
-// unmoved reads a conversation again; ErrConflict when it is no longer as it was.
+// unmoved reads a conversation again in the writing transaction. It returns store.ErrConflict if it has changed since.
 func unmoved(tx store.Tx, was store.Conversation) (store.Conversation, error) {
 	conv, err := tx.Conversation(was.Chat, was.User, was.Slot)
 	if err == nil && conv.Version != was.Version {
@@ -78,18 +79,19 @@ func unmoved(tx store.Tx, was store.Conversation) (store.Conversation, error) {
 	return conv, err
 }
 
+// endSilent takes the step that silence means in the conversation's table.
 func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 	conv, err := unmoved(tx, was)
 	if err != nil {
 		return err
 	}
 	s := &replyTx{Chat: c, tx: tx, now: c.Now().UTC(), conv: conv}
-	if s.question, s.data = c.open(&s.conv); s.conv.State == "" { // nothing that this version understands: it is just forgotten
+	if s.question, s.data = c.open(&s.conv); s.conv.State == "" { // data of another version of purser: drop the conversation
 		s.moved = true
 		return s.end()
 	}
 	switch s.user, err = tx.UserByTelegram(conv.User); {
-	case errors.Is(err, store.ErrNotFound): // erased: nobody is left to be told
+	case errors.Is(err, store.ErrNotFound): // the person was erased: nobody to notify
 		s.conv.State, s.moved = "", true
 		return s.end()
 	case err != nil:
@@ -97,7 +99,7 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 	}
 	s.words = c.wordsFor(s.user.Language)
 	of := c.registry.byName[s.conv.Flow]
-	if s.user.Unreachable && of.cleanup[s.state()] { // nothing can be deleted there now, and it must not stay
+	if s.user.Unreachable && of.cleanup[s.state()] { // blocked: the message cannot be deleted now, so try again later
 		s.conv.ExpiresAt, s.moved = s.now.Add(unreachablePause), true
 		return s.end()
 	}
@@ -105,7 +107,7 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 		if end := of.slots[conv.Slot]; end != nil {
 			return end(s, conv)
 		}
-		s.conv.State, s.moved = "", true // of another version
+		s.conv.State, s.moved = "", true // a slot of another version of purser
 		return s.end()
 	}
 	if err := s.transition(s.conv.Flow, silence); err != nil {
@@ -117,7 +119,8 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 	return s.end()
 }
 
-// replyTxOf is a replyTx that no Input began: purser has something to tell by itself.
+// replyTxOf returns a replyTx for a message that purser sends without an Input, such as a notification. It loads the person's
+// conversation, which the message may move.
 func (c *Chat) replyTxOf(tx store.Tx, user wallet.User, priority int) (*replyTx, error) {
 	conv, err := tx.Conversation(user.TelegramID, user.TelegramID, "") // their private chat
 	if err != nil {

@@ -10,10 +10,9 @@ import (
 	"purser/wallet"
 )
 
-// walletFlow is the name of the conversation of /wallet new.
 const walletFlow = "wallet"
 
-// What it waits for, and what moves it.
+// States and triggers of /wallet new.
 const (
 	linkOpen State = "link open"
 	choosing State = "choosing"
@@ -23,12 +22,12 @@ const (
 	chosen Trigger = "choice made"
 )
 
-// linking is what the conversation of /wallet new remembers.
+// linking is the data of the /wallet new conversation.
 type linking struct {
-	Bind string `json:"bind,omitempty"` // nonce of the link
+	Bind string `json:"bind,omitempty"` // wallet.Bind.Nonce of the attempt
 }
 
-// walletConversation is /wallet: what a person has, and the way to connect a wallet.
+// walletConversation is /wallet: it shows the person's wallets and connects new ones.
 func walletConversation() conversation {
 	return conversation{
 		name: walletFlow,
@@ -41,7 +40,7 @@ func walletConversation() conversation {
 			linkOpen: {
 				proven:    {choosing, nil},
 				cancelled: {idle, (*replyTx).closeLink},
-				movedOn:   {idle, nil}, // the link still works: the question comes when it is used
+				movedOn:   {idle, nil}, // the link stays valid: the question comes once it is used
 				silence:   {idle, (*replyTx).linkRanOut},
 			},
 			choosing: {
@@ -73,7 +72,7 @@ func walletConversation() conversation {
 	}
 }
 
-// walletAliases are what other wallets call the actions of /wallet.
+// walletAliases maps the commands of other wallets to actions of /wallet.
 func walletAliases() map[string]string {
 	return map[string]string{
 		"balance": "balance", "bal": "balance", "funds": "balance", "portfolio": "balance", "tokens": "balance",
@@ -85,7 +84,7 @@ func walletAliases() map[string]string {
 	}
 }
 
-// offerFirstWallet answers who has no wallet with the way to one.
+// offerFirstWallet answers a person without a wallet with a button that creates one.
 func (s *replyTx) offerFirstWallet(_, _ html) (bool, error) {
 	if !s.user.DefaultWallet.IsZero() {
 		return false, nil
@@ -97,7 +96,7 @@ func (s *replyTx) offerFirstWallet(_, _ html) (bool, error) {
 	return true, s.reply("wallet.none", nil, rows...)
 }
 
-// offerAddress answers who has too little with where more can be sent to.
+// offerAddress answers a person with too little money with a button that shows their address.
 func (s *replyTx) offerAddress(headline, reason html) (bool, error) {
 	rows, err := s.menu("button.address", "/wallet address")
 	if err != nil {
@@ -106,7 +105,7 @@ func (s *replyTx) offerAddress(headline, reason html) (bool, error) {
 	return true, s.reply("refusal.said", vars{"Headline": headline, "Reason": reason}, rows...)
 }
 
-// walletActions are the words that /wallet knows.
+// walletActions are the actions of /wallet.
 func walletActions() []string {
 	return []string{"list", "balance", "address", "history", "new", "use", "disconnect"}
 }
@@ -137,8 +136,8 @@ func (c *Chat) wallet(ctx context.Context, h Inbound) (Action, error) {
 	return reply("wallet.unknown_action", vars{"Action": echo(action)}), nil
 }
 
-// walletOverview shows the wallets with what can be done; the balance is left out when the network
-// does not answer.
+// walletOverview shows the person's wallets and what they can do with them. If the network does not answer, the overview
+// comes without a balance.
 func (c *Chat) walletOverview(ctx context.Context, h Inbound) (Action, error) {
 	w, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
@@ -189,7 +188,7 @@ func (c *Chat) walletOverview(ctx context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// claims lists the wallets that somebody else has proven since, each with a button to stop that.
+// claims lists the person's wallets that another account has proven since, each with a button to keep it.
 func (s *replyTx) claims(all []wallet.Wallet) (html, [][]Button, error) {
 	var lines []string
 	var rows [][]Button
@@ -207,16 +206,16 @@ func (s *replyTx) claims(all []wallet.Wallet) (html, [][]Button, error) {
 	return html(strings.Join(lines, "\n")), rows, nil
 }
 
-// signs says what kind of device signs for a wallet.
+// signs says what signs for a wallet: the signing page, an external wallet, or a developer's program.
 func (s *replyTx) signs(t wallet.WalletType) (html, error) {
 	return s.words.text(map[wallet.WalletType]string{
 		wallet.PageWallet: "wallet.signs_page", wallet.ExternalWallet: "wallet.signs_external", wallet.DeveloperWallet: "wallet.signs_developer",
 	}[t], nil)
 }
 
-// otherWallets lists the wallets that commands do not mean, each with a button to use it instead.
+// otherWallets lists the wallets other than the default, each with a button that makes it the default.
 func (s *replyTx) otherWallets(all []wallet.Wallet, but wallet.Address) (html, [][]Button, error) {
-	const most = 20 // a message is not endless
+	const most = 20 // Telegram limits a message to 4096 characters
 	var lines []string
 	var rows [][]Button
 	for _, w := range all {
@@ -241,7 +240,7 @@ func (s *replyTx) otherWallets(all []wallet.Wallet, but wallet.Address) (html, [
 	return html(strings.Join(lines, "\n\n")), rows, nil
 }
 
-// walletChosen answers /wallet use and /wallet disconnect with an address, or the end of one.
+// walletChosen answers /wallet use and /wallet disconnect. The argument is an address or the last characters of one.
 func (c *Chat) walletChosen(action string, args []string) Action {
 	return func(s *replyTx) error {
 		if len(args) != 1 {
@@ -275,7 +274,7 @@ func (c *Chat) walletChosen(action string, args []string) Action {
 	}
 }
 
-// walletBalance says what the default wallet holds.
+// walletBalance shows what the default wallet holds, and how much of its SOL confirmed payments have reserved.
 func (c *Chat) walletBalance(ctx context.Context, h Inbound) (Action, error) {
 	w, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
@@ -304,9 +303,10 @@ func (c *Chat) walletBalance(ctx context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// tokenLines are the tokens of a balance: listed ones by symbol, others by mint.
+// tokenLines lists the tokens of a balance: listed tokens by symbol, others by mint address, since anybody can give a token
+// any symbol.
 func (s *replyTx) tokenLines(tokens []handlers.TokenBalance) (listed, others html, _ error) {
-	const most = 30 // a message is not endless, and strangers can fill it
+	const most = 30 // a message has limits, and strangers can send any number of tokens
 	var named, unnamed []string
 	for _, t := range tokens {
 		if t.Token.Symbol == "" && len(unnamed) == most {
@@ -336,7 +336,7 @@ func (s *replyTx) tokenLines(tokens []handlers.TokenBalance) (listed, others htm
 	return html(strings.Join(named, "\n")), html(strings.Join(unnamed, "\n")), nil
 }
 
-// walletAddress shows the default wallet's address in full, and as a picture for another's camera.
+// walletAddress shows the full address of the default wallet, with a QR code.
 func (c *Chat) walletAddress(ctx context.Context, h Inbound) (Action, error) {
 	w, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
@@ -364,7 +364,8 @@ func (c *Chat) walletAddress(ctx context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// walletRequest makes a link by which anybody can pay a sum: its payment is known by its reference.
+// walletRequest creates a payment request: a Solana Pay link and its QR code. Its payment is recognised by the link's
+// reference.
 func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 	p, err := readParts(h.line.args[1:], book{})
 	if err == nil && (!p.Amount.given() || p.To.given()) {
@@ -410,7 +411,7 @@ func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// walletForApp is /wallet for apps: what only looks.
+// walletForApp is /wallet run by an app: only the actions that read.
 func (c *Chat) walletForApp(ctx context.Context, h Inbound) (Action, error) {
 	switch {
 	case len(h.line.args) == 0:
@@ -426,7 +427,7 @@ func (c *Chat) walletForApp(ctx context.Context, h Inbound) (Action, error) {
 	return nil, wallet.Refuse(wallet.PolicyViolation, "app_command.wallet")
 }
 
-// tapDisconnect forgets a wallet.
+// tapDisconnect disconnects a wallet. Its keys stay on the owner's device.
 func (c *Chat) tapDisconnect(_ context.Context, _ Inbound, address string) (Action, error) {
 	return func(s *replyTx) error {
 		gone, now, err := s.Wallets.Disconnect(s.tx, s.user.ID, address)
