@@ -10,7 +10,7 @@ import (
 // leaseFor is how long a node may spend what it has leased of a limit without writing again.
 const leaseFor = 10 * time.Second
 
-// life names one life of a node: a node that starts again has a later run.
+// life names one run of a node. A node that restarts has a larger run.
 type life struct {
 	node string
 	run  int64
@@ -18,21 +18,21 @@ type life struct {
 
 // view is what a counter's row says to one node.
 type view struct {
-	slots []store.Slot // what was spent and written, oldest first
-	lost  []store.Slot // what crashed or paused nodes may have spent: counted as spent
-	other uint64       // what other nodes have leased and may spend
+	slots []store.Slot // spent and written, oldest first
+	lost  []store.Slot // what crashed or paused nodes may have spent: counts as spent
+	other uint64       // what other nodes have leased: counts as spent
 }
 
-// account is a limit's arithmetic at a time, in seconds of Unix.
+// account is the arithmetic of a limit at one time, in seconds of Unix time. Its methods change nothing outside.
 type account struct {
 	Limit
 	now int64
 }
 
-// ends is when nothing of a slot is in the span any more.
+// ends is when a slot leaves the span.
 func (a account) ends(s store.Slot) int64 { return s.Start + a.slot() + int64(a.Span/time.Second) }
 
-// live are the slots that still count. Those of a clock that ran ahead count from now.
+// live returns the slots that still count. A slot in the future, written under a clock that ran ahead, counts from now.
 func (a account) live(all []store.Slot) []store.Slot {
 	var out []store.Slot
 	for _, s := range all {
@@ -43,6 +43,7 @@ func (a account) live(all []store.Slot) []store.Slot {
 	return out
 }
 
+// sum is the count of all slots.
 func sum(all []store.Slot) (n uint64) {
 	for _, s := range all {
 		n += s.Count
@@ -50,29 +51,29 @@ func sum(all []store.Slot) (n uint64) {
 	return n
 }
 
-// read is what a row says to a node. It changes nothing.
+// read is what a row says to a node.
 func (a account) read(row store.Counter, me life) view {
 	v := view{slots: a.live(row.Slots)}
 	for _, l := range row.Leases {
 		l = a.crashed(l, me)
 		v.lost = append(v.lost, a.live([]store.Slot{l.Lost})...)
 		switch {
-		case l.Node == me.node: // what it has spent itself it knows
+		case l.Node == me.node: // it knows itself what it has spent
 		case l.Until >= a.now:
 			v.other += l.Count
-		default: // the node is gone, or stands still: it may have spent all of it
+		default: // the node is gone or paused: it may have spent all of it
 			v.lost = append(v.lost, a.live([]store.Slot{a.spentBy(l)})...)
 		}
 	}
 	return v
 }
 
-// spentBy is all that a lease allowed, at the latest time at which it did.
+// spentBy counts a whole lease as spent, at the last time at which it could be.
 func (a account) spentBy(l store.QuotaLease) store.Slot {
 	return store.Slot{Start: floor(min(l.Until, a.now), a.slot()), Count: l.Count}
 }
 
-// crashed takes a lease of an earlier life of a node for lost. What a life before that lost is replaced: many
+// crashed turns the lease of an earlier run of this node into a loss. It replaces the loss before it, so that many
 // crashes in a row lock nobody out.
 func (a account) crashed(l store.QuotaLease, me life) store.QuotaLease {
 	if l.Node == me.node && l.Run < me.run && l.Count > 0 {
@@ -81,14 +82,15 @@ func (a account) crashed(l store.QuotaLease, me life) store.QuotaLease {
 	return l
 }
 
-// merge adds what a node has spent to a row and leases it up to want more: no more than the limit leaves beside
-// what all nodes have spent, and what others have leased, whether they can still be seen or not. A life that was
-// followed by another one is fenced: it gets nothing more.
+// merge adds what a node has spent to a row, and leases it up to want more. The lease is no more than what the limit
+// leaves beside everything that is spent, lost, or leased by other nodes. A run that was followed by another one is
+// fenced: its counts are added, and it gets no lease.
 func (a account) merge(row store.Counter, me life, spent []store.Slot, want uint64) (_ store.Counter, granted uint64, fenced bool) {
 	row.Slots = a.live(row.Slots)
 	for _, s := range spent {
 		row.Slots = add(row.Slots, s)
 	}
+	// Sort the leases: this node's, and those of others that still matter.
 	mine := store.QuotaLease{Node: me.node}
 	var leases []store.QuotaLease
 	for _, l := range row.Leases {
@@ -102,6 +104,7 @@ func (a account) merge(row store.Counter, me life, spent []store.Slot, want uint
 			leases = append(leases, l)
 		}
 	}
+	// Grant this node a new lease in place of its old one.
 	if !fenced {
 		mine.Count = 0
 		row.Leases = append(leases, mine)
@@ -118,7 +121,7 @@ func (a account) merge(row store.Counter, me life, spent []store.Slot, want uint
 	return row, granted, fenced
 }
 
-// over is when nothing of a row is in the span any more.
+// over is when nothing of a row is in the span any more: Sweep may remove it then.
 func (a account) over(row store.Counter) int64 {
 	last := a.now
 	for _, s := range row.Slots {
@@ -135,7 +138,7 @@ func (a account) over(row store.Counter) int64 {
 	return last
 }
 
-// add counts a slot into slots that are in order. What is older than the newest one counts in that.
+// add counts a slot into slots in their order. One that is older than the newest slot is counted in the newest.
 func add(all []store.Slot, s store.Slot) []store.Slot {
 	if last := len(all) - 1; last >= 0 && all[last].Start >= s.Start {
 		all = slices.Clone(all)
@@ -145,5 +148,5 @@ func add(all []store.Slot, s store.Slot) []store.Slot {
 	return append(all, s)
 }
 
-// floor is when the slot of a time begins.
+// floor is the start of the slot that a time is in.
 func floor(at, width int64) int64 { return at - at%width }

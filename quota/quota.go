@@ -1,14 +1,17 @@
-// Package quota knows limits: how often something may be done in any rolling span of time, on all nodes together,
-// across restarts and crashes, without a durable write on the way of what is counted; and the list of them that
-// operators set. It refuses to know who is limited and what they do.
+// Package quota enforces limits: how often something may be done in any rolling span of time, on all nodes together,
+// across restarts and crashes. It does not know who is limited, or what they do.
 //
-// A Meter counts what writes nothing by itself, a Direct limit what is counted in the store transaction of what is done.
+// A Meter counts what writes nothing else, such as requests that read. It needs no durable write for each count. A
+// Direct limit is counted in the store transaction of the operation itself. Limits is the list of limits that operators
+// set.
 //
-// A node leases a part of a counter (its allowance, a twentieth) in one write, spends that in memory, and writes
-// many counters at once, behind, which renews their leases. What other nodes have leased counts as spent, so that
-// no limit is exceeded however many nodes count. A counter that nobody uses is given back. Where a node crashes,
-// what it had leased counts as spent, once: one crash in a span exceeds no limit, each further one of the same
-// node can by the allowance at most, many crashes lock nobody out, and a clean stop costs nothing.
+// How a Meter avoids writes: a node leases a part of a limit (its allowance, a twentieth) in one write and spends that
+// from memory. Later it writes many counters at once, which also renews their leases. What other nodes have leased
+// counts as spent, so no limit is exceeded however many nodes count. A counter that nobody uses any more is given back.
+//
+// When a node crashes, what it had leased counts as spent, once. So one crash within a span exceeds no limit, and each
+// further crash of the same node can exceed it by at most the allowance. Many crashes lock nobody out, and a clean stop
+// costs nothing.
 package quota
 
 import (
@@ -23,16 +26,18 @@ import (
 	"purser/store"
 )
 
-// Limit is how often in any span. It is held to within a sixtieth of the span, on the strict side.
+// Limit is how often something may be done in any span of this length. Slots make it inexact by up to a sixtieth of the
+// span, always on the strict side.
 type Limit struct {
 	Count uint64
 	Span  time.Duration // whole minutes: a slot is a sixtieth of it
-	exact bool          // a slot is a second instead
+	exact bool          // a slot is one second instead (Direct)
 }
 
 // slots is how many slots a span has.
 const slots = 60
 
+// slot is the length of a slot in seconds.
 func (l Limit) slot() int64 {
 	if l.exact {
 		return 1
@@ -40,62 +45,64 @@ func (l Limit) slot() int64 {
 	return int64(l.Span / time.Second / slots)
 }
 
-// allowance is how much of a limit a node leases at once: so much may be spent without having been written.
+// allowance is how much of a limit a node leases at once, and so the most that it can spend without having written it.
 func (l Limit) allowance() uint64 {
 	const share = 20
 	return max(1, l.Count/share)
 }
 
-// Quota is what is left of a limit after one more was asked for, granted (OK) or not, or after a look.
+// Quota is the state of a limit after one more was asked for, or after a look.
 type Quota struct {
-	OK    bool
+	OK    bool // one more was granted; after a look: would be granted
 	Limit uint64
 	Left  uint64
-	Reset time.Duration // until one more is free again; zero when nothing is spent
+	Reset time.Duration // until one more is free again; zero if nothing is spent
 }
 
-// Meter counts for one node. All nodes of a store have names of their own.
+// Meter counts for one node. Each node of a store has a name of its own. Any number of goroutines may use a Meter.
 type Meter struct {
 	Store store.Store
-	Node  string // this node's name, the same after a restart; "" is a name, too
+	Node  string // this node's name, the same after a restart; "" is a name too
 	Now   func() time.Time
 	After func(time.Duration) <-chan time.Time // wakes Run; nil: time.After
 	Log   *slog.Logger
 
 	once     sync.Once
-	mu       sync.Mutex
+	mu       sync.Mutex // guards what follows
 	counters map[string]*counter
-	dirty    map[string]struct{}
-	wake     chan struct{} // something is to be written
-	writing  chan struct{} // held by who writes, one at a time
-	start    time.Time     // of this run
-	run      int64         // its name: start in nanoseconds of Unix, and later than that of every run before
-	known    bool          // run is
+	dirty    map[string]struct{} // names of counters to be written
+	wake     chan struct{}       // something is to be written
+	writing  chan struct{}       // a lock with one slot, held by whoever writes; taken before mu
+	start    time.Time           // of this run
+	run      int64               // names this run: nanoseconds of Unix time, later than every earlier run's
+	known    bool                // run was written
 }
 
-// counter is one limit's count in the memory of a node.
+// counter is one limit's count in the memory of a node. Meter.mu guards it.
 type counter struct {
 	limit   Limit
 	view                 // as it was last read or written
-	read    int64        // when that was, in seconds
-	spent   []store.Slot // here since then, oldest first
-	saving  []store.Slot // taken out of spent by what is just being written
-	unsaved uint64       // how much both are
-	granted uint64       // how much may be unsaved
-	until   int64        // and until when, in seconds
-	used    int64        // when it was last asked for, in seconds
-	fenced  bool         // a later life of this node has the lease
+	read    int64        // when that was, in seconds of Unix time
+	spent   []store.Slot // counted here since then, oldest first
+	saving  []store.Slot // the part of it that is being written now
+	unsaved uint64       // sum of spent and saving
+	granted uint64       // the lease: how much may be unsaved
+	until   int64        // its end, in seconds of Unix time
+	used    int64        // when it was last asked for, in seconds of Unix time
+	fenced  bool         // a later run of this node has the lease
 }
 
 // writeEvery is how long counts gather before they are written.
 const writeEvery = 500 * time.Millisecond
 
-// closeAfter is how long a counter stays leased that nobody uses.
+// closeAfter is how long a counter stays leased after its last use.
 const closeAfter = leaseFor
 
-// readAfter is how old what other nodes have leased may be before a limit that is reached by it is read again.
+// readAfter is the age, in seconds, of what is known of other nodes' leases at which a counter that has reached its
+// limit is read again.
 const readAfter = 1 // second
 
+// init makes the maps and channels of a Meter, once.
 func (m *Meter) init() {
 	m.once.Do(func() {
 		m.counters, m.dirty = map[string]*counter{}, map[string]struct{}{}
@@ -103,11 +110,11 @@ func (m *Meter) init() {
 	})
 }
 
-// ErrReplaced says that a later process counts under this node's name: this one may not.
+// ErrReplaced says that a later process counts under this node's name. This process may not count any more.
 var ErrReplaced = errors.New("quota: another process counts under this node's name: give each node a name of its own")
 
-// Take counts one more under a name, unless the limit is reached. It waits for a write where the counter was not
-// used for a while, and where much was done at once. Errors are the store's, and ctx's.
+// Take counts one more under a name, unless the limit is reached (Quota.OK). It waits for a write if the counter was
+// not used for a while, or if the lease is spent. Errors: the store's, ctx's, ErrReplaced.
 func (m *Meter) Take(ctx context.Context, name string, limit Limit) (Quota, error) {
 	if err := m.Begin(ctx); err != nil {
 		return Quota{}, err
@@ -123,7 +130,7 @@ func (m *Meter) Take(ctx context.Context, name string, limit Limit) (Quota, erro
 	}
 }
 
-// take counts, or tells that more must be leased first.
+// take counts, or returns lease if more must be leased first.
 func (m *Meter) take(ctx context.Context, name string, limit Limit) (_ Quota, lease bool, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,6 +141,7 @@ func (m *Meter) take(ctx context.Context, name string, limit Limit) (_ Quota, le
 	c.limit = limit // it may have another tier by now
 	now := m.seconds()
 	used := c.live(now)
+	// Refuse, ask for a lease, or count.
 	switch {
 	case c.fenced:
 		return Quota{}, false, ErrReplaced
@@ -155,7 +163,7 @@ func (m *Meter) take(ctx context.Context, name string, limit Limit) (_ Quota, le
 	return q, false, nil
 }
 
-// wakeUp says that something is to be written.
+// wakeUp tells Run that something is to be written.
 func (m *Meter) wakeUp() {
 	select {
 	case m.wake <- struct{}{}:
@@ -163,7 +171,8 @@ func (m *Meter) wakeUp() {
 	}
 }
 
-// lease writes what is to be written, unless somebody else did so for the counter meanwhile.
+// lease writes all that is to be written, and so renews the lease of the counter. If another goroutine did so while
+// this one waited, nothing is left to do.
 func (m *Meter) lease(ctx context.Context, name string) error {
 	select {
 	case m.writing <- struct{}{}:
@@ -180,7 +189,7 @@ func (m *Meter) lease(ctx context.Context, name string) error {
 	return m.write(context.WithoutCancel(ctx), false)
 }
 
-// Look is what is left of a limit; nothing is counted.
+// Look returns the state of a limit and counts nothing.
 func (m *Meter) Look(ctx context.Context, name string, limit Limit) (Quota, error) {
 	if err := m.Begin(ctx); err != nil {
 		return Quota{}, err
@@ -197,7 +206,8 @@ func (m *Meter) Look(ctx context.Context, name string, limit Limit) (Quota, erro
 	return q, nil
 }
 
-// counter is the one of a name, read if need be: where this node holds no lease, other nodes may count meanwhile.
+// counter returns the counter of a name. It reads the row again if this node holds no lease: other nodes may have
+// counted meanwhile. m.mu is held.
 func (m *Meter) counter(ctx context.Context, name string, limit Limit) (*counter, error) {
 	now := m.seconds()
 	c := m.counters[name]
@@ -222,15 +232,17 @@ func (m *Meter) counter(ctx context.Context, name string, limit Limit) (*counter
 	return c, nil
 }
 
+// life names this run of this node.
 func (m *Meter) life() life { return life{m.Node, m.run} }
 
-// live is how much of the limit is spent at now, by all nodes, as far as this one knows.
+// live is how much of the limit is spent at now, by all nodes, as far as this node knows.
 func (c *counter) live(now int64) uint64 {
 	a := account{c.limit, now}
 	c.slots, c.lost = a.live(c.slots), a.live(c.lost)
 	return sum(c.slots) + sum(c.lost) + c.other + sum(a.live(c.saving)) + sum(a.live(c.spent))
 }
 
+// quota is the Quota of a counter of which `used` is spent.
 func (c *counter) quota(used uint64, now int64) Quota {
 	q := Quota{Limit: c.limit.Count, Left: c.limit.Count - min(used, c.limit.Count)}
 	a, first := account{c.limit, now}, int64(0)
@@ -241,6 +253,7 @@ func (c *counter) quota(used uint64, now int64) Quota {
 			}
 		}
 	}
+	// Only other nodes' leases are in the way: these end soon.
 	if first == 0 && c.other > 0 {
 		first = now + int64(leaseFor/time.Second)
 	}
@@ -250,8 +263,8 @@ func (c *counter) quota(used uint64, now int64) Quota {
 	return q
 }
 
-// Begin names this run of the node, once, durably: later than every run before it. Whatever needs it calls it; the
-// start of the program does, to see that it can write.
+// Begin names this run of the node, once, durably, and later than every earlier run. Take and Look call it. So does
+// main at the start, to see early that the store can be written.
 func (m *Meter) Begin(ctx context.Context) error {
 	m.init()
 	m.mu.Lock()
@@ -280,14 +293,14 @@ func (m *Meter) Begin(ctx context.Context) error {
 	return nil
 }
 
-// seconds is now, by a clock that does not jump within a run where the system has one (time.Time's
-// monotonic reading): whoever sets the machine's clock changes no limit.
+// seconds is now in seconds of Unix time. Within a run it follows the monotonic clock (time.Time's monotonic reading),
+// so setting the machine's clock changes no limit.
 func (m *Meter) seconds() int64 {
 	return m.start.Add(m.Now().Sub(m.start)).Unix()
 }
 
-// Run writes what is counted until ctx ends, and then the rest. Its error is store.ErrUnknownOutcome;
-// other trouble is logged and tried again.
+// Run writes counters until ctx ends, and then what is left. It returns an error only for store.ErrUnknownOutcome.
+// Other errors are logged, and the write is tried again.
 func (m *Meter) Run(ctx context.Context) error {
 	m.init()
 	after := m.After
@@ -322,7 +335,7 @@ func (m *Meter) Run(ctx context.Context) error {
 	}
 }
 
-// anyLeased tells whether a counter is to be given back some time.
+// anyLeased tells whether a counter has to be given back at some time.
 func (m *Meter) anyLeased() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -334,8 +347,8 @@ func (m *Meter) anyLeased() bool {
 	return false
 }
 
-// flush writes every counter that changed, gives those back that nobody uses (at the end of the run all), and
-// forgets those that are over.
+// flush writes every counter that changed, gives back those that nobody uses (all of them if last), and forgets those
+// that have nothing left in their span.
 func (m *Meter) flush(ctx context.Context, last bool) error {
 	m.writing <- struct{}{}
 	defer func() { <-m.writing }()
@@ -345,19 +358,19 @@ func (m *Meter) flush(ctx context.Context, last bool) error {
 	return nil
 }
 
-// saving is what is written of one counter.
+// saving is one counter on its way to the store.
 type saving struct {
 	account
-	spent []store.Slot
-	count uint64
-	want  uint64
+	spent []store.Slot // to be added to the row
+	count uint64       // their sum
+	want  uint64       // how much to lease; 0: give back
 
-	row     store.Counter
+	row     store.Counter // the result of merge, as committed
 	granted uint64
 	fenced  bool
 }
 
-// write is flush for who holds writing already.
+// write is flush for a caller that holds writing.
 func (m *Meter) write(ctx context.Context, last bool) error {
 	all := m.toWrite(last)
 	var err error
@@ -368,6 +381,7 @@ func (m *Meter) write(ctx context.Context, last bool) error {
 	defer m.mu.Unlock()
 	for name, s := range all {
 		c := m.counters[name]
+		// Not written: what was taken out of memory goes back, for the next try.
 		if err != nil {
 			for _, later := range c.spent { // counted meanwhile
 				c.saving = add(c.saving, later)
@@ -418,7 +432,7 @@ func (m *Meter) toWrite(last bool) map[string]*saving {
 	return all
 }
 
-// put merges counters with their rows. It may run more than once.
+// put merges counters with their rows. It may run more than once, so it starts from s.spent each time.
 func (m *Meter) put(tx store.Tx, all map[string]*saving) error {
 	rows := make([]store.Counter, 0, len(all))
 	for name, s := range all {

@@ -224,7 +224,7 @@ type Contacts interface {
 type Conversation struct {
 	Chat      int64     `json:"chat"`
 	User      int64     `json:"user"`           // Telegram id
-	Slot      string    `json:"slot,omitempty"` // a constant of the program, stored in the clear; "" is the person's main conversation
+	Slot      string    `json:"slot,omitempty"` // a constant of the program, in the clear; "": the person's main conversation
 	Flow      string    `json:"flow"`
 	State     string    `json:"state"`
 	Data      []byte    `json:"data"`       // the flow's own JSON, sealed

@@ -92,7 +92,7 @@ type Delivery struct {
 	EventID     string           `json:"event_id"` // sent as webhook-id
 	Event       wallet.EventName `json:"event"`
 	User        wallet.UserID    `json:"user,omitzero"`         // the person that the event is about; "" for nobody
-	OrderingKey string           `json:"ordering_key,omitzero"` // one in flight at a time for each key of a webhook and urgency; "" counts as a key
+	OrderingKey string           `json:"ordering_key,omitzero"` // one is in flight at a time for each key; "" counts as a key
 	Urgency     Urgency          `json:"urgency"`
 	Body        []byte           `json:"body,omitempty"`
 	CreatedAt   time.Time        `json:"created_at"`

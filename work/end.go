@@ -12,7 +12,7 @@ import (
 	"purser/wallet"
 )
 
-// attempt handles one job and writes what became of it.
+// attempt handles one job, writes what became of it, and reports the figures.
 func (p *Pool) attempt(h *held) {
 	p.mu.Lock()
 	job := h.job
@@ -28,6 +28,8 @@ func (p *Pool) attempt(h *held) {
 	}
 }
 
+// handle calls Handle and writes the end of the attempt. After a conflict of Commit it starts again with the same job,
+// because what Handle read is outdated.
 func (p *Pool) handle(h *held, job store.Job) Outcome {
 	if job.Lapses >= maxLapses {
 		return p.fail(h, job, Permanent(errLapsed))
@@ -57,7 +59,7 @@ func (p *Pool) handle(h *held, job store.Job) Outcome {
 	}
 }
 
-// call is Handle, of which a panic is an error.
+// call is Handle, with a panic as an error.
 func (p *Pool) call(ctx context.Context, job store.Job) (result Result, err error) {
 	err = p.run(func() (err error) {
 		result, err = p.Handle(ctx, job)
@@ -66,10 +68,11 @@ func (p *Pool) call(ctx context.Context, job store.Job) (result Result, err erro
 	return result, err
 }
 
-// panicked is the panic of a handler. Its value may hold somebody's words, so only what the Go runtime says is told of it.
+// panicked is a panic of a handler as an error. The panic's value may contain personal data, so the text has it only if
+// it is an error of the Go runtime.
 type panicked struct {
 	value any
-	stack []byte // addresses, and no values
+	stack []byte // addresses and no values
 }
 
 func (e *panicked) Error() string {
@@ -79,7 +82,7 @@ func (e *panicked) Error() string {
 	return fmt.Sprintf("panic with a %T\n%s", e.value, e.stack)
 }
 
-// run makes an error of a panic.
+// run turns a panic into an error.
 func (p *Pool) run(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -89,10 +92,10 @@ func (p *Pool) run(f func() error) (err error) {
 	return f()
 }
 
-// errLost says that an attempt cannot be ended, because it is outdated.
+// errLost says that an attempt cannot be ended because it is outdated.
 var errLost = errors.New("work: the attempt is outdated")
 
-// succeed writes a result and ends the job, in one Update that also claims the next job where one is known to wait.
+// succeed writes a result and ends the job in one Update.
 func (p *Pool) succeed(h *held, result Result) (Outcome, error) {
 	outcome := Done
 	if !result.Again.IsZero() {
@@ -115,7 +118,7 @@ func (p *Pool) succeed(h *held, result Result) (Outcome, error) {
 	return outcome, err
 }
 
-// lostOr tells the conflict of an outdated attempt from one of a Commit.
+// lostOr turns the conflict of an outdated attempt into errLost, to tell it from a conflict of Commit.
 func lostOr(err error) error {
 	if errors.Is(err, store.ErrConflict) {
 		return errLost
@@ -123,7 +126,8 @@ func lostOr(err error) error {
 	return err
 }
 
-// end writes the end of an attempt. If the job's lease was taken anew by this node meanwhile, it ends that.
+// end writes the end of an attempt, in an Update that also claims the next job if more are known to wait. If this
+// node's own lease was renewed as a newer attempt meanwhile (hold), it ends that one instead.
 func (p *Pool) end(h *held, write func(store.Tx, store.Ref) error) error {
 	for {
 		p.mu.Lock()
@@ -154,7 +158,8 @@ func (p *Pool) end(h *held, write func(store.Tx, store.Ref) error) error {
 	}
 }
 
-// fail ends an attempt that failed: the job is tried again later, or given up.
+// fail ends an attempt that failed. The job is tried again later, or becomes a dead letter after too many failures or a
+// Permanent error.
 func (p *Pool) fail(h *held, job store.Job, cause error) Outcome {
 	failures := job.Failures + 1
 	var forGood *permanent
@@ -177,11 +182,13 @@ func (p *Pool) fail(h *held, job store.Job, cause error) Outcome {
 			return lostOr(tx.DeadLetterJobs(now, reason(cause), ref))
 		})
 	}
+	// If Dead itself may be what kills the process, it is left out.
 	apology := p.Dead
 	if job.Lapses >= maxLapses+deadLapses {
 		apology = nil
 	}
 	err := write(apology)
+	// If only Dead failed, give the job up without it.
 	if err != nil && outcome == DeadLettered && !errors.Is(err, errLost) && !final(err) {
 		p.Log.Error("what a dead letter leads to could not be written", "queue", p.Queue, "job", job.Seq, "error", err)
 		err = write(nil)
@@ -202,7 +209,7 @@ func (p *Pool) fail(h *held, job store.Job, cause error) Outcome {
 	return outcome
 }
 
-// reason is why a job was given up, in words that hold nothing about people.
+// reason is why a job was given up, in words without personal data: it is stored in the clear.
 func reason(cause error) string {
 	var known *wallet.Error
 	var crash *panicked
@@ -233,7 +240,7 @@ func (p *Pool) giveBack(h *held) Outcome {
 	return Returned
 }
 
-// stopFor ends Run: nobody knows what the store holds.
+// stopFor ends Run, because nobody knows what the store holds.
 func (p *Pool) stopFor(err error) Outcome {
 	p.mu.Lock()
 	p.failure = fmt.Errorf("work: end a job of %s: %w", p.Queue, err)
@@ -242,7 +249,8 @@ func (p *Pool) stopFor(err error) Outcome {
 	return Lost
 }
 
-// renew moves the end of all leases of this pool, and lets go what is another node's by now.
+// renew moves the end of all leases of this pool, and cancels the attempts whose jobs were lost. Errors other than
+// final ones are logged: the next renewal tries again before the leases end.
 func (p *Pool) renew(ctx context.Context) error {
 	p.mu.Lock()
 	refs := make([]store.Ref, 0, len(p.held))
@@ -281,8 +289,8 @@ func (p *Pool) renew(ctx context.Context) error {
 	return nil
 }
 
-// drain gives back what was not begun, and waits for what was: for Grace without a word, and then for Handles to heed
-// the end of their ctx.
+// drain gives back what no worker has begun and waits for the rest: for Grace without interrupting, then until Handles
+// notice that their ctx has ended. Leases are renewed meanwhile.
 func (p *Pool) drain(stop context.CancelCauseFunc) error {
 	p.mu.Lock()
 	p.running = false
@@ -311,7 +319,7 @@ func (p *Pool) drain(stop context.CancelCauseFunc) error {
 	}
 }
 
-// giveBackReady gives back what no worker has begun.
+// giveBackReady gives back the jobs that no worker has begun.
 func (p *Pool) giveBackReady() {
 	p.mu.Lock()
 	waiting := p.ready
@@ -326,7 +334,7 @@ func (p *Pool) giveBackReady() {
 	}
 }
 
-// final tells whether an error of the store leaves nothing to be tried again.
+// final tells whether after an error of the store nothing can be tried again.
 func final(err error) bool {
 	return errors.Is(err, store.ErrUnknownOutcome) || errors.Is(err, store.ErrClosed)
 }

@@ -10,11 +10,11 @@ import (
 	"purser/store"
 )
 
-// Leader runs what one node alone may do, such as asking Telegram for updates. A node that is killed gives way when its
-// lease is over, one that stops gives way at once.
+// Leader runs what only one node may do at a time, such as asking Telegram for updates. If the leading node is killed,
+// another takes over when its lease ends. If it stops, another can take over at once.
 type Leader struct {
 	Store store.Store
-	Name  string // of what is led
+	Name  string // of the role
 	Node  string // see Pool.Node
 	Lease time.Duration
 	Now   func() time.Time
@@ -22,9 +22,11 @@ type Leader struct {
 	Log   *slog.Logger                         // nil: silence
 }
 
-// Run calls lead whenever this node is the leader, until ctx ends or lead returns by itself: then it returns lead's error.
-// The ctx of lead ends when another node may be the leader. A node that was paused may notice that late, so what lead
-// writes must not rely on being alone; it may rely on nobody else's being the leader for long.
+// Run calls lead whenever this node is the leader, until ctx ends, or lead returns by itself, whose error it then
+// returns. A final error of the store ends it too. The ctx of lead ends when another node may become the leader.
+//
+// A node that was paused notices that late. So for a short time two nodes may run lead, and what lead writes must be
+// safe even then.
 func (l *Leader) Run(ctx context.Context, lead func(context.Context) error) error {
 	if l.After == nil {
 		l.After = time.After
@@ -50,7 +52,8 @@ func (l *Leader) Run(ctx context.Context, lead func(context.Context) error) erro
 	}
 }
 
-// lead runs lead for as long as this node is the leader, and tells whether it returned by itself.
+// lead runs lead while this node is the leader. ended tells that nothing is left to lead: lead returned by itself, or
+// the store failed for good.
 func (l *Leader) lead(ctx context.Context, lead func(context.Context) error) (ended bool, err error) {
 	led, stop := context.WithCancel(ctx)
 	defer stop()
@@ -81,16 +84,16 @@ func (l *Leader) lead(ctx context.Context, lead func(context.Context) error) (en
 	}
 }
 
-// answer is what the store says about who leads.
+// answer is what the store said about who leads.
 type answer int
 
 const (
-	unknown answer = iota // it did not say
+	unknown answer = iota // the store could not be asked
 	no
 	yes
 )
 
-// renew asks for the lease. Its error is one after which nothing is to be tried again.
+// renew asks for the lease. It returns an error only if nothing can be tried again.
 func (l *Leader) renew(ctx context.Context, lease time.Duration) (answer, error) {
 	leads := false
 	err := l.Store.Update(ctx, func(tx store.Tx) (err error) {
@@ -111,7 +114,7 @@ func (l *Leader) renew(ctx context.Context, lease time.Duration) (answer, error)
 	return no, nil
 }
 
-// giveWay ends the lease.
+// giveWay ends the lease, by taking it for no time.
 func (l *Leader) giveWay() error {
 	_, err := l.renew(context.Background(), 0)
 	return err

@@ -9,19 +9,19 @@ import (
 	"purser/store"
 )
 
-// Overview tells the operator's log how queues stand: each that has dead letters it did not have before, or whose oldest
-// job waits for longer than it should.
+// Overview warns the operator, in the log, about queues that need attention: new dead letters, or an oldest job that
+// has waited too long. Each process warns for itself.
 type Overview struct {
 	Store  store.Store
-	Queues []store.JobQueue // of one whose jobs wait long by design (Patient) only dead letters count
-	Every  time.Duration
-	Late   time.Duration // how long a job may be in its queue before that is worth a line
+	Queues []store.JobQueue // of Patient ones only dead letters count
+	Every  time.Duration    // between two looks
+	Late   time.Duration    // how long a job may be in its queue before a warning
 	Now    func() time.Time
 	After  func(time.Duration) <-chan time.Time // nil: time.After
 	Log    *slog.Logger
 }
 
-// Run looks until ctx ends. Its error is one after which nothing is to be tried again.
+// Run looks at the queues until ctx ends. It returns an error only if nothing can be tried again.
 func (o *Overview) Run(ctx context.Context) error {
 	after := o.After
 	if after == nil {
@@ -42,6 +42,7 @@ func (o *Overview) Run(ctx context.Context) error {
 	}
 }
 
+// look reads the state of each queue and logs what needs attention. dead has the dead letters of the look before.
 func (o *Overview) look(ctx context.Context, dead map[store.Queue]int) error {
 	for _, one := range o.Queues {
 		queue := one.Queue

@@ -13,81 +13,89 @@ import (
 )
 
 const (
-	// defaultPoll is how often a pool looks for jobs that other nodes put, which wake nobody here.
+	// defaultPoll is how often a pool looks for jobs that other nodes put, which send no signal here.
 	defaultPoll = time.Second
-	// renewals is how often a lease is renewed before it would end.
+	// renewals is how often a lease is renewed within its length.
 	renewals = 3
-	// claimsAtOnce is how many claims follow one another without a look at anything else.
+	// claimsAtOnce is how many claims follow each other before the loop looks at its other signals.
 	claimsAtOnce = 16
-	// anewAtOnce is how often a job is handled anew because its Commit met ErrConflict, before that counts as a failure.
+	// anewAtOnce is how often a job is handled again because its Commit met ErrConflict, before that counts as a
+	// failure.
 	anewAtOnce = 16
 )
 
 // Pool claims the jobs of one queue and has them handled, several at once. Its exported fields are set before Run and
-// not changed after. Before the pools of a node start, main calls store.Jobs.ReleaseNode once for all of them.
+// not changed afterwards. Before the pools of a node start, main calls store.Jobs.ReleaseNode once for all of them.
+//
+// One goroutine, that of Run, claims jobs and renews leases. Each job in progress has a goroutine of its own, at most
+// Width. A worker that ends a job claims the next one in the same Update, so that a busy pool writes once for each job.
 type Pool struct {
 	Store store.Store
 	Queue store.Queue
-	// Node is the name of this node, the same in each of its lives, and no other's.
+	// Node is the name of this node: the same after a restart, and used by no other node.
 	Node string
-	// Width is how many jobs are handled at once. Window is how many more are claimed ahead, so that a worker need not wait
-	// for a commit; the default is Width.
+	// Width is how many jobs are handled at once. Window is how many more are claimed ahead, so that a worker need not
+	// wait for a commit. Default of Window: Width.
 	Width, Window int
 	// PerOwner is how many jobs of one owner may be in flight at once, on all nodes together. 0: any number.
 	PerOwner int
-	// Lease is how long a job is this node's without a word from it. It is renewed while a Handle runs.
+	// Lease is how long a job belongs to this node without renewal. It is renewed while a Handle runs. It is also how
+	// long the jobs of a node that died wait for another node.
 	Lease    time.Duration
 	Schedule Schedule
 	Handle   Handle
-	// Dead, if not nil, writes what a dead letter leads to, such as an apology, in the Update that makes it one.
+	// Dead, if not nil, runs in the Update that makes a job a dead letter, and writes what follows from that, such as
+	// an apology. If it fails, the job becomes a dead letter without it.
 	Dead func(tx store.Tx, job store.Job, cause error) error
-	// Grace is how long running Handles have to end when Run is to stop.
+	// Grace is how long running Handles may go on after Run is asked to stop. Then their ctx ends.
 	Grace time.Duration
-	// Poll is how often it looks for jobs that other nodes put. Default: one second.
+	// Poll is how often the pool looks for jobs that other nodes put. Default: 1 second.
 	Poll time.Duration
 
 	Now     func() time.Time
 	After   func(time.Duration) <-chan time.Time // nil: time.After
 	Log     *slog.Logger                         // nil: silence
-	Metrics Metrics                              // nil: nobody hears
+	Metrics Metrics                              // nil: none
 
 	wake wake
 
-	mu      sync.Mutex
-	running bool // Run claims, and takes what is handed over
-	held    map[store.JobID]*held
-	ready   []*held // claimed, and waiting for a worker
-	workers int
-	more    bool // the store is known to hold more that is due
+	mu      sync.Mutex            // guards everything below
+	running bool                  // Run claims jobs and accepts handed ones
+	held    map[store.JobID]*held // every job leased to this node, by ID
+	ready   []*held               // claimed, and waiting for a worker
+	workers int                   // goroutines that handle jobs
+	more    bool                  // the store has more jobs that are due
 	busy    sync.WaitGroup
-	failure error // of the store: Run ends with it
-	cutoff  context.Context
+	failure error           // after which Run ends
+	cutoff  context.Context // parent of every Handle's ctx; ends when Grace is over
 }
 
 // held is a job that is leased to this node.
 type held struct {
-	job    store.Job // its Attempt may be raised: see Pool.take
+	job    store.Job // its Attempt may rise while it is handled: see hold
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	next   *store.Job // the same job as it was put anew, to be handled when this attempt has ended
+	next   *store.Job // the same job as it was put meanwhile, to be handled after this attempt
 	lost   bool       // another node has it, or it was cancelled
 
-	claimed []store.Job // in the Update that ended it
-	asked   bool        // whether anything was to be claimed there
-	more    bool        // whether there was more
+	claimed []store.Job // jobs claimed in the Update that ended this one
+	asked   bool        // that Update was to claim more
+	more    bool        // it found that there is still more
 }
 
-// wake is a signal that waits in one slot.
+// wake is a signal with one slot: several rings before it is heard are one.
 type wake struct {
 	once sync.Once
 	c    chan struct{}
 }
 
+// signal is the channel of the signal.
 func (w *wake) signal() chan struct{} {
 	w.once.Do(func() { w.c = make(chan struct{}, 1) })
 	return w.c
 }
 
+// ring signals without blocking.
 func (w *wake) ring() {
 	select {
 	case w.signal() <- struct{}{}:
@@ -95,12 +103,14 @@ func (w *wake) ring() {
 	}
 }
 
-// Run claims and handles jobs until ctx ends; then it gives back what it has not begun, and waits for what it has. Its
-// error is the store's, after which nothing is to be tried again (store.ErrUnknownOutcome, store.ErrClosed).
+// Run claims and handles jobs until ctx ends. Then it gives back the jobs that no worker has begun, and waits for the
+// others. It returns an error of the store after which nothing can be tried again (store.ErrUnknownOutcome,
+// store.ErrClosed), or one of the pool's settings.
 func (p *Pool) Run(ctx context.Context) error {
 	if err := p.check(); err != nil {
 		return err
 	}
+	// Handles outlive ctx by up to Grace, so they have a context of their own.
 	cutoff, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(ErrStopped)
 	p.mu.Lock()
@@ -109,6 +119,7 @@ func (p *Pool) Run(ctx context.Context) error {
 	return errors.Join(p.loop(ctx), p.drain(stop))
 }
 
+// check refuses a pool that lacks a setting, and sets the defaults.
 func (p *Pool) check() error {
 	switch {
 	case p.Store == nil || p.Queue == "" || p.Node == "" || p.Handle == nil || p.Now == nil:
@@ -127,6 +138,8 @@ func (p *Pool) check() error {
 	return nil
 }
 
+// loop claims, renews leases, and waits: for a signal of the store, for a worker that wants more, or until something is
+// due.
 func (p *Pool) loop(ctx context.Context) error {
 	renew := p.After(p.Lease / renewals)
 	for {
@@ -160,7 +173,7 @@ func (p *Pool) loop(ctx context.Context) error {
 	}
 }
 
-// until is how long to wait for the next look.
+// until is how long to wait until the next claim: until next, at most Poll.
 func (p *Pool) until(next time.Time) time.Duration {
 	if next.IsZero() {
 		return p.Poll
@@ -168,21 +181,23 @@ func (p *Pool) until(next time.Time) time.Duration {
 	return min(max(next.Sub(p.Now()), 0), p.Poll)
 }
 
+// failed is the error after which Run ends.
 func (p *Pool) failed() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.failure
 }
 
-// claim is what this node would take now, up to most jobs.
+// claim is this node's Claim for up to `most` jobs.
 func (p *Pool) claim(most int) store.Claim {
 	return store.Claim{Queue: p.Queue, Node: p.Node, Now: p.Now(), Max: most, PerOwner: p.PerOwner, Lease: p.Lease}
 }
 
-// room is how many more jobs this node may hold; p.mu is held.
+// room is how many more jobs this node may hold. p.mu is held. It can be negative: a worker may claim one job before
+// its own is counted out.
 func (p *Pool) room() int { return p.Width + p.Window - len(p.held) }
 
-// fill claims as many jobs as there is room for, and tells when there may be more.
+// fill claims as many jobs as there is room for, and returns when there may be more.
 func (p *Pool) fill(ctx context.Context) (next time.Time, err error) {
 	for range claimsAtOnce {
 		p.mu.Lock()
@@ -209,7 +224,7 @@ func (p *Pool) fill(ctx context.Context) (next time.Time, err error) {
 	return next, nil
 }
 
-// take starts on jobs that are leased to this node.
+// take starts work on jobs that are leased to this node.
 func (p *Pool) take(jobs []store.Job, more bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -223,8 +238,9 @@ func (p *Pool) take(jobs []store.Job, more bool) {
 	}
 }
 
-// hold takes up one job; p.mu is held. One that is here already had a lease that ended early, as when the clock was set
-// forward: the attempt that is under way becomes the new one. If it was put anew meanwhile, it is handled again after.
+// hold takes up one job. p.mu is held. If the node holds the job already, its lease ended early, for example because a
+// clock was set forward. Then the attempt in progress becomes the new one. If the job was put again meanwhile, the
+// attempt is stopped and the new content is handled after it.
 func (p *Pool) hold(job store.Job) {
 	old := p.held[job.ID]
 	if old == nil {
@@ -243,12 +259,12 @@ func (p *Pool) hold(job store.Job) {
 	old.next = &job
 }
 
-// same tells whether two claims are of the same job as it was put.
+// same tells whether two claims are of the same job with the same content.
 func same(a, b store.Job) bool {
 	return a.At.Equal(b.At) && a.NotBefore.Equal(b.NotBefore) && a.Priority == b.Priority && string(a.Body) == string(b.Body)
 }
 
-// start begins as many ready jobs as there are workers for; p.mu is held.
+// start gives ready jobs to new workers, up to Width. p.mu is held.
 func (p *Pool) start() {
 	for p.workers < p.Width && len(p.ready) > 0 {
 		first := p.ready[0]
@@ -259,7 +275,7 @@ func (p *Pool) start() {
 	}
 }
 
-// work handles one job after the other.
+// work is a worker: it handles one job after the other until none is ready.
 func (p *Pool) work(h *held) {
 	defer p.busy.Done()
 	for h != nil {
@@ -268,7 +284,7 @@ func (p *Pool) work(h *held) {
 	}
 }
 
-// finished lets a job go, takes up what was claimed as it ended, and returns what the worker handles next.
+// finished lets a job go, takes up what was claimed as it ended, and returns the worker's next job, nil for none.
 func (p *Pool) finished(h *held) *held {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -283,6 +299,7 @@ func (p *Pool) finished(h *held) *held {
 	if h.asked {
 		p.more = h.more
 	}
+	// Have Run claim before the window is empty.
 	if p.more && p.room() > p.Window/2 || p.failure != nil {
 		p.wake.ring()
 	}
@@ -298,8 +315,8 @@ func (p *Pool) finished(h *held) *held {
 	return first
 }
 
-// Ref is the claim by which this pool holds a job just now: what a Handle writes before it returns is fenced by it (see
-// store.Jobs.LostJobs). Not ok when the pool does not hold the job, or knows that another node does.
+// Ref is the claim by which this pool holds a job now. A Handle that writes before it returns uses it to fence those
+// writes (store.Jobs.LostJobs). ok is false if the pool does not hold the job, or knows that another node does.
 func (p *Pool) Ref(id store.JobID) (ref store.Ref, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -310,8 +327,8 @@ func (p *Pool) Ref(id store.JobID) (ref store.Ref, ok bool) {
 	return h.job.Ref(), true
 }
 
-// Offer is a claim to be given to PutJobs: what is put by it may be handed to this pool from memory. It is nil when the
-// pool has no room, or when others are waiting.
+// Offer is a Claim for PutJobs: jobs put with it may be leased to this pool directly. It is nil if the pool has no
+// room, or if other jobs wait, which must go first.
 func (p *Pool) Offer() *store.Claim {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -322,7 +339,7 @@ func (p *Pool) Offer() *store.Claim {
 	return &c
 }
 
-// Hand takes jobs that PutJobs returned, after the commit: those that were leased are handled now.
+// Hand takes the jobs that PutJobs returned, after the commit, and handles those that were leased to this pool.
 func (p *Pool) Hand(jobs []store.Job) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

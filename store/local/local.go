@@ -1,6 +1,6 @@
-// Package local joins purser's rows (store/records) with the engine that keeps them in files of this machine
-// (store/bolt): Open makes or opens a store, OpenLog its delivery log. Whoever chooses another engine writes another
-// package of this size.
+// Package local joins purser's rows (store/records) with the engine that keeps them in files on this machine
+// (store/bolt). Open makes or opens a store, OpenLog its delivery log. For another engine, write another package of
+// this size.
 package local
 
 import (
@@ -14,15 +14,15 @@ import (
 
 // Options say which file to open and how.
 type Options struct {
-	Path      string
-	MasterKey []byte       // 32 bytes; the one that the store was created with
-	Random    io.Reader    // for keys and nonces: crypto/rand.Reader. It is read by one goroutine at a time
-	Log       *slog.Logger // hears of damaged rows; nil for silence
-	Kinds     wallet.Kinds // of transactions, at least one: what a binary cannot judge it must not open
+	Path      string       // of the database; its key file lies beside it
+	MasterKey []byte       // 32 bytes; the key with which the store was created
+	Random    io.Reader    // source of keys and nonces: crypto/rand.Reader; one goroutine at a time reads it
+	Log       *slog.Logger // gets reports of damaged rows; nil: none
+	Kinds     wallet.Kinds // kinds of transactions this binary knows, at least one
 }
 
-// Open opens or creates (mode 0600) the store in a file, and brings an older schema up to date. Errors that a person
-// can act on are those of bolt.Open and records.Open.
+// Open opens or creates (mode 0600) the store in a file, and upgrades an older schema. A person can act on the errors
+// of bolt.Open and records.Open.
 func Open(o Options) (*records.Store, error) {
 	random := records.Shared(o.Random)
 	e, err := bolt.Open(bolt.Options{Path: o.Path, Random: random, Log: o.Log})
@@ -32,8 +32,8 @@ func Open(o Options) (*records.Store, error) {
 	return records.Open(e, records.Options{MasterKey: o.MasterKey, Random: random, Log: o.Log, Kinds: o.Kinds})
 }
 
-// OpenLog opens the delivery log of a store in a folder, which it makes (mode 0700) if need be. The log is closed before
-// the store.
+// OpenLog opens the delivery log of a store in a folder, which it makes with mode 0700 if there is none. Close the log
+// before the store.
 func OpenLog(folder string, s *records.Store) (*records.Log, error) {
 	days, err := bolt.OpenDays(folder, records.LogLayout(), s.Logger())
 	if err != nil {
