@@ -17,10 +17,15 @@ const (
 	signatureIsInvalid = -32003
 )
 
-// Broadcast hands signed wire bytes to the primary node once (sendTransaction: base64, preflight at
-// confirmed like the blockhash, no retries by the node). nil: the node took it, or has processed it
-// already. *wallet.PreflightError: the node did not pass it on, which is no verdict, since it may have
-// landed or may still land by another way. wallet.NetworkError: nobody knows.
+// Broadcast sends signed wire bytes to the primary node once (sendTransaction: base64, preflight at commitment
+// confirmed like the blockhash, no retries by the node). The caller has stored the bytes before. Results:
+//
+//   - nil: the node accepted them, or has processed them already
+//   - *wallet.PreflightError: the node did not forward them. That decides nothing: the transaction may have landed by
+//     another
+//
+// way, or may still land
+//   - wallet.NetworkError: nobody knows
 func (c *Client) Broadcast(ctx context.Context, signed []byte) error {
 	const method = "sendTransaction"
 	signatures, _, m, err := disassemble(signed)
@@ -42,7 +47,7 @@ func (c *Client) Broadcast(ctx context.Context, signed []byte) error {
 	return nil
 }
 
-// refusal sorts out what a failed sendTransaction means.
+// refusal interprets the error of sendTransaction.
 func refusal(err error, m *message) error {
 	var answered *rpcError
 	if !errors.As(err, &answered) {
@@ -57,6 +62,7 @@ func refusal(err error, m *message) error {
 	default:
 		return err // node behind, overloaded, rate limit, unknown: it may have gone out
 	}
+	// preflightFailed carries the TransactionError of the simulation.
 	var data struct {
 		Err json.RawMessage `json:"err"`
 	}
@@ -73,6 +79,7 @@ func refusal(err error, m *message) error {
 	return f.refusal(m)
 }
 
+// notAccepted makes the error of a preflight that refused.
 func notAccepted(why wallet.Failure, reason wallet.Reason) error {
 	return &wallet.PreflightError{Failure: why, Reason: reason}
 }

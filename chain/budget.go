@@ -8,28 +8,28 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// class says what a call to a node is for. Smaller ones go first when the budget of calls is short.
+// class says what a call to a node is for. Smaller classes go first when the budget of calls is short.
 type class int
 
 const (
-	signedPayment class = iota // carries a signed payment: broadcast, status, search, finalized height
+	signedPayment class = iota // about a signed payment: broadcast, status, search, finalized height
 	forPerson                  // a person or a program waits for the answer
 	inBackground               // nobody waits: payments of requests, the check of the cluster
 	classes       int   = iota
 )
 
-// classKey marks the context of calls that are not forPerson.
+// classKey is the context key of a call's class.
 type classKey struct{}
 
-// withClass makes the calls with a context count as those of a class.
+// withClass marks a context: calls with it are of this class.
 func withClass(ctx context.Context, c class) context.Context {
 	return context.WithValue(ctx, classKey{}, c)
 }
 
-// withSignedTransaction is withClass for calls that carry signed payments.
+// withSignedTransaction marks calls about signed payments.
 func withSignedTransaction(ctx context.Context) context.Context { return withClass(ctx, signedPayment) }
 
-// classOf is the class that a context was given; forPerson when it was given none.
+// classOf is the class of a context; forPerson if it is not marked.
 func classOf(ctx context.Context) class {
 	if c, ok := ctx.Value(classKey{}).(class); ok {
 		return c
@@ -37,32 +37,32 @@ func classOf(ctx context.Context) class {
 	return forPerson
 }
 
-// oneInTurn is how often a call of a less urgent class goes although more urgent ones wait: of this many calls one,
-// so that a lasting crowd of signed payments cannot keep everybody else out for good.
+// oneInTurn says that one call in 10 is of a less urgent class even if more urgent ones wait. So a long crowd of signed
+// payments cannot keep everybody else out.
 const oneInTurn = 10
 
-// budget bounds the calls a second to one node, by a bucket that holds as many tokens as one second brings: an idle
-// purser answers the first people at once. Who finds none waits: the most urgent class first, within a class in order
-// of arrival. A nil budget has no bound.
+// budget bounds the calls a second to one node. Its bucket holds as many tokens as one second brings, so after a quiet
+// time the first callers go at once. A caller without a token waits: the most urgent class first, within a class in
+// order of arrival. A nil budget has no bound. Any number of goroutines may use it.
 //
-// It measures real time (time.Now): the bound is the node's, whatever clock the rest of a test runs by.
+// It measures real time (time.Now), even in tests with another clock: the node's own limit is in real time.
 type budget struct {
 	bucket *rate.Limiter
 
-	mu       sync.Mutex
-	returned int // tokens of calls that left as their turn came
-	waiting  [classes][]*turn
-	passed   int // calls in a row that went before a less urgent one that waited
-	armed    bool
+	mu       sync.Mutex       // guards what follows
+	returned int              // tokens of callers that gave up just as their turn came
+	waiting  [classes][]*turn // in order of arrival
+	passed   int              // calls in a row that went before a waiting less urgent one
+	armed    bool             // a timer will call serve
 }
 
-// turn is one call that waits for a token. given is closed when it has one.
+// turn is one call that waits for a token. given is closed when it gets one.
 type turn struct {
 	given chan struct{}
 	since time.Time
 }
 
-// newBudget allows perSecond calls a second; nil, which allows any number, when it is 0.
+// newBudget allows perSecond calls a second; 0 makes a nil budget, which allows any number.
 func newBudget(perSecond int) *budget {
 	if perSecond <= 0 {
 		return nil
@@ -70,7 +70,7 @@ func newBudget(perSecond int) *budget {
 	return &budget{bucket: rate.NewLimiter(rate.Limit(perSecond), perSecond)}
 }
 
-// take waits for the turn of one call of a class. Its error is that of ctx; the call then has used nothing up.
+// take waits for a token for one call. It returns an error only if ctx ends, and then has used no token.
 func (b *budget) take(ctx context.Context, c class) error {
 	if b == nil {
 		return nil
@@ -97,7 +97,7 @@ func (b *budget) take(ctx context.Context, c class) error {
 	}
 }
 
-// serve gives out the tokens there are, and sees to it that it is called again when the next one comes. b.mu is held.
+// serve gives out the tokens that there are, and sets a timer for the next one if anybody still waits. b.mu is held.
 func (b *budget) serve() {
 	for b.crowd() {
 		if wait := b.token(time.Now()); wait > 0 {
@@ -108,7 +108,7 @@ func (b *budget) serve() {
 	}
 }
 
-// serveAfter calls serve again, once for all who wait.
+// serveAfter sets the timer, unless it is set.
 func (b *budget) serveAfter(wait time.Duration) {
 	if b.armed {
 		return
@@ -122,7 +122,7 @@ func (b *budget) serveAfter(wait time.Duration) {
 	})
 }
 
-// token takes a token, or tells how long the next one takes to come.
+// token takes a token and returns 0, or takes none and returns how long the next one takes to come.
 func (b *budget) token(now time.Time) time.Duration {
 	if b.returned > 0 {
 		b.returned--
@@ -136,6 +136,7 @@ func (b *budget) token(now time.Time) time.Duration {
 	return wait
 }
 
+// crowd tells whether any call waits.
 func (b *budget) crowd() bool {
 	for _, line := range b.waiting {
 		if len(line) > 0 {
@@ -145,7 +146,7 @@ func (b *budget) crowd() bool {
 	return false
 }
 
-// next takes whose turn it is out of those who wait; nil when nobody does.
+// next removes and returns the call whose turn it is; nil if none waits.
 func (b *budget) next() *turn {
 	first, oldest := -1, -1 // the most urgent class with somebody in it, and of the others the one that waits longest
 	for c := range b.waiting {
@@ -172,7 +173,7 @@ func (b *budget) next() *turn {
 	return line[0]
 }
 
-// leave takes somebody out of a line; false when they stand in it no more.
+// leave removes a call that gave up; false if it has its token already.
 func (b *budget) leave(c class, mine *turn) bool {
 	for i, other := range b.waiting[c] {
 		if other == mine {

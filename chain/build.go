@@ -10,7 +10,8 @@ import (
 	"purser/wallet"
 )
 
-// budgetOf are the instructions by which t asks for compute units; none where it leaves that to the network.
+// budgetOf returns the Compute Budget instructions of t: the limit in compute units, the price in micro-lamports a
+// unit. A zero value leaves it to the network's default.
 func budgetOf(t wallet.Transaction) []Instruction {
 	var out []Instruction
 	if t.ComputeUnitLimit > 0 {
@@ -22,14 +23,15 @@ func budgetOf(t wallet.Transaction) []Instruction {
 	return out
 }
 
-// zeroed returns a copy of raw, which m was parsed from, with its blockhash zeroed.
+// zeroed returns a copy of raw, from which m was parsed, with a zero blockhash: the bytes that a transaction's intent
+// is the hash of.
 func (m *message) zeroed(raw []byte) []byte {
 	out := slices.Clone(raw)
 	clear(out[m.blockhashAt : m.blockhashAt+32])
 	return out
 }
 
-// WithBlockhash returns a copy of a message that carries hash. Errors are *NotAllowed.
+// WithBlockhash returns a copy of a message with another blockhash. Errors are *NotAllowed.
 func WithBlockhash(raw []byte, hash [32]byte) ([]byte, error) {
 	m, err := parse(raw)
 	if err != nil {
@@ -40,8 +42,8 @@ func WithBlockhash(raw []byte, hash [32]byte) ([]byte, error) {
 	return out, nil
 }
 
-// Assemble joins a message of one signer and its signature into a transaction as it goes over the
-// wire. It does not verify: see VerifySignature. Errors are *NotAllowed.
+// Assemble joins a message of one signer and its signature into the wire form of a transaction. It does not verify the
+// signature: VerifySignature does. Errors are *NotAllowed.
 func Assemble(raw []byte, signature wallet.Signature) ([]byte, error) {
 	m, err := parse(raw)
 	if err != nil {
@@ -53,8 +55,8 @@ func Assemble(raw []byte, signature wallet.Signature) ([]byte, error) {
 	return slices.Concat([]byte{1}, signature[:], raw), nil
 }
 
-// disassemble splits a wire transaction into its signatures and its message. It takes what a
-// foreign transaction may hold, up to the size of a packet. Errors are *NotAllowed.
+// disassemble splits a wire transaction into signatures and message. It accepts everything that a foreign transaction
+// may contain, up to the size of a packet. Errors are *NotAllowed.
 func disassemble(wire []byte) ([]wallet.Signature, []byte, *message, error) {
 	if len(wire) > 0 && wire[0] > 0x80 {
 		return disassembleV1(wire)
@@ -81,8 +83,7 @@ func disassemble(wire []byte) ([]wallet.Signature, []byte, *message, error) {
 	return signatures, raw, m, nil
 }
 
-// disassembleV1 is disassemble for version 1, whose signatures follow the message and are counted by its
-// header alone.
+// disassembleV1 is disassemble for version 1. There the signatures follow the message, and only its header counts them.
 func disassembleV1(wire []byte) ([]wallet.Signature, []byte, *message, error) {
 	if len(wire) > packetSizeV1 {
 		return nil, nil, nil, refuse(TooLarge, "more bytes than a transaction can have")
@@ -101,15 +102,14 @@ func disassembleV1(wire []byte) ([]wallet.Signature, []byte, *message, error) {
 	return signatures, wire[:end], m, nil
 }
 
-// VerifySignature tells whether signature is signer's over the message, by the strict rule that
-// Solana's validators use: RFC 8032, and neither key nor nonce point of small order.
+// VerifySignature tells whether a signature is the signer's over the message, by the strict rule of Solana's
+// validators: RFC 8032, and neither the key nor the signature's point R of small order.
 func VerifySignature(raw []byte, signer wallet.Address, signature wallet.Signature) bool {
 	return !smallOrder(signer[:]) && !smallOrder(signature[:32]) &&
 		ed25519.Verify(signer[:], raw, signature[:])
 }
 
-// smallOrder tells whether point is no point of Ed25519, or one of the eight that anybody can make
-// signatures for.
+// smallOrder tells whether point is no point of Ed25519, or one of the eight for which anybody can make signatures.
 func smallOrder(point []byte) bool {
 	p, err := new(edwards25519.Point).SetBytes(point)
 	return err != nil || p.MultByCofactor(p).Equal(edwards25519.NewIdentityPoint()) == 1

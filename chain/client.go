@@ -14,27 +14,27 @@ import (
 	"purser/wallet"
 )
 
-// Options says which nodes to ask, and how.
+// Options say which nodes to call, and how.
 type Options struct {
-	// RPCURLs are http or https addresses. The first is primary; the others are asked where
-	// docs/architecture.md, The rule against paying twice, 2 wants a second opinion.
+	// RPCURLs are http or https addresses. The first is the primary node. The others give the second opinion that
+	// docs/architecture.md (The rule against paying twice, 2) asks for.
 	RPCURLs []string
-	// WSURL is the ws or wss address for hints; empty for none.
+	// WSURL is a ws or wss address for notifications; "": none, then landings are found by polling alone.
 	WSURL string
-	// Cluster is what the operator says these nodes are: mainnet, devnet, testnet or localnet. New
-	// checks the word; whether it is true, GenesisCluster tells once they answer.
+	// Cluster is what the operator says these nodes are: mainnet, devnet, testnet or localnet. New checks the word.
+	// GenesisCluster finds out whether it is true.
 	Cluster string
 	// Codec is the table by which transactions are recognised; the zero Codec has the standard rows.
 	Codec Codec
 	// Timeout bounds each call; 0 means 10 seconds.
 	Timeout time.Duration
-	// PerSecond bounds the calls a second to each node; 0 for no bound. Signed payments go first, then people who wait
-	// for an answer, then what nobody waits for. A call waits for its turn within its Timeout.
+	// PerSecond bounds the calls a second to each node; 0: no bound. Signed payments go first, then people who wait for
+	// an answer, then the rest. A call waits for its turn within its Timeout.
 	PerSecond int
-	// Share lets sends of the same two seconds have in common what they ask a node for: the newest blockhash, the fee of
-	// messages that cost the same, the price of compute units for the same accounts, the finalized height. false asks each time.
+	// Share lets operations within two seconds share answers: the newest blockhash, the fee of messages that cost the
+	// same, the price of compute units for the same accounts, the finalized height. false asks each time.
 	Share bool
-	// Log hears of the WebSocket's outages; nil for silence.
+	// Log gets reports of the WebSocket's outages; nil: none.
 	Log *slog.Logger
 	// Now is the clock.
 	Now func() time.Time
@@ -42,7 +42,7 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Client asks Solana. It is safe for concurrent use.
+// Client calls Solana's RPC nodes. Any number of goroutines may use it.
 type Client struct {
 	nodes     []*node // nodes[0] is primary
 	codec     Codec
@@ -50,21 +50,21 @@ type Client struct {
 	transport *http.Transport
 	hints     *hints
 
-	rents   cache[uint64, rent]              // by account size
-	details cache[place, transactionDetails] // of transactions in a block
-	heights cache[uint64, uint64]            // of blocks, by slot
+	rents   cache[uint64, rent]              // by account size in bytes
+	details cache[place, transactionDetails] // of transactions, by signature and slot
+	heights cache[uint64, uint64]            // block heights by slot
 
-	sharedFor time.Duration                      // how old the answers below may be; 0: they are not shared
-	hashes    shared[struct{}, wallet.Blockhash] // the newest
-	fees      shared[string, uint64]             // by what a fee depends on
-	prices    shared[string, uint64]             // of compute units, by the accounts written
-	finalized shared[struct{}, uint64]           // the finalized block height
+	sharedFor time.Duration                      // age up to which the answers below are shared; 0: not at all
+	hashes    shared[struct{}, wallet.Blockhash] // the newest blockhash
+	fees      shared[string, uint64]             // by everything that a fee depends on
+	prices    shared[string, uint64]             // of compute units, by the accounts that are written
+	finalized shared[struct{}, uint64]           // block height
 }
 
+// defaultTimeout bounds a call if Options.Timeout is 0.
 const defaultTimeout = 10 * time.Second
 
-// New makes a Client; it connects to nothing yet. Errors name the setting that is wrong and never
-// repeat a URL.
+// New makes a Client. It makes no connection yet. Errors name the wrong setting and never repeat a URL.
 func New(o Options) (*Client, error) {
 	if o.Now == nil {
 		return nil, errors.New("chain: Now is needed")
@@ -114,6 +114,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
+// validURL accepts an absolute URL of one of two schemes.
 func validURL(text string, schemes ...string) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Fragment != "" {
@@ -122,18 +123,20 @@ func validURL(text string, schemes ...string) bool {
 	return u.Scheme == schemes[0] || u.Scheme == schemes[1]
 }
 
-// Close lets go of idle connections. Calls under way are bounded by their deadlines.
+// Close closes idle connections. Calls in progress end by their deadlines.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
+// primary is the node of everything that needs no second opinion.
 func (c *Client) primary() *node { return c.nodes[0] }
 
-// cache remembers a bounded number of answers that do not change. When full it forgets everything,
-// which costs a few calls now and then and keeps it too simple to be wrong.
+// cache remembers a bounded number of answers that never change. When it is full, it forgets everything: that costs a
+// few calls now and then, and needs no order of use.
 type cache[K comparable, V any] struct {
 	mu     sync.Mutex
 	values map[K]V
 }
 
+// cacheSize is the number of answers that a cache holds.
 const cacheSize = 4096
 
 func (c *cache[K, V]) get(key K) (V, bool) {
@@ -152,15 +155,16 @@ func (c *cache[K, V]) put(key K, value V) {
 	c.values[key] = value
 }
 
-// settings of calls, as the JSON-RPC methods take them.
+// settings is the configuration object of a JSON-RPC method.
 type settings map[string]any
 
+// The commitments that are used. Neither reads the state of "processed" blocks, which may still be dropped.
 const (
 	confirmed = "confirmed"
 	finalized = "finalized"
 )
 
-// addresses writes addresses as base58 strings.
+// addresses returns addresses in base58.
 func addresses(as []wallet.Address) []string {
 	out := make([]string, len(as))
 	for i, a := range as {

@@ -23,24 +23,24 @@ func signer(a wallet.Address) Account   { return Account{a, true, true} } // the
 func writable(a wallet.Address) Account { return Account{a, false, true} }
 func readonly(a wallet.Address) Account { return Account{a, false, false} }
 
-// Instruction is one call of a program, before it goes into a message.
+// Instruction is one call of a program, before it is put into a message.
 type Instruction struct {
 	Program  wallet.Address
 	Accounts []Account
 	Data     []byte
 }
 
-// Call is one instruction of a message, as a codec reads it. Positions count the instruction's own accounts. Of an
-// account from a lookup table the bytes do not tell the address: it reads as zero.
+// Call is one instruction of a message, as an ActionCodec reads it. Positions count the instruction's own accounts,
+// from 0. The address of an account from a lookup table is not in the message: it reads as zero.
 type Call struct {
 	m  *message
 	in instruction
 }
 
-// Data is the instruction's data, as the program reads it.
+// Data is the instruction's data, as the program receives it. It must not be changed.
 func (c Call) Data() []byte { return c.in.data }
 
-// Len is how many accounts the instruction names.
+// Len is the number of accounts of the instruction.
 func (c Call) Len() int { return len(c.in.accounts) }
 
 // Program is the address of the called program; zero from a lookup table.
@@ -49,10 +49,10 @@ func (c Call) Program() wallet.Address {
 	return program
 }
 
-// Payer is the fee payer of the message, which Decode has made sure is its only signer.
+// Payer is the fee payer of the message. Decode has checked that it is the only signer.
 func (c Call) Payer() wallet.Address { return c.m.keys[0] }
 
-// At is the address of the account at a position that the instruction has; zero from a lookup table.
+// At is the address of the account at a position, which must be less than Len; zero from a lookup table.
 func (c Call) At(i int) wallet.Address {
 	key, _ := c.m.key(c.in.accounts[i])
 	return key
@@ -61,42 +61,43 @@ func (c Call) At(i int) wallet.Address {
 // IsPayer tells whether the account at a position is the fee payer.
 func (c Call) IsPayer(i int) bool { return c.in.accounts[i] == 0 }
 
-// Same tells whether two positions name one account.
+// Same tells whether two positions name the same account.
 func (c Call) Same(i, j int) bool { return c.in.accounts[i] == c.in.accounts[j] }
 
-// Writable tells whether the message asks to write the account at a position.
+// Writable tells whether the message makes the account at a position writable.
 func (c Call) Writable(i int) bool { return c.m.writable(c.in.accounts[i]) }
 
-// ActionCodec is one row of the decoder's table: one type of action, and how an instruction says it. Its functions
-// are pure. Several rows may share a program; the first that claims an instruction reads it.
+// ActionCodec is one row of the codec's table: one type of action, and how an instruction expresses it. Its functions
+// are pure. Several rows may share a program: the first that claims an instruction reads it.
 type ActionCodec struct {
 	Type     string // wallet.Action.Type
 	Programs []wallet.Address
-	// Principal actions are what a transaction is about: a message has exactly one. All others only help it.
+	// Principal actions are what a transaction is about. A message has exactly one; all other actions only support it.
 	Principal bool
-	// Claims tells whether an instruction of the programs is this action; nil: each is.
+	// Claims tells whether an instruction of these programs is this action; nil: every one is.
 	Claims func(Call) bool
-	// Decode reads an instruction strictly, for signing: errors are *NotAllowed. before is what came before it in
-	// the message.
+	// Decode reads an instruction strictly, for signing. Errors are *NotAllowed. before has the actions that come
+	// before it in the message.
 	Decode func(c Call, before []wallet.Action) (wallet.Action, error)
-	// Encode is the instruction that Decode reads as the action.
+	// Encode returns the instruction that Decode reads as the action.
 	Encode func(wallet.Action) Instruction
 	// Matches tells whether an instruction on chain does what was intended, whatever a wallet added around it. The
-	// instruction may be of any message, also one with lookup tables. Principal rows have it.
+	// message may be of any form, also with lookup tables. Principal rows need it.
 	Matches func(c Call, intended wallet.Action) bool
-	// Check judges the action at a place among all of the message, and may complete them; nil: nothing to judge.
+	// Check judges the action at an index among all of the message, and may complete them; nil: nothing to judge.
 	Check func(all []wallet.Action, at int) error
 }
 
+// claims is Claims, or true without one.
 func (r ActionCodec) claims(c Call) bool { return r.Claims == nil || r.Claims(c) }
 
-// Codec is the decoder's table: it writes and reads the actions that may be signed through purser, and recognises them
-// on chain. It knows no kind of transaction; a kind lists its actions. The zero Codec has the standard rows.
+// Codec is the table of actions that may be signed through purser. It writes them, reads them, and recognises them on
+// chain. It knows no kind of transaction: a kind lists its actions. The zero Codec has the standard rows.
 type Codec struct {
 	extra []ActionCodec
 }
 
-// NewCodec returns a Codec with more rows than the standard ones, which they go before.
+// NewCodec returns a Codec with rows before the standard ones. An error says which row is incomplete or double.
 func NewCodec(extra ...ActionCodec) (Codec, error) {
 	c := Codec{extra: slices.Clone(extra)}
 	seen := map[string]bool{}
@@ -119,6 +120,7 @@ func standard() []ActionCodec {
 	return []ActionCodec{transferCodec(), tokenTransferCodec(), createAccountCodec(), memoCodec()}
 }
 
+// rows are all rows, in the order in which they claim instructions.
 func (c Codec) rows() []ActionCodec { return append(slices.Clone(c.extra), standard()...) }
 
 // Actions lists the types of the actions that have a row, sorted.
@@ -131,12 +133,13 @@ func (c Codec) Actions() []string {
 	return out
 }
 
-// Knows tells whether an action has a row, and whether it is what a transaction is about.
+// Knows tells whether an action has a row (ok), and whether a transaction can be about it (principal).
 func (c Codec) Knows(action string) (principal, ok bool) {
 	row, ok := c.row(action)
 	return row.Principal, ok
 }
 
+// row is the row of a type of action.
 func (c Codec) row(action string) (ActionCodec, bool) {
 	rows := c.rows()
 	at := slices.IndexFunc(rows, func(r ActionCodec) bool { return r.Type == action })
@@ -146,9 +149,9 @@ func (c Codec) row(action string) (ActionCodec, bool) {
 	return rows[at], true
 }
 
-// Build makes the legacy message of t that does these actions in their order, with its blockhash zeroed
-// (docs/architecture.md, The rule against paying twice, 3): t's compute budget first. The message has passed Decode, so
-// a *NotAllowed tells of actions that no device would sign.
+// Build makes the legacy message that does these actions in their order, after t's compute budget, with a zero
+// blockhash (docs/architecture.md, The rule against paying twice, 4). The result has passed Decode, so a *NotAllowed
+// means that the actions are such that no device would sign them.
 func (c Codec) Build(t wallet.Transaction, actions []wallet.Action) ([]byte, error) {
 	instructions := budgetOf(t)
 	for _, a := range actions {
@@ -162,7 +165,7 @@ func (c Codec) Build(t wallet.Transaction, actions []wallet.Action) ([]byte, err
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %w", t.Kind, err)
 	}
-	// The library built it, our own reader must find in it what was asked, and nothing else.
+	// solana-go wrote the message. Our own reader must find in it what was asked for, and nothing else.
 	d, err := c.Decode(raw, t.From)
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %w", t.Kind, err)
@@ -173,15 +176,15 @@ func (c Codec) Build(t wallet.Transaction, actions []wallet.Action) ([]byte, err
 	return raw, nil
 }
 
-// Build is the message of a transfer, made with the standard rows.
+// Build is Codec.Build of a transfer with the standard rows.
 func Build(t wallet.Transaction) ([]byte, error) { return Codec{}.Build(t, wallet.TransferActions(t)) }
 
-// Decode is Codec.Decode with the standard rows: what devices sign.
+// Decode is Codec.Decode with the standard rows.
 func Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error) {
 	return Codec{}.Decode(raw, signer)
 }
 
-// marshal writes a legacy message without a blockhash.
+// marshal writes a legacy message with a zero blockhash.
 func marshal(payer wallet.Address, instructions []Instruction) ([]byte, error) {
 	list := make([]solana.Instruction, len(instructions))
 	for i, in := range instructions {
@@ -198,8 +201,8 @@ func marshal(payer wallet.Address, instructions []Instruction) ([]byte, error) {
 	return tx.Message.MarshalBinary()
 }
 
-// recognises tells whether m, a message on chain, does what was intended: pays its fee from the same wallet, and holds
-// each principal action, whatever else it holds.
+// recognises tells whether a message on chain does what was intended: the same wallet pays its fee, and it contains
+// each principal action. It may contain anything else.
 func (c Codec) recognises(m *message, query wallet.TransactionQuery) (bool, error) {
 	about := 0
 	for _, intended := range query.Actions {

@@ -9,8 +9,8 @@ import (
 	"purser/wallet"
 )
 
-// Refusal codes of the decoder. signer/page/decode.js says the same things with the same words;
-// signer/testdata/transactions.json holds both to them.
+// Codes of the decoder's refusals. signer/page/decode.js has the same codes and words.
+// signer/testdata/transactions.json checks both.
 const (
 	Version            = "version"
 	Malformed          = "malformed"
@@ -31,19 +31,20 @@ const (
 	WrongAccount       = "wrong_account"
 )
 
-// NotAllowed is the decoder's refusal: a message that may not be signed through purser.
+// NotAllowed is the decoder's refusal: this message may not be signed through purser.
 type NotAllowed struct {
 	Code   string // one of the constants above
-	Detail string // a few plain words
+	Detail string // a few plain words, for the person
 }
 
 func (e *NotAllowed) Error() string { return "transaction not allowed (" + e.Code + "): " + e.Detail }
 
+// refuse makes a NotAllowed.
 func refuse(code, detail string) error { return &NotAllowed{Code: code, Detail: detail} }
 
 const (
-	maxReferences      = 8         // those of a payment link, and purser's own
-	priorityFeeCeiling = 1_000_000 // lamports; more is a mistake or a theft
+	maxReferences      = 8         // of a transfer: those of a payment link, and purser's own
+	priorityFeeCeiling = 1_000_000 // lamports; a higher fee is a mistake or a theft
 )
 
 // Discriminators of the Compute Budget program, u8.
@@ -52,12 +53,16 @@ const (
 	budgetPrice = 3
 )
 
-// Decode says what message does, read from its bytes alone, if signer may sign it. It is an allow-list
-// (docs/architecture.md, Custody and the signing page): one principal action and what may stand beside it, by the rows
-// of the codec, and compute budget under a ceiling; whatever has no row is refused. With the standard rows that is one
-// transfer (System, or TransferChecked from the signer's own associated account, for which the recipient's may be
-// created) with at most eight references, and at most one memo. Checks and their order are those that
-// signer/page/decode.js sets out, since a message can be wrong in several ways at once. Errors are *NotAllowed.
+// Decode returns what a message does, read from its bytes alone, if signer may sign it. It is an allow-list
+// (docs/architecture.md, Custody and the signing page): one principal action, the actions that may stand beside it, and
+// compute budget under a ceiling. An instruction without a row is refused.
+//
+// With the standard rows a message is one transfer with at most eight references, and at most one memo. The transfer is
+// System's, or TransferChecked from the signer's own associated token account. With the latter the message may create
+// the recipient's account.
+//
+// The checks and their order are those of signer/page/decode.js: a message can be wrong in several ways at once, and
+// both must give the same reason. Errors are *NotAllowed.
 func (c Codec) Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error) {
 	if err := checkVersion(raw); err != nil {
 		return wallet.Decoded{}, err
@@ -72,6 +77,7 @@ func (c Codec) Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error)
 	if len(m.lookups) > 0 {
 		return wallet.Decoded{}, refuse(LookupTables, "it takes accounts from a lookup table")
 	}
+	// Read each instruction, then judge the message as a whole.
 	t := tally{message: m, rows: c.rows()}
 	for _, in := range m.instructions {
 		if err := t.read(in); err != nil {
@@ -97,8 +103,8 @@ func (c Codec) Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error)
 	return d, nil
 }
 
-// checkVersion refuses a message of version 1 or later (its first byte is 128 + version) before anything else is
-// read of it. The chain executes such transactions, but purser's devices show and sign only older ones.
+// checkVersion refuses a message of version 1 or later (its first byte is 128 + version) before anything else is read.
+// The chain executes such transactions, but purser's devices show and sign only legacy and version 0.
 func checkVersion(raw []byte) error {
 	const v0 = 0x80
 	if len(raw) == 0 || raw[0] <= v0 {
@@ -107,17 +113,17 @@ func checkVersion(raw []byte) error {
 	return refuse(Version, fmt.Sprintf("it is a version %d transaction, and only legacy and version 0 transactions are signed here", raw[0]-v0))
 }
 
-// tally adds up the instructions of one message.
+// tally collects the instructions of one message.
 type tally struct {
 	*message
 	rows       []ActionCodec
 	actions    []wallet.Action
 	principals int
-	limit      *uint32
-	price      *uint64 // micro-lamports a unit
+	limit      *uint32 // compute units; nil: not set
+	price      *uint64 // micro-lamports a compute unit; nil: not set
 }
 
-// read adds one instruction, by the first row that claims it.
+// read adds one instruction, read by the first row that claims it.
 func (t *tally) read(in instruction) error {
 	program, known := t.program(in), false
 	if program == computeBudgetProgram {
@@ -148,6 +154,7 @@ func (t *tally) read(in instruction) error {
 	return refuse(UnknownProgram, "it calls the program "+program.String())
 }
 
+// budget adds a Compute Budget instruction: the limit or the price, each at most once.
 func (t *tally) budget(in instruction) error {
 	if len(in.data) == 0 || in.data[0] != budgetLimit && in.data[0] != budgetPrice {
 		return refuse(UnknownInstruction, "an unknown Compute Budget instruction")
@@ -175,7 +182,7 @@ func (t *tally) budget(in instruction) error {
 	return nil
 }
 
-// totals judges the whole and returns the network fee in lamports.
+// totals judges the message as a whole, and returns its network fee in lamports.
 func (t *tally) totals() (uint64, error) {
 	switch {
 	case t.principals > 1:
@@ -196,7 +203,8 @@ func (t *tally) totals() (uint64, error) {
 	return t.fee()
 }
 
-// fee is what the budget makes a transaction of one signature cost, in lamports.
+// fee is the network fee of a transaction with one signature, in lamports. A price without a limit is refused, since
+// the network would choose the limit and with it the fee.
 func (t *tally) fee() (uint64, error) {
 	switch {
 	case t.price == nil:

@@ -1,14 +1,24 @@
-// Package chain knows Solana: it reads accounts, builds and decodes messages, checks signatures,
-// and broadcasts one transaction when asked. It refuses to know users, chats, stores and what a
-// transaction means to its owner: it never retries, never decides that something failed, and holds
-// no key.
+// Package chain speaks to Solana. It reads accounts, builds and decodes messages, checks signatures, and broadcasts a
+// transaction when it is told to.
 //
-// A Client asks the nodes. A Codec is the table of actions that may be signed: it builds a message from a list of
-// wallet.Action (Build), reads one strictly before it is signed (Decode), and recognises on chain what was intended
-// (Client.Find). Each action is one row, an ActionCodec. What a wallet hands back is held against what was asked for
-// by CheckSigned.
+// Its main types:
 //
-// Whatever a node answers is treated as hostile: answers are bounded, read strictly, and turn into
-// wallet.NetworkError when they make no sense. No error of this package holds an RPC address, which
-// often contains an API key; nodes are called "rpc 1", "rpc 2".
+//   - Client calls the RPC nodes. It is what handlers and settle name as small interfaces
+//   - Codec is the table of actions that may be signed. It builds a message from a list of wallet.Action (Build), reads
+//     one
+//
+// strictly before it is signed (Decode), and recognises on chain what was intended (Client.Find)
+//   - ActionCodec is one row of that table: one type of action
+//   - NotAllowed is the decoder's refusal of a message. CheckSigned compares what a wallet returns with what was asked
+//     for
+//
+// The package knows no users, chats or stores, and not what a transaction means to its owner. It never retries, never
+// decides that a payment failed, and holds no key: settle does the first two, the device the third.
+//
+// Every answer of a node is treated as hostile: its size is bounded, it is read strictly, and it becomes a
+// wallet.NetworkError if it makes no sense. No error of this package contains an RPC address, which often contains an
+// API key. Nodes are named "rpc 1", "rpc 2".
+//
+// Amounts are in base units: lamports for SOL. Heights are block heights, slots are slots: a slot may have no block, so
+// the two differ.
 package chain

@@ -7,23 +7,24 @@ import (
 	"purser/wallet"
 )
 
-// Changed is the refusal of a transaction that a wallet altered more than it may.
+// Changed is the code of the refusal of a transaction that a wallet changed more than it may.
 const Changed = "changed"
 
-// lighthouseProgram checks, in the transaction itself, that accounts are as a wallet showed them.
+// lighthouseProgram checks, as part of a transaction, that accounts are as the wallet showed them. Wallets add it by
+// themselves.
 var lighthouseProgram = wallet.MustAddress("L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95")
 
-// Lighthouse's instructions by their first byte (LighthouseInstruction): from MemoryWrite and
-// MemoryClose, which keep state and cost rent, to assertions, which only make a transaction fail.
+// Lighthouse's instructions by their first byte (LighthouseInstruction). The first two, MemoryWrite and MemoryClose,
+// keep state and cost rent. The others are assertions, which can only make a transaction fail.
 const (
 	firstAssertion = 2
 	lastAssertion  = 17
 )
 
-// CheckSigned judges a transaction that a wallet of the owner's signed, and perhaps added to, before it handed it back
-// (docs/architecture.md, Custody and the signing page): by the owner alone, over blockhash, with every instruction of
-// message there, unchanged and in order; more may only be compute budget under the page's ceiling and Lighthouse
-// assertions. It returns the signature. Errors are *NotAllowed.
+// CheckSigned judges a transaction that an external wallet of the owner signed and perhaps extended
+// (docs/architecture.md, Custody and the signing page). The owner must be its only signer, over this blockhash, and
+// every instruction of message must be there, unchanged and in order. Additions may only be compute budget under the
+// ceiling, and Lighthouse assertions. It returns the verified signature. Errors are *NotAllowed.
 func CheckSigned(message []byte, blockhash [32]byte, signer wallet.Address, wire []byte) (wallet.Signature, error) {
 	asked, err := parse(message)
 	if err != nil {
@@ -60,7 +61,7 @@ func CheckSigned(message []byte, blockhash [32]byte, signer wallet.Address, wire
 	return signatures[0], nil
 }
 
-// keeps holds the instructions of a signed message against those that were asked for.
+// keeps compares the instructions of a signed message with those that were asked for.
 func (m *message) keeps(asked *message) error {
 	budget := tally{message: m}
 	var kept []instruction
@@ -90,8 +91,8 @@ func (m *message) keeps(asked *message) error {
 	return nil
 }
 
-// same tells whether two instructions of two messages call the same program with the same data and
-// the same accounts, each as writable as the other.
+// same tells whether two instructions of two messages call the same program with the same data and the same accounts,
+// each writable in both or in neither.
 func same(m *message, a instruction, n *message, b instruction) bool {
 	if m.program(a) != n.program(b) || !bytes.Equal(a.data, b.data) {
 		return false

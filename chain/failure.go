@@ -9,16 +9,16 @@ import (
 )
 
 // failure is a TransactionError as Solana writes it in JSON: "AccountInUse",
-// {"InsufficientFundsForRent":{"account_index":1}}, {"InstructionError":[0,{"Custom":1}]}.
+// {"InsufficientFundsForRent":{"account_index":1}}, or {"InstructionError":[0,{"Custom":1}]}.
 type failure struct {
 	name  string
-	index int    // of the instruction or the account that it names; -1 for none
-	inner string // of an InstructionError: its name
-	code  uint32 // of a Custom one
+	index int    // of the instruction or account in question; -1: none
+	inner string // of an InstructionError: the instruction's error
+	code  uint32 // of a Custom error
 }
 
-// parseFailure reads a TransactionError; nil for null or nothing, which is success. Whatever it
-// cannot read is still a failure.
+// parseFailure reads a TransactionError; nil for null or nothing, which is success. What it cannot read is a failure of
+// unknown name, never a success.
 func parseFailure(raw json.RawMessage) *failure {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
@@ -53,6 +53,7 @@ func parseFailure(raw json.RawMessage) *failure {
 	return f
 }
 
+// readInstruction reads the pair of an InstructionError: index and error.
 func (f *failure) readInstruction(raw json.RawMessage) {
 	var pair []json.RawMessage
 	var index uint8
@@ -77,7 +78,7 @@ func (f *failure) readInstruction(raw json.RawMessage) {
 	}
 }
 
-// word lets through what names of errors are made of, and no sentences of strangers.
+// word lets through a name of letters and digits. Anything else could be a stranger's sentence, and is replaced.
 func word(name string) string {
 	if name == "" || len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
@@ -102,11 +103,11 @@ func (f *failure) String() string {
 	return text
 }
 
-// systemTooPoor is the System program's error for a transfer of more than there is
+// systemTooPoor is the System program's error for a transfer of more than the account has
 // (SystemError::ResultWithNegativeLamports).
 const systemTooPoor = 1
 
-// tooPoor tells whether f says that the payer of m cannot pay.
+// tooPoor tells whether f means that the payer of m has too little SOL.
 func (f *failure) tooPoor(m *message) bool {
 	switch f.name {
 	case "InsufficientFundsForFee", "AccountNotFound": // an account that holds nothing is not found
@@ -134,7 +135,7 @@ const (
 	tokenPaused      = 67
 )
 
-// refusal is f as the reason why a node would not carry out m.
+// refusal is f as the reason why a node would not execute m.
 func (f *failure) refusal(m *message) error {
 	switch {
 	case f.name == "BlockhashNotFound":
@@ -165,7 +166,7 @@ func (f *failure) refusal(m *message) error {
 	return notAccepted(wallet.SimulationFailed, wallet.Because("preflight.unknown", wallet.TextArg("Error", f.String())))
 }
 
-// program is whose instruction of m failed; the zero address for none.
+// program is the program of the instruction of m that failed; zero if none did.
 func (f *failure) program(m *message) wallet.Address {
 	if f.name != "InstructionError" || f.index < 0 || f.index >= len(m.instructions) {
 		return wallet.Address{}

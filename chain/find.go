@@ -10,25 +10,25 @@ import (
 
 const (
 	mentionsAPage = 1000 // the limit of getSignaturesForAddress
-	// maxMentions bounds how far a reference's history is read: anybody may mention a reference
-	// once it is public. Beyond it the answer is "cannot tell", never "not found".
+	// maxMentions bounds how far a reference's history is read, since anybody may mention a reference once it is
+	// public. Beyond it the result is an error, never "not found".
 	maxMentions = 10 * mentionsAPage
-	// maxCandidates bounds how many of them are looked into, from the oldest on: nobody but the
-	// device and purser knows a reference before its transaction is out.
+	// maxCandidates bounds how many mentions are fetched, oldest first: before its transaction is public, only the
+	// device and purser know a reference.
 	maxCandidates = 100
 )
 
-// Find asks the primary node where a transaction is: by its signature in the whole history, and by its reference, since
-// a wallet may have changed the fee and so the signature. Another signature counts only if From has made it, pays the
-// fee, and the transaction holds the intended actions (docs/architecture.md, The rule against paying twice, 3). A
-// success is preferred to a failure. nil without an error means that this node knows of no landing; wallet.NetworkError
-// that it cannot tell.
+// Find asks the primary node whether and where a transaction landed: by its signature in the whole history, and by its
+// reference, since a wallet may have changed the fee and so the signature. Another signature counts only if From made
+// it and pays the fee, and the transaction does the intended actions (docs/architecture.md, The rule against paying
+// twice, 3). A success is preferred to a failure. nil without an error: this node knows of no landing.
+// wallet.NetworkError: it cannot tell.
 func (c *Client) Find(ctx context.Context, query wallet.TransactionQuery) (*wallet.Landing, error) {
 	return c.find(searching(ctx, query), c.primary(), query)
 }
 
-// searching gives a search for a signed payment the turns and places of signed payments. One for what nobody here has
-// a signature of takes those of a reader: it may be for any number of payments that were given up.
+// searching marks a search for a signed payment as one. A search without a signature has the class of its caller: there
+// may be any number of payments that were given up.
 func searching(ctx context.Context, query wallet.TransactionQuery) context.Context {
 	if query.Signature.IsZero() {
 		return ctx
@@ -36,8 +36,8 @@ func searching(ctx context.Context, query wallet.TransactionQuery) context.Conte
 	return withSignedTransaction(ctx)
 }
 
-// FindEverywhere is Find on every configured node. A landing that any of them knows is the answer; without one, certain
-// tells that all of them looked and none knows it. It proves that the transaction can never land only after
+// FindEverywhere is Find on every configured node. A success that any of them knows is the result. certain tells that
+// all of them looked and agree. Without a landing that proves that the transaction can never land only after
 // FinalizedBlockHeight and together with CanSeeBackTo (docs/architecture.md, The rule against paying twice, 2). The
 // error is that of the first node that could not tell.
 func (c *Client) FindEverywhere(ctx context.Context, query wallet.TransactionQuery) (_ *wallet.Landing, certain bool, _ error) {
@@ -65,10 +65,12 @@ func (c *Client) FindEverywhere(ctx context.Context, query wallet.TransactionQue
 	return nil, trouble == nil, trouble
 }
 
+// find is Find on one node.
 func (c *Client) find(ctx context.Context, n *node, query wallet.TransactionQuery) (*wallet.Landing, error) {
 	if query.Signature.IsZero() && query.Reference.IsZero() {
 		return nil, errors.New("find: neither signature nor reference is known") // "not found" would be a lie
 	}
+	// First the signature itself.
 	var failed *wallet.Landing
 	if !query.Signature.IsZero() {
 		landing, err := c.landed(ctx, n, query.Signature)
@@ -80,6 +82,7 @@ func (c *Client) find(ctx context.Context, n *node, query wallet.TransactionQuer
 	if query.Reference.IsZero() {
 		return failed, nil
 	}
+	// Then every other transaction that mentions the reference, oldest first.
 	candidates, err := signaturesForAddress(ctx, n, query.Reference)
 	if err != nil {
 		return nil, err
@@ -115,15 +118,16 @@ func (c *Client) find(ctx context.Context, n *node, query wallet.TransactionQuer
 	return failed, nil
 }
 
-// signaturesForAddress lists the confirmed transactions that name an address, newest first
-// (getSignaturesForAddress). With an error comes what was listed until then. A node that does not know the
-// place to go on from (-32020) cannot tell what comes after it: that is an error like any other.
+// signaturesForAddress lists the confirmed transactions that mention an address, newest first
+// (getSignaturesForAddress). With an error it returns what was listed until then. A node that does not know the
+// signature to go on from (-32020) cannot tell what comes before it, which is an error like any other.
 func signaturesForAddress(ctx context.Context, n *node, a wallet.Address) ([]wallet.Signature, error) {
 	const method = "getSignaturesForAddress"
 	var all []wallet.Signature
 	limit := mentionsAPage
 	for len(all) < maxMentions {
 		asked := settings{"commitment": confirmed, "limit": limit}
+		// The machine that answers must not be behind the one that gave the finalized height.
 		if settled := n.settled.Load(); settled > 0 {
 			asked["minContextSlot"] = settled
 		}
@@ -157,7 +161,7 @@ func signaturesForAddress(ctx context.Context, n *node, a wallet.Address) ([]wal
 	return all, n.nodeError(method, errTooMany)
 }
 
-// carries tells whether the transaction sig on chain is the one that is looked for.
+// carries tells whether a transaction on chain is the one that the query looks for.
 func (c *Client) carries(ctx context.Context, n *node, sig wallet.Signature, query wallet.TransactionQuery) (bool, error) {
 	m, err := fetchMessage(ctx, n, sig)
 	if err != nil {
