@@ -53,6 +53,7 @@ func decodeFixed(text string, size int) ([]byte, error) {
 	return raw, nil
 }
 
+// parseAddress reads 32 bytes in base58.
 func parseAddress(text string) (address, error) {
 	raw, err := decodeFixed(text, len(address{}))
 	if err != nil {
@@ -61,6 +62,7 @@ func parseAddress(text string) (address, error) {
 	return address(raw), nil
 }
 
+// parseSignature reads 64 bytes in base58.
 func parseSignature(text string) (signature, error) {
 	raw, err := decodeFixed(text, len(signature{}))
 	if err != nil {
@@ -153,6 +155,7 @@ var reserved = func() map[address]bool {
 // units.
 func isMemo(program address) bool { return program == memoV1 || program == memoV3 || program == memoV4 }
 
+// maxSeedLength is in bytes. derivedMarker is hashed into every program-derived address.
 const (
 	maxSeedLength = 32
 	derivedMarker = "ProgramDerivedAddress"

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 )
 
+// Fees and limits of Agave's runtime. Lamports where the name says so, otherwise compute units or bytes.
 const (
 	lamportsPerSignature = 5000
 

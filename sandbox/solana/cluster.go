@@ -68,6 +68,7 @@ type queued struct {
 	retries int    // how often it may be tried again; negative: until its blockhash expires
 }
 
+// maxQueue bounds the memory that senders can use up. A node that cannot keep up reports itself as unhealthy.
 const (
 	maxQueue   = 10_000
 	retryAfter = 5 // blocks; RPC nodes send again after about two seconds
@@ -113,6 +114,7 @@ func Open(o Options) (*Cluster, error) {
 	return c, nil
 }
 
+// lag is the number of blocks for an option: 0 means the preset, a negative number none.
 func lag(given, preset int) uint64 {
 	if given == 0 {
 		return uint64(preset)
@@ -142,8 +144,8 @@ func (c *Cluster) resume(o Options, records []record) error {
 			return fmt.Errorf("solana sandbox: journal line %d: %w", i+1, err)
 		}
 	}
-	// Accounts that a newer version adds come first, as of the last block in the journal; the record keeps the next
-	// replay the same.
+	// Accounts of a newer genesis version are added before anything else happens. The record makes the next replay
+	// add them at the same place.
 	if c.version < newestVersion {
 		if err := c.grow(newestVersion); err != nil {
 			return err
@@ -201,7 +203,7 @@ const (
 	programStub = "built into the sandbox"
 )
 
-// collector is the account that receives all fees. A real cluster burns half and pays the rest to validators.
+// collector is the account that receives all fees. A real cluster burns a part and pays the rest to validators.
 func (c *Cluster) collector() address {
 	return address(sha256.Sum256(append([]byte("collector"), c.world[:]...)))
 }
@@ -308,6 +310,7 @@ func (c *Cluster) Close() error {
 	return err
 }
 
+// errClosed is returned by every method that changes the chain after Close.
 var errClosed = errors.New("solana sandbox: the cluster is closed")
 
 // catchUp makes the blocks that the clock has reached. Callers hold mu.

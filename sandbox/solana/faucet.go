@@ -16,6 +16,7 @@ func (c *Cluster) faucet() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed[:])
 }
 
+// keyOf is the address of a private key.
 func keyOf(private ed25519.PrivateKey) address {
 	return address(private.Public().(ed25519.PublicKey))
 }
@@ -75,6 +76,7 @@ func (c *Cluster) give(made func(faucet address) draftTransaction) (string, erro
 // draftTransaction is the instructions of a transaction that one key pays for and signs.
 type draftTransaction []draftInstruction
 
+// draftInstruction names its accounts by address; sign turns them into indexes.
 type draftInstruction struct {
 	program address
 	metas   []callMeta

@@ -37,6 +37,7 @@ func (c *Cluster) SetFault(decide func(method string, params json.RawMessage) Fa
 	}
 }
 
+// faultFor copies the function under the lock and calls it outside.
 func (c *Cluster) faultFor(method string, params []byte) Fault {
 	c.mu.Lock()
 	decide := c.faults

@@ -20,6 +20,7 @@ type history struct {
 	byAddress   map[address][]*landed
 }
 
+// newHistory makes an empty history.
 func newHistory() history {
 	return history{
 		bySignature: map[signature]*landed{},

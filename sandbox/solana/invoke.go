@@ -164,6 +164,8 @@ func (in *invocation) need(n int) *InstructionError {
 	return nil
 }
 
+// key, signs, writable and account look at the account at index i of the instruction. Callers have checked that there
+// are enough.
 func (in *invocation) key(i int) address      { return in.tx.Keys[in.accounts[i].index] }
 func (in *invocation) signs(i int) bool       { return in.accounts[i].signer }
 func (in *invocation) writable(i int) bool    { return in.accounts[i].writable }
@@ -432,6 +434,7 @@ func (in *invocation) holds(key address) (found instructionAccount, ok bool) {
 	return found, ok
 }
 
+// contains says whether a list has the key.
 func contains(keys []address, key address) bool {
 	for _, k := range keys {
 		if k == key {

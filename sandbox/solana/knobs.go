@@ -15,6 +15,7 @@ type rentChange struct {
 	PerByte rentRate `json:"lamports_per_byte"`
 }
 
+// errRent is the error for a rent beyond maxLamportsPerByte.
 var errRent = fmt.Errorf("solana sandbox: rent is at most %d lamports a byte", maxLamportsPerByte)
 
 // rentAt is the rent in the block of that height. Callers hold mu.
@@ -76,6 +77,7 @@ func (c *Cluster) SetFinality(confirmed, finalized int) error {
 	return c.turn(func() error { return c.setFinality(confirmed, finalized) })
 }
 
+// setFinality is SetFinality without the lock. Callers hold mu and have called catchUp.
 func (c *Cluster) setFinality(confirmedAfter, finalizedAfter int) error {
 	if confirmedAfter < 0 || finalizedAfter < confirmedAfter {
 		return errors.New("solana sandbox: a block is confirmed first, then finalized")

@@ -42,6 +42,7 @@ const (
 	logFailedNoop
 )
 
+// Compute units. They are not measured as exactly as those of the token programs (docs/sandbox-differences.md).
 const (
 	unitsOfLighthouse = 900 // estimates: for an instruction, and for each of its assertions
 	unitsOfAssertion  = 400
@@ -328,12 +329,14 @@ type field struct {
 	optional bool
 }
 
+// The fields in the order of their numbers in the assertion: of a mint, and of a token account.
 var (
 	mintFields  = [...]field{{shapeKey, 0, true}, {shapeU64, 36, false}, {shapeU8, 44, false}, {shapeBool, 45, false}, {shapeKey, 46, true}}
 	tokenFields = [...]field{{shapeKey, 0, false}, {shapeKey, 32, false}, {shapeU64, 64, false}, {shapeKey, 72, true}, {shapeU8, 108, false},
 		{shapeU64, 109, true}, {shapeU64, 121, false}, {shapeKey, 129, true}}
 )
 
+// readMintAssertion reads an assertion on a field of a mint.
 func readMintAssertion(d *borshReader) assertion { return readFieldAssertion(d, mintFields[:]) }
 
 // readTokenAssertion reads an assertion on a field. One more kind asserts that the account is its owner's associated

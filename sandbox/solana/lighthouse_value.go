@@ -21,6 +21,7 @@ const (
 	opDoesNotContain
 )
 
+// operatorSigns are the operators as the program logs them.
 var operatorSigns = [...]string{"==", "!=", ">", "<", ">=", "<=", "&", "|"}
 
 // quantity is a value that assertions compare: a number or bytes. An absent option has neither.
@@ -29,6 +30,7 @@ type quantity struct {
 	bytes  []byte
 }
 
+// number and signedNumber make quantities of integers.
 func number(n uint64) quantity      { return quantity{number: new(big.Int).SetUint64(n)} }
 func signedNumber(n int64) quantity { return quantity{number: big.NewInt(n)} }
 
@@ -45,6 +47,7 @@ type shape struct {
 	result  byte // the type's number in AssertionResult
 }
 
+// The types that have a name here. All others are in dataShapes.
 var (
 	shapeBool = shape{size: 1, boolean: true, result: 12}
 	shapeKey  = shape{size: 32, key: true, result: 10}
@@ -283,6 +286,7 @@ func (d *borshReader) take(n int) []byte {
 	return b
 }
 
+// byte reads one byte.
 func (d *borshReader) byte() byte { return d.take(1)[0] }
 
 func (d *borshReader) number(size int) int64 { return littleEndian(d.take(size), false).Int64() }

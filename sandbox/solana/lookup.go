@@ -251,6 +251,7 @@ func (in *invocation) changing(accounts int, frozen string) (t lookupTable, err 
 	return t, nil
 }
 
+// tableFrozen is the program's log line for a table that cannot change any more.
 const tableFrozen = "Lookup table is frozen"
 
 // freezeTable removes the authority for good.

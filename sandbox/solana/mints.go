@@ -131,6 +131,7 @@ func (c *Cluster) found(to int, added map[address]account) error {
 	return nil
 }
 
+// testMint is an account with exactly the rent minimum for the data.
 func (r rentRate) testMint(program address, data []byte) account {
 	return account{r.minimum(len(data)), program, data, false}
 }

@@ -41,11 +41,13 @@ func (p params) read(i int, into any) *rpcError {
 	return nil
 }
 
+// text reads a required string.
 func (p params) text(i int) (s string, err *rpcError) {
 	err = p.read(i, &s)
 	return s, err
 }
 
+// address reads a required address.
 func (p params) address(i int) (address, *rpcError) {
 	s, bad := p.text(i)
 	if bad != nil {
@@ -54,6 +56,7 @@ func (p params) address(i int) (address, *rpcError) {
 	return readAddress(s)
 }
 
+// readAddress is parseAddress with the error of an RPC parameter.
 func readAddress(s string) (address, *rpcError) {
 	key, err := parseAddress(s)
 	if err != nil {
@@ -62,6 +65,7 @@ func readAddress(s string) (address, *rpcError) {
 	return key, nil
 }
 
+// signature reads a required signature.
 func (p params) signature(i int) (signature, *rpcError) {
 	s, bad := p.text(i)
 	if bad != nil {
@@ -70,6 +74,7 @@ func (p params) signature(i int) (signature, *rpcError) {
 	return readSignature(s)
 }
 
+// readSignature is parseSignature with the error of an RPC parameter.
 func readSignature(s string) (signature, *rpcError) {
 	sig, err := parseSignature(s)
 	if err != nil {

@@ -77,6 +77,7 @@ func (p *parsing) signed(after int, name string) bool {
 	return true
 }
 
+// Missing bytes read as zeros and set err, which parseInstruction checks at the end.
 func (p *parsing) u16() uint16 { return binary.LittleEndian.Uint16(p.take(2)) }
 func (p *parsing) u64() uint64 { return binary.LittleEndian.Uint64(p.take(8)) }
 

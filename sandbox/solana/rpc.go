@@ -21,6 +21,7 @@ type rpcError struct {
 	Data    any    `json:"data,omitempty"`
 }
 
+// The JSON-RPC error codes of Agave's RPC service. The first five are those of JSON-RPC 2.0 itself.
 const (
 	codeParse            = -32700
 	codeInvalidRequest   = -32600
@@ -43,6 +44,7 @@ func invalidParams(format string, args ...any) *rpcError {
 	return &rpcError{Code: codeInvalidParams, Message: fmt.Sprintf(format, args...)}
 }
 
+// request is a JSON-RPC request. ID and Params stay raw: the ID is returned as it came.
 type request struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -50,6 +52,7 @@ type request struct {
 	Params  json.RawMessage `json:"params"`
 }
 
+// response has either Result or Error. A nil Result of a success must become null, or it would be left out.
 type response struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -57,6 +60,7 @@ type response struct {
 	Error   *rpcError       `json:"error,omitempty"`
 }
 
+// null is JSON's null, which clients send for absent values.
 var null = json.RawMessage("null")
 
 // answer builds a response with a result (nil becomes null) or an error, never both.
@@ -226,6 +230,7 @@ func (c *Cluster) servePost(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// writeJSON sends a response. The status is 200 for JSON-RPC errors too.
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)

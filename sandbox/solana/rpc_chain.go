@@ -4,8 +4,10 @@ import "math"
 
 // Methods about the chain itself: slots, heights, blockhashes, fees, rent.
 
+// slotsPerEpoch is the length of an epoch on the public clusters.
 const slotsPerEpoch = 432_000
 
+// getHealth is always ok. A cluster that cannot write its journal fails before the method is called.
 func getHealth(*Cluster, params) (any, *rpcError) { return "ok", nil }
 
 // getSlot returns the slot of the newest block at the commitment.

@@ -159,6 +159,7 @@ func (t *transaction) memos() any {
 	return text
 }
 
+// utf8Or returns the data as text, or other if it is not UTF-8.
 func utf8Or(data []byte, other string) string {
 	if validPrefix(data) == len(data) {
 		return string(data)
@@ -224,6 +225,7 @@ func showTransaction(l *landed, cfg config) (object, *rpcError) {
 	return shown, nil
 }
 
+// signatureTexts are the signatures in base58.
 func (t *transaction) signatureTexts() []string {
 	texts := make([]string, len(t.Signatures))
 	for i, s := range t.Signatures {

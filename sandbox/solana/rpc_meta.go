@@ -38,6 +38,7 @@ func (b tokenBalances) shown() (pre, post []object) {
 	return showBalances(b.Pre), showBalances(b.Post)
 }
 
+// showBalances shows amounts in base units and in whole tokens.
 func showBalances(list []tokenBalance) []object {
 	shown := make([]object, len(list))
 	for i, b := range list {
@@ -106,6 +107,7 @@ func (m *message) showParsedInstruction(ix instruction) object {
 	return shown
 }
 
+// addressTexts are the addresses in base58.
 func addressTexts(keys []address) []string {
 	texts := make([]string, len(keys))
 	for i, k := range keys {

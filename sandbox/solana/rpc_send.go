@@ -28,6 +28,7 @@ func transactionParam(p params, encoding string) (*transaction, *rpcError) {
 	return tx, nil
 }
 
+// errSignature is the response for a transaction with an invalid signature.
 var errSignature = &rpcError{Code: codeSignature, Message: "Transaction signature verification failure"}
 
 // sendTransaction checks the transaction (preflight) and queues it for the next block. It returns the first

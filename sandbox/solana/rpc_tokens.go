@@ -95,6 +95,7 @@ func showHolding(h tokenAccount, decimals byte) object {
 	return info
 }
 
+// shownKey is null for an option without a value.
 func shownKey(o coption) any {
 	if !o.some() {
 		return nil

@@ -220,6 +220,7 @@ type systemArgs struct {
 	bad  bool
 }
 
+// take returns n bytes, or nil if fewer are left.
 func (a *systemArgs) take(n uint64) []byte {
 	if a.bad || n > uint64(len(a.rest)) {
 		a.bad = true
@@ -230,6 +231,7 @@ func (a *systemArgs) take(n uint64) []byte {
 	return b
 }
 
+// u32 returns a value that no instruction has if bytes are missing.
 func (a *systemArgs) u32() uint32 {
 	if b := a.take(4); !a.bad {
 		return binary.LittleEndian.Uint32(b)
@@ -237,6 +239,7 @@ func (a *systemArgs) u32() uint32 {
 	return math.MaxUint32
 }
 
+// u64 returns 0 if bytes are missing; ready then refuses the instruction.
 func (a *systemArgs) u64() uint64 {
 	if b := a.take(8); !a.bad {
 		return binary.LittleEndian.Uint64(b)

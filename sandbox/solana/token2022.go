@@ -164,11 +164,13 @@ func (in *invocation) blank(i int, kind byte) ([]byte, *InstructionError) {
 	return data, unpack(data, kind, true)
 }
 
+// heldBy reads account i as an initialized token account of this program.
 func (in *invocation) heldBy(i int) (tokenAccount, *InstructionError) {
 	data, err := in.unpacked(i, kindAccount)
 	return data, err
 }
 
+// issuedBy reads account i as an initialized mint of this program.
 func (in *invocation) issuedBy(i int) (mintAccount, *InstructionError) {
 	data, err := in.unpacked(i, kindMint)
 	return data, err
@@ -348,6 +350,7 @@ func (m mintAccount) permanentDelegate() (address, bool) {
 	return address{}, false
 }
 
+// paused says whether the mint's authority has paused all transfers, minting and burning.
 func (m mintAccount) paused() bool {
 	value, ok := m.extensions().find(extPausable)
 	return ok && value[32] != 0
@@ -402,6 +405,7 @@ func readTypes(d []byte) ([]uint16, *InstructionError) {
 	return types, nil
 }
 
+// ofAccounts says whether all types are extensions of token accounts.
 func ofAccounts(types []uint16) bool {
 	for _, extension := range types {
 		if kind, _ := kindOf(extension); kind.of != kindAccount {

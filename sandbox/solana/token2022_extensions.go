@@ -69,6 +69,7 @@ var authorityTypes = map[byte]struct {
 	16: {extPausable, 0}, 17: {extPermissionedBurn, 0},
 }
 
+// lastAuthorityType is the highest number that SetAuthority accepts.
 const lastAuthorityType = 17
 
 // setAuthority changes or removes an authority of a token account or mint. Account 1 is the present authority.

@@ -205,6 +205,7 @@ func transferFee(amount, maximum, points uint64) (cost uint64, ok bool) {
 	return min(share, maximum), true
 }
 
+// writeFee stores a fee that applies from an epoch on.
 func writeFee(b []byte, epoch, maximum uint64, points uint16) {
 	putU64(b, 0, epoch)
 	putU64(b, 8, maximum)
@@ -242,6 +243,7 @@ func (in *invocation) transferFee(d []byte) *InstructionError {
 	return custom(tokenInvalidInstruction)
 }
 
+// unitsOfFeeInstruction is about how many compute units an instruction uses; some grow with the number of accounts.
 func unitsOfFeeInstruction(kind byte, accounts int) uint64 {
 	switch kind {
 	case 1:

@@ -32,6 +32,7 @@ const (
 	stateFrozen = 2
 )
 
+// Integers are little-endian, as in all account data of Solana.
 func u64At(b []byte, at int) uint64      { return binary.LittleEndian.Uint64(b[at:]) }
 func putU64(b []byte, at int, n uint64)  { binary.LittleEndian.PutUint64(b[at:], n) }
 func keyAt(b []byte, at int) address     { return address(b[at : at+32]) }
@@ -82,11 +83,13 @@ func (o coption) some() bool        { return o[0] == 1 && o[1] == 0 && o[2] == 0
 func (o coption) none() bool        { return zeroed(o[:4]) }
 func (o coption) is(k address) bool { return o.some() && o.key() == k }
 
+// set stores an address.
 func (o coption) set(k address) {
 	o.tag(1)
 	putKey(o, 4, k)
 }
 
+// setU64 stores a number.
 func (o coption) setU64(n uint64) {
 	o.tag(1)
 	putU64(o, 4, n)

@@ -97,6 +97,7 @@ func (t *transaction) with(writable, readonly []address) *transaction {
 	return &full
 }
 
+// calls says whether an instruction calls account i as a program.
 func (m *message) calls(i int) bool {
 	for _, ix := range m.Instructions {
 		if ix.Program == i {
@@ -106,6 +107,7 @@ func (m *message) calls(i int) bool {
 	return false
 }
 
+// has says whether the key is among the accounts.
 func (m *message) has(key address) bool {
 	for _, k := range m.Keys {
 		if k == key {
@@ -263,6 +265,7 @@ type reader struct {
 	err  error
 }
 
+// errEnded is Agave's text for a message that is too short.
 var errEnded = errors.New("io error: unexpected end of file")
 
 // take returns the next n bytes, and after an error n zeros, so that callers can index the result.

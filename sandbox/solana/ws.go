@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 )
 
+// Limits of one WebSocket client, so that no client can use up the memory of the cluster.
 const (
 	wsQueue   = 1024 // messages; a client with more of them unsent is disconnected
 	wsWrite   = 10 * time.Second
@@ -24,6 +25,7 @@ type hub struct {
 	lastID  uint64
 }
 
+// idle says that nobody is connected, so that blocks need not be made one by one.
 func (h *hub) idle() bool { return len(h.clients) == 0 }
 
 // announce notifies every subscriber after a new block. Callers hold the cluster's mu.

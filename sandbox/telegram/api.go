@@ -55,8 +55,10 @@ type upload struct {
 	data []byte
 }
 
+// text is a parameter, or "" if it is missing.
 func (q *request) text(name string) string { return q.params[name] }
 
+// flag is a parameter that is true, yes or 1.
 func (q *request) flag(name string) bool {
 	switch strings.ToLower(strings.TrimSpace(q.params[name])) {
 	case "true", "yes", "1":
@@ -410,6 +412,7 @@ func hasWebApp(v any) bool {
 // yes is the method that always succeeds.
 func (s *Server) yes(*request) (result, error) { return result{value: true}, nil }
 
+// getMe describes the bot. It reads groups in privacy mode only.
 func (s *Server) getMe(*request) (result, error) {
 	return result{value: struct {
 		User

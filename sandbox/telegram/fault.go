@@ -71,6 +71,7 @@ func (s *Server) applyFault(w http.ResponseWriter, q *request, call Call, f Faul
 	return true
 }
 
+// tooMany is the 429 with which Telegram asks a bot to wait.
 func tooMany(seconds int) *apiError {
 	return &apiError{code: 429, description: "Too Many Requests: retry after " + strconv.Itoa(seconds), retryAfter: seconds}
 }

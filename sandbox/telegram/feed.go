@@ -76,6 +76,7 @@ func (s *Server) tellPerson(id int64) {
 	}
 }
 
+// pagePerson is the person in the form of the page. Callers hold s.mu.
 func (s *Server) pagePerson(p *person) *pagePerson {
 	return &pagePerson{
 		User: p.User, Started: p.Started, Blocked: p.Blocked, Read: p.Read,

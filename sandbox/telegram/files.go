@@ -13,6 +13,7 @@ import (
 	"strings"
 )
 
+// Telegram's limits for photos and for downloads by bots.
 const (
 	maxPhoto    = 10 << 20 // bytes
 	maxDownload = 20 << 20 // bytes; getFile refuses larger files
@@ -24,6 +25,7 @@ type newFile struct {
 	data []byte
 }
 
+// photo and document are the file in the Bot API's form.
 func (f fileMeta) photo() PhotoSize {
 	return PhotoSize{FileID: f.ID, FileUniqueID: f.Unique, Width: f.Width, Height: f.Height, FileSize: f.Size}
 }
@@ -175,6 +177,7 @@ func (s *Server) serveBotFile(w http.ResponseWriter, r *http.Request) {
 	s.sendFile(w, found, "application/octet-stream")
 }
 
+// sendFile sends the stored bytes with a content type that the caller has chosen.
 func (s *Server) sendFile(w http.ResponseWriter, f *fileMeta, kind string) {
 	s.mu.Lock()
 	data, err := s.journal.load(f.ID)

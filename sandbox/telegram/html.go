@@ -78,6 +78,7 @@ func parseHTML(src string) (string, []Entity, error) {
 	return h.out.String(), h.entities, nil
 }
 
+// write appends text and counts its UTF-16 units.
 func (h *htmlScanner) write(s string) {
 	h.out.WriteString(s)
 	h.units += utf16Len(s)
@@ -91,6 +92,7 @@ func (h *htmlScanner) peek() byte {
 	return 0
 }
 
+// spaces skips white space.
 func (h *htmlScanner) spaces() {
 	for isSpace(h.peek()) {
 		h.i++
@@ -313,6 +315,7 @@ func characterReference(s string) (rune, int) {
 	return r, end
 }
 
+// The classes of characters are those of ASCII, as in Telegram's parser.
 func isSpace(c byte) bool {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f'
 }

@@ -20,6 +20,7 @@ type journal struct {
 	blobs map[string][]byte // uploaded files, when dir is ""
 }
 
+// errClosed is the error of everything that changes a closed Server.
 var errClosed = errors.New("sandbox telegram: closed")
 
 // openJournal replays the file into st, rewrites it without what is no longer needed, and opens it for appending. An
@@ -111,6 +112,7 @@ func (j *journal) append(cs []change) error {
 	return nil
 }
 
+// close may be called more than once.
 func (j *journal) close() error {
 	if j.f == nil {
 		return nil

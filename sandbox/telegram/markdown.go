@@ -112,6 +112,7 @@ type openMark struct {
 	begin    int // byte offset of its text in the output
 }
 
+// end is the mark that ends the entity.
 func (m openMark) end() string {
 	switch m.kind {
 	case "bold":
@@ -180,8 +181,10 @@ func parseMarkdownV2(src string) (string, []Entity, error) {
 	return m.out.String(), m.entities, nil
 }
 
+// rest says whether the source continues with s at the cursor.
 func (m *markdownV2) rest(s string) bool { return strings.HasPrefix(m.src[m.i:], s) }
 
+// write copies the character at the cursor and counts its UTF-16 units.
 func (m *markdownV2) write() {
 	_, n := utf8.DecodeRuneInString(m.src[m.i:])
 	m.out.WriteString(m.src[m.i : m.i+n])

@@ -59,6 +59,7 @@ func readMarkup(raw string) (markup, error) {
 	return markup{}, nil
 }
 
+// isSet is false for an absent member and for null.
 func isSet(raw json.RawMessage) bool {
 	return len(raw) > 0 && !bytes.Equal(raw, []byte("null"))
 }

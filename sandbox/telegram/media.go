@@ -314,6 +314,7 @@ func (s *Server) copyMessage(q *request) (result, error) {
 	return result{value: map[string]int64{"message_id": res.value.(Message).ID}}, nil
 }
 
+// without is a copy of the parameters without some of them.
 func without(params map[string]string, names ...string) map[string]string {
 	out := map[string]string{}
 	for name, value := range params {

@@ -319,6 +319,7 @@ func pagePost(do func(*http.Request, pageRequest) (any, error)) http.HandlerFunc
 	}
 }
 
+// pageAnswer sends JSON.
 func pageAnswer(w http.ResponseWriter, status int, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -396,6 +397,7 @@ func (s *Server) pageRead(_ *http.Request, in pageRequest) (any, error) {
 	return done{}, nil
 }
 
+// addressShape only catches typing errors; the cluster checks the address.
 var addressShape = regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]{32,44}$`)
 
 // pageFaucet sends whole SOL or USDC to an address. The page's limits keep amounts realistic.

@@ -160,6 +160,7 @@ func (s *Server) setMyShortDescription(q *request) (result, error) {
 	})
 }
 
+// getMyName, getMyDescription and getMyShortDescription fall back to the default language.
 func (s *Server) getMyName(q *request) (result, error) {
 	return s.profileText(q, "name", func(p profile) map[string]string { return p.Name }, s.bot.FirstName)
 }
@@ -253,6 +254,7 @@ func (s *Server) getChatMember(q *request) (result, error) {
 	return result{value: answer}, nil
 }
 
+// jsonText is the JSON of a value that cannot fail to encode.
 func jsonText(v any) string {
 	b, _ := json.Marshal(v)
 	return string(b)

@@ -282,8 +282,10 @@ func (s *Server) randomDigits(n int) string {
 	return string(b)
 }
 
+// unix is the time in Unix seconds, Telegram's unit.
 func (s *Server) unix() int64 { return s.opt.Now().Unix() }
 
+// orElse is s, or otherwise if s is empty.
 func orElse(s, otherwise string) string {
 	if s == "" {
 		return otherwise

@@ -101,6 +101,7 @@ type state struct {
 	Profile  profile
 }
 
+// newState is a state without people or messages.
 func newState() *state {
 	return &state{
 		People: map[int64]*person{}, Rooms: map[int64]*room{}, Messages: map[int64]*stored{},

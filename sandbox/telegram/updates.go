@@ -16,6 +16,7 @@ type batch struct {
 	next    int64
 }
 
+// batch begins a batch.
 func (s *Server) batch() *batch { return &batch{s: s, next: s.st.NextUpdate} }
 
 func (b *batch) add(c change) { b.changes = append(b.changes, c) }
@@ -35,6 +36,7 @@ func (b *batch) update(kind string, payload any) (int64, error) {
 	return id, nil
 }
 
+// commit makes all changes of the batch true, or none.
 func (b *batch) commit() error { return b.s.commit(b.changes...) }
 
 // wants says whether the bot receives a kind of update (allowed_updates). Callers hold s.mu.

@@ -15,6 +15,7 @@ import (
 	"time"
 )
 
+// secretShape is the form of a secret token, which Telegram sends in a header of each request.
 var secretShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 
 // setWebhook switches the bot from getUpdates to a webhook. An empty URL switches back.
