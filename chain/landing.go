@@ -11,14 +11,13 @@ import (
 )
 
 const (
-	// maxStatuses is the limit of getSignatureStatuses.
+	// maxStatuses is the limit of getSignatureStatuses, in signatures a call.
 	maxStatuses = 256
-	// finalConfirmations is what a finalized transaction counts as (docs/specification.md, Events).
+	// finalConfirmations is the number that a finalized transaction is reported with (docs/specification.md, Events).
 	finalConfirmations = 32
-	// newestVersion is the newest version of transactions that disassemble reads; a node refuses to show a
-	// newer one.
+	// newestVersion is the newest version of transactions that disassemble reads. A node refuses to show a newer one.
 	newestVersion = 1
-	// unsupportedVersion is that refusal (JSON-RPC, Agave's rpc_client/custom_error).
+	// unsupportedVersion is the code of that refusal (JSON-RPC, Agave's rpc_client/custom_error).
 	unsupportedVersion = -32015
 )
 
@@ -30,11 +29,12 @@ type signatureStatus struct {
 	ConfirmationStatus string          `json:"confirmationStatus"`
 }
 
+// sound tells whether the entry has what every entry must have.
 func (s *signatureStatus) sound() bool {
 	return s.Slot != nil && slices.Contains([]string{"processed", confirmed, finalized}, s.ConfirmationStatus)
 }
 
-// landing is what s says of sig; nil when its block is not even confirmed.
+// landing is the entry as a landing of sig; nil if the block is not even confirmed.
 func (s *signatureStatus) landing(sig wallet.Signature) *wallet.Landing {
 	if s == nil || s.ConfirmationStatus == "processed" {
 		return nil
@@ -51,7 +51,8 @@ func (s *signatureStatus) landing(sig wallet.Signature) *wallet.Landing {
 	return l
 }
 
-// statuses asks a node for up to 256 signatures; an entry is nil where it knows none.
+// statuses asks a node for up to 256 signatures, in its recent memory or its whole history. An entry is nil if it knows
+// none. An answer from before the node's own finalized slot is an error: the machine behind the address lags.
 func statuses(ctx context.Context, n *node, sigs []wallet.Signature, history bool) ([]*signatureStatus, error) {
 	const method = "getSignatureStatuses"
 	names := make([]string, len(sigs))
@@ -73,11 +74,9 @@ func statuses(ctx context.Context, n *node, sigs []wallet.Signature, history boo
 	return answer.value, nil
 }
 
-// Statuses is the cheap poll: where each of sigs has landed by the primary node's recent memory,
-// nil where it does not know one (getSignatureStatuses without history, 256 a call). Transactions
-// that are only processed count as unknown.
-//
-// Fee, Spent and BlockHeight are left to Details: what is known of a landing already needs none of them.
+// Statuses is the cheap poll: where each signature has landed, by the primary node's recent memory, nil if it does not
+// know (getSignatureStatuses without history, 256 a call). A transaction that is only "processed" counts as unknown.
+// nil proves nothing. Fee, Spent and BlockHeight stay 0: see Details.
 func (c *Client) Statuses(ctx context.Context, sigs []wallet.Signature) ([]*wallet.Landing, error) {
 	ctx = withSignedTransaction(ctx)
 	landings := make([]*wallet.Landing, 0, len(sigs))
@@ -93,16 +92,16 @@ func (c *Client) Statuses(ctx context.Context, sigs []wallet.Signature) ([]*wall
 	return landings, nil
 }
 
-// Details adds what the cheap poll leaves out: fee, what left the fee payer, and the block's height, by two calls once
-// for each landing. They stay 0 where the node does not tell, which one that has just confirmed a block may do for a
-// second. What is there already is asked for no more.
+// Details adds to a landing what Statuses leaves out: the fee and what left the fee payer, in lamports, and the block's
+// height. It takes two calls for each landing, once. Values stay 0 if the node does not know them yet, as for a second
+// after it has confirmed a block.
 func (c *Client) Details(ctx context.Context, l *wallet.Landing) {
 	if l.Fee == 0 || l.BlockHeight == 0 {
 		c.fill(withSignedTransaction(ctx), c.primary(), l)
 	}
 }
 
-// landed asks for one signature, in the node's whole history.
+// landed is the landing of one signature, from the node's whole history; nil if it knows none.
 func (c *Client) landed(ctx context.Context, n *node, sig wallet.Signature) (*wallet.Landing, error) {
 	found, err := statuses(ctx, n, []wallet.Signature{sig}, true)
 	if err != nil {
@@ -115,18 +114,17 @@ func (c *Client) landed(ctx context.Context, n *node, sig wallet.Signature) (*wa
 	return landing, nil
 }
 
-// place is a transaction in a block: the same signature may land again in another one after a
-// rollback.
+// place is a transaction in a block. After a rollback the same signature may land again in another block.
 type place struct {
 	signature wallet.Signature
 	slot      uint64
 }
 
-// transactionDetails is what a status does not say.
+// transactionDetails is what a status does not say: lamports, and the height of the block.
 type transactionDetails struct{ fee, spent, height uint64 }
 
-// fill adds fee and block height as far as the node tells them. Their lack is no reason to doubt a
-// landing, so it is no error.
+// fill adds what Details promises, as far as the node knows it. Missing details are no reason to doubt a landing, so
+// fill returns no error.
 func (c *Client) fill(ctx context.Context, n *node, l *wallet.Landing) {
 	where := place{l.Signature, l.Slot}
 	known, ok := c.details.get(where)
@@ -142,7 +140,7 @@ func (c *Client) fill(ctx context.Context, n *node, l *wallet.Landing) {
 	l.Fee, l.Spent, l.BlockHeight = known.fee, known.spent, known.height
 }
 
-// height is the height of the block in a slot, or 0 when the node cannot tell (getBlock).
+// height is the height of the block in a slot, 0 if the node cannot tell (getBlock).
 func (c *Client) height(ctx context.Context, n *node, slot uint64) uint64 {
 	if height, ok := c.heights.get(slot); ok {
 		return height
@@ -162,10 +160,10 @@ func (c *Client) height(ctx context.Context, n *node, slot uint64) uint64 {
 	return *block.BlockHeight
 }
 
-// transactionAnswer is what is read of getTransaction.
+// transactionAnswer is the part of a getTransaction answer that is read.
 type transactionAnswer struct {
 	Slot        *uint64  `json:"slot"`
-	Transaction []string `json:"transaction"` // the bytes, and how they are encoded
+	Transaction []string `json:"transaction"` // the bytes, and their encoding
 	Meta        *struct {
 		Fee  *uint64  `json:"fee"`
 		Pre  []uint64 `json:"preBalances"`
@@ -173,7 +171,7 @@ type transactionAnswer struct {
 	} `json:"meta"`
 }
 
-// spent is how many lamports left the fee payer; 0 where the node does not tell, or they became more.
+// spent is how many lamports left the fee payer; 0 if the node does not say, or if the balance rose.
 func (t *transactionAnswer) spent() uint64 {
 	if len(t.Meta.Pre) == 0 || len(t.Meta.Post) == 0 || t.Meta.Post[0] > t.Meta.Pre[0] {
 		return 0
@@ -181,13 +179,13 @@ func (t *transactionAnswer) spent() uint64 {
 	return t.Meta.Pre[0] - t.Meta.Post[0]
 }
 
-// wire is the transaction's bytes.
+// wire returns the transaction's bytes.
 func (t *transactionAnswer) wire() ([]byte, error) {
 	return base64.StdEncoding.DecodeString(t.Transaction[0])
 }
 
-// transaction reads one transaction from a node; nil when it has none, errUnreadable when it is of a version that
-// is not read here (getTransaction).
+// transaction reads one transaction from a node (getTransaction). nil: the node has none. errUnreadable: it is of a
+// version that this package does not read.
 func transaction(ctx context.Context, n *node, sig wallet.Signature) (*transactionAnswer, error) {
 	const method = "getTransaction"
 	tx, err := call[*transactionAnswer](ctx, n, method, sig.String(), settings{

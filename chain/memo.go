@@ -7,16 +7,19 @@ import (
 	"purser/wallet"
 )
 
-// memoLimit is how many bytes of UTF-8 a memo has at most.
+// memoLimit is the longest memo, in bytes of UTF-8.
 const memoLimit = 512
 
-// memoCodec is a public note beside what the transaction is about. Nobody signs it but the fee payer, who signs all.
+// memoCodec is the row of a memo: a public note beside the transfer. It names no signers, so only the fee payer signs
+// it.
 func memoCodec() ActionCodec {
 	return ActionCodec{Type: wallet.ActionMemo, Programs: []wallet.Address{memoProgram, memoProgramV4},
 		Decode: decodeMemo,
 		Encode: func(a wallet.Action) Instruction { return Instruction{Program: memoProgram, Data: []byte(a.Text)} }}
 }
 
+// decodeMemo allows one memo of visible text. Invisible characters could show the person something else than what is
+// stored.
 func decodeMemo(c Call, before []wallet.Action) (wallet.Action, error) {
 	text := string(c.Data())
 	switch {

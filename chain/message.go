@@ -57,9 +57,8 @@ type lookup struct {
 	writable, readonly []byte
 }
 
-// parse reads a message strictly: steps 1 and 2 of the order that signer/page/decode.js sets out.
-// Lookup tables and several signers pass; what may be signed is Decode's to say. Errors are
-// *NotAllowed.
+// parse reads a message strictly: steps 1 and 2 of the order in signer/page/decode.js. Lookup tables and several
+// signers are accepted: Decode decides what may be signed. Errors are *NotAllowed.
 func parse(raw []byte) (*message, error) {
 	m, err := structure(raw)
 	if err != nil {
@@ -71,14 +70,15 @@ func parse(raw []byte) (*message, error) {
 	return m, nil
 }
 
-// structure reads the parts of a message without holding them against each other: what the chain
-// has accepted must never be unreadable to us for being untidy. An index may name nothing.
+// structure reads the parts of a message without comparing them with each other. A message that the chain has accepted
+// must not be unreadable here for being untidy. An index may point to nothing.
 func structure(raw []byte) (*message, error) {
 	if len(raw) > messageSize {
 		return nil, refuse(TooLarge, "more bytes than a transaction can have")
 	}
 	r := &reader{rest: raw}
 	m := &message{version: "legacy"}
+	// A first byte of 128 or more is the version; otherwise it belongs to the header.
 	first := r.byte()
 	if first >= 0x80 {
 		if first != 0x80 {
@@ -116,13 +116,13 @@ func structure(raw []byte) (*message, error) {
 	return m, nil
 }
 
-// structureV1 reads the parts of a version 1 message, and tells where it ends:
+// structureV1 reads the parts of a version 1 message, and returns where it ends:
 //
 //	0x81 | header 3×u8 | config mask u32 | blockhash 32 | instructions u8 | addresses u8 | addresses
 //	| config values, 4 bytes for each bit of the mask | for each instruction: program u8, accounts u8,
 //	data u16 | for each instruction: its accounts, its data
 //
-// Numbers are little endian. It has no lookup tables. What the configuration says concerns the network alone.
+// Numbers are little endian. There are no lookup tables. The configuration only concerns the network, and is skipped.
 func structureV1(wire []byte) (m *message, end int, err error) {
 	r := &reader{rest: wire}
 	m = &message{version: "v1"}
@@ -156,11 +156,12 @@ func structureV1(wire []byte) (m *message, end int, err error) {
 	return m, len(wire) - len(r.rest), nil
 }
 
-// check holds the parts of a message against each other.
+// check compares the parts of a message with each other: header, accounts and indexes.
 func (m *message) check() error {
 	if m.signers < 1 || m.readonlySigned >= m.signers || m.signers+m.readonlyUnsigned > len(m.keys) {
 		return refuse(Malformed, "impossible header")
 	}
+	// No account twice.
 	seen := make(map[wallet.Address]bool, len(m.keys))
 	for _, key := range m.keys {
 		if seen[key] {
@@ -168,6 +169,7 @@ func (m *message) check() error {
 		}
 		seen[key] = true
 	}
+	// Not too many accounts, those of lookup tables included.
 	total := len(m.keys)
 	for _, l := range m.lookups {
 		if len(l.writable)+len(l.readonly) == 0 {
@@ -178,6 +180,7 @@ func (m *message) check() error {
 	if total > maxAccounts {
 		return refuse(Malformed, "too many accounts")
 	}
+	// Every index names an account, and every account is used. The fee payer always is.
 	var used [maxAccounts]bool
 	used[0] = true
 	for _, in := range m.instructions {
@@ -200,10 +203,10 @@ func (m *message) check() error {
 	return nil
 }
 
-// program is the address of the program that in calls.
+// program is the address of the program that an instruction calls. The index must be in range, as after parse.
 func (m *message) program(in instruction) wallet.Address { return m.keys[in.program] }
 
-// writable tells whether the message asks to write the static key at index.
+// writable tells whether the message makes the static account at an index writable.
 func (m *message) writable(index byte) bool {
 	i := int(index)
 	if i < m.signers {
@@ -212,7 +215,7 @@ func (m *message) writable(index byte) bool {
 	return i < len(m.keys)-m.readonlyUnsigned
 }
 
-// key is the static key at index; false for one from a lookup table, or none.
+// key is the static account at an index; false for one from a lookup table, and for none.
 func (m *message) key(index byte) (wallet.Address, bool) {
 	if int(index) >= len(m.keys) {
 		return wallet.Address{}, false
@@ -220,13 +223,14 @@ func (m *message) key(index byte) (wallet.Address, bool) {
 	return m.keys[index], true
 }
 
-// reader reads front to back. Past the end it remembers the failure and answers zeros, so that
-// parsing code reads without an if at every step.
+// reader reads bytes from front to back. Beyond the end it remembers the failure and returns zeros, so that its caller
+// checks once, at the end.
 type reader struct {
 	rest   []byte
 	failed bool
 }
 
+// take cuts off the next n bytes, without spare capacity.
 func (r *reader) take(n int) []byte {
 	if r.failed || n > len(r.rest) {
 		r.failed, r.rest = true, nil
@@ -239,9 +243,8 @@ func (r *reader) take(n int) []byte {
 
 func (r *reader) byte() byte { return r.take(1)[0] }
 
-// count reads a compact-u16 in its shortest form: 7 bits a byte, lowest first, at most 3 bytes.
-// A count of more things of size bytes than can follow is a failure at once: nothing is allocated
-// on a stranger's word.
+// count reads a compact-u16 in its shortest form: 7 bits a byte, lowest first, at most 3 bytes. It fails at once if
+// more things of size bytes are announced than can follow: a stranger's number allocates nothing.
 func (r *reader) count(size int) int {
 	value := 0
 	for shift := 0; shift <= 14; shift += 7 {

@@ -16,28 +16,28 @@ import (
 	"purser/wallet"
 )
 
-// Bounds of one answer, in bytes. A page of a history or one transaction with its logs fits maxAnswer many times
-// over; maxHoldings holds the 30,000 token accounts that somebody would have to pay 45 SOL for to hide an
-// address's balance behind them.
+// Bounds of one answer, in bytes. maxAnswer holds a page of a history, or one transaction with its logs, many times
+// over. maxHoldings holds 30,000 token accounts. An attacker who wants to hide an address's balance behind more than
+// that has to pay 45 SOL of rent.
 const (
 	maxAnswer   = 4 << 20
 	maxHoldings = 16 << 20
 )
 
-// node is one RPC address. Its name stands for the URL wherever words are made.
+// node is one RPC address. Its name stands for the URL in every text.
 type node struct {
 	name    string
-	url     string
+	url     string // may contain an API key: it never leaves this file
 	http    *http.Client
 	timeout time.Duration
-	budget  *budget // of calls a second; nil for no bound
-	lanes   lanes
-	// settled is the finalized slot that came with its last FinalizedBlockHeight. An address often
-	// stands for many machines: what one of them does not know says nothing when it lags behind
-	// the one that told the height.
+	budget  *budget // calls a second; nil: no bound
+	lanes   lanes   // calls at the same time
+	// settled is the finalized slot that came with the node's last FinalizedBlockHeight. An address often stands for
+	// many machines. If one of them is behind the machine that gave the height, its "not found" proves nothing.
 	settled atomic.Uint64
 }
 
+// newNode makes a node. Its HTTP client follows no redirects.
 func newNode(name, url string, o Options, transport http.RoundTripper) *node {
 	client := &http.Client{
 		Transport: transport,
@@ -47,11 +47,12 @@ func newNode(name, url string, o Options, transport http.RoundTripper) *node {
 	return &node{name: name, url: url, http: client, timeout: o.Timeout, budget: newBudget(o.PerSecond), lanes: newLanes()}
 }
 
-// lanes bound the calls under way to one node, each holding its place until its answer is decoded. What carries
-// signed payments has places of its own, so that no crowd of readers delays a broadcast, and what nobody waits for
-// takes no place of a reader; what can have an answer of many megabytes has few.
+// lanes bound the calls in progress to one node. Each call holds its place until its answer is decoded. Calls about
+// signed payments have places of their own, so that no crowd of readers delays a broadcast. Background calls take no
+// reader's place. Calls whose answers may have many megabytes have few places.
 type lanes struct{ signed, reads, background, heavy chan struct{} }
 
+// Places of each lane.
 const (
 	signedAtOnce     = 16
 	readsAtOnce      = 16
@@ -77,10 +78,10 @@ func (n *node) lane(c class, method string) chan struct{} {
 	return n.lanes.reads
 }
 
-// call asks one method and reads the result as T by encoding/json. It first waits for its turn in the node's budget
-// of calls, then for a place among those under way: who waits for the budget keeps nobody from a place. Waiting, the answer and its decoding
-// all end with ctx, or after the node's time-out. Every failure is a wallet.NetworkError; an *rpcError inside tells
-// that the node answered.
+// call calls one method and decodes the result as T. It waits for its turn in the node's budget first, and then for a
+// place: a caller that waits for the budget takes no place. Waiting, the answer and its decoding all end with ctx, or
+// after the node's time-out. Every failure is a wallet.NetworkError. An *rpcError inside means that the node did
+// answer.
 func call[T any](ctx context.Context, n *node, method string, params ...any) (out T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, n.timeout)
 	defer cancel()
@@ -105,12 +106,12 @@ func call[T any](ctx context.Context, n *node, method string, params ...any) (ou
 	return out, nil
 }
 
-// stepwise is a result that is decoded in parts, between which it looks whether anybody still waits for it.
+// stepwise is a result that is decoded in parts, and stops between them when its ctx ends.
 type stepwise interface {
 	decodeWithin(ctx context.Context, raw json.RawMessage) error
 }
 
-// decodeWithin reads raw into out, unless ctx has ended: an answer of megabytes takes longer to read than to get.
+// decodeWithin decodes raw into out unless ctx has ended. Decoding megabytes can take longer than fetching them.
 func decodeWithin(ctx context.Context, raw json.RawMessage, out any) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -124,7 +125,7 @@ func decodeWithin(ctx context.Context, raw json.RawMessage, out any) error {
 	return nil
 }
 
-// envelope is a JSON-RPC 2.0 answer; of result and error one is there.
+// envelope is a JSON-RPC 2.0 response. It has either a result or an error.
 type envelope struct {
 	Result json.RawMessage `json:"result"`
 	Error  *struct {
@@ -133,8 +134,8 @@ type envelope struct {
 	} `json:"error"`
 }
 
-// request makes one call and returns its result, undecoded. It takes HTTP failures for what they are, and hands on
-// only a plain JSON-RPC envelope.
+// request makes one call and returns its undecoded result. HTTP errors are reported as such; only a plain JSON-RPC
+// envelope is read further.
 func (n *node) request(ctx context.Context, method string, params []any) (json.RawMessage, error) {
 	if params == nil {
 		params = []any{}
@@ -170,7 +171,7 @@ func (n *node) request(ctx context.Context, method string, params []any) (json.R
 	return readEnvelope(ctx, response.StatusCode, raw)
 }
 
-// readEnvelope takes the result out of an answer, or its error.
+// readEnvelope returns the result of a response, or its error.
 func readEnvelope(ctx context.Context, status int, raw []byte) (json.RawMessage, error) {
 	var answer envelope
 	err := decodeWithin(ctx, raw, &answer)
@@ -187,8 +188,7 @@ func readEnvelope(ctx context.Context, status int, raw []byte) (json.RawMessage,
 	return answer.Result, nil
 }
 
-// Why a call came to nothing. These are the only causes that leave this file: the errors of the
-// libraries hold the URL.
+// Why a call failed. Only these causes leave this file, because errors of the libraries contain the URL.
 var (
 	errGarbage    = errors.New("the answer makes no sense")
 	errTooLarge   = errors.New("the answer is too large")
@@ -201,13 +201,13 @@ var (
 	errBroke      = errors.New("the connection broke before the answer came")
 )
 
-// httpStatus is an HTTP answer that is not JSON-RPC.
+// httpStatus is an HTTP response that is not JSON-RPC.
 type httpStatus int
 
 func (s httpStatus) Error() string { return fmt.Sprintf("HTTP status %d", int(s)) }
 
-// rpcError is a node's error answer. Its text is the code alone: messages and data are foreign, and
-// providers write addresses and keys into them.
+// rpcError is a node's error response. Its text is the code alone: providers write addresses and keys into messages and
+// data.
 type rpcError struct {
 	code int
 	data json.RawMessage
@@ -215,11 +215,13 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return fmt.Sprintf("RPC error %d", e.code) }
 
-// nodeError labels what went wrong for the person and, in words of our own, for the log.
+// nodeError makes the wallet.NetworkError of a failed call: for the person a general reason, for the log the node's
+// name, the method, and a cause in words of our own.
 func (n *node) nodeError(method string, err error) error {
 	return unreachable(fmt.Errorf("%s: %s: %w", n.name, method, cause(err)))
 }
 
+// unreachable is a wallet.NetworkError about err.
 func unreachable(err error) error {
 	return &wallet.Error{
 		Code:   wallet.NetworkError,
@@ -228,7 +230,7 @@ func unreachable(err error) error {
 	}
 }
 
-// cause reduces err to something that may be shown.
+// cause reduces err to something that may be logged and shown.
 func cause(err error) error {
 	for _, known := range []error{context.Canceled, context.DeadlineExceeded, errGarbage, errTooLarge, errBehind, errTooMany, errUnreadable} {
 		if errors.Is(err, known) {

@@ -10,19 +10,20 @@ import (
 	"purser/wallet"
 )
 
-// maxPayments bounds how many new mentions of one reference are looked into at once: who is asked to
-// pay pays once, and whoever else mentions the reference costs us a call.
+// maxPayments bounds how many new mentions of one reference are examined at once. A payer pays once. Every mention by
+// somebody else costs calls.
 const maxPayments = 20
 
-// Payments lists the finalized transfers of a token to an address that name a reference, oldest
-// first, whoever made them (Solana Pay: the reference is one of the transfer's last accounts). judged is the
-// caller's memory between looks: mentions that are true in it are passed over, and those that are final and
-// pay nothing, or are of a version that nobody here can read, are added, so that nobody can hide a payment
-// behind mentions of their own. What could not be read this time is added as false: its turn comes again
-// after all others'.
+// Payments lists the finalized transfers of a token to an address that mention a reference, oldest first, by any payer
+// (Solana Pay: the reference is one of the transfer's last accounts).
 //
-// With an error come the payments that were found nevertheless. Of the error, wallet.ErrSomeUnread tells that
-// only single transactions could not be read, or more were listed than can be looked into; any other, that there may be more than were listed.
+// judged is the caller's memory between calls. Mentions that are true in it are skipped. Those that are final and pay
+// nothing, or are of a version that cannot be read, are added as true, so that nobody can hide a payment behind
+// mentions of their own. What could not be read this time is added as false: its turn comes after all others'.
+//
+// With an error come the payments that were found nevertheless. wallet.ErrSomeUnread: only single transactions could
+// not be read, or there are more mentions than can be examined. Any other error: there may be more payments than were
+// listed.
 func (c *Client) Payments(ctx context.Context, to, reference wallet.Address, token wallet.Token, judged map[wallet.Signature]bool) ([]wallet.Payment, error) {
 	ctx = withClass(ctx, inBackground)
 	n := c.primary()
@@ -66,16 +67,16 @@ func (c *Client) Payments(ctx context.Context, to, reference wallet.Address, tok
 	return out, unread
 }
 
-// paymentVerdict is what is known of a mention of a reference.
+// paymentClass is what is known of a mention of a reference.
 type paymentClass int
 
 const (
-	notYet      paymentClass = iota // it is not final, or cannot be read now
+	notYet      paymentClass = iota // not final, or not readable now
 	paysNothing                     // for good
 	pays
 )
 
-// classifyPayment looks into one mention.
+// classifyPayment examines one mention.
 func (c *Client) classifyPayment(ctx context.Context, n *node, sig wallet.Signature, to, reference wallet.Address, token wallet.Token) (wallet.Payment, paymentClass, error) {
 	landing, err := c.landed(ctx, n, sig)
 	if err != nil || landing == nil || !landing.Finalized {
@@ -97,7 +98,7 @@ func (c *Client) classifyPayment(ctx context.Context, n *node, sig wallet.Signat
 	return p, pays, nil
 }
 
-// payment reads what one transaction on chain pays; false when it is not of the kind that is looked for.
+// payment reads what one transaction on chain pays; false if it pays nothing to this address.
 func (c *Client) payment(ctx context.Context, n *node, sig wallet.Signature, to, reference wallet.Address, token wallet.Token) (wallet.Payment, bool, error) {
 	m, err := fetchMessage(ctx, n, sig)
 	if err != nil {
@@ -111,9 +112,9 @@ func (c *Client) payment(ctx context.Context, n *node, sig wallet.Signature, to,
 	return wallet.Payment{}, false, nil
 }
 
-// memoOf is the public note of the transfer that is the instruction at index: the memo right before it, where
-// Solana Pay puts it, else the only memo of the transaction. It is "" without one, where several are left to choose
-// from, and for a note that wallet.CheckMemo refuses: the payer wrote it, and people and programs read it.
+// memoOf is the public note of the transfer at an index: the memo right before it, where Solana Pay puts it, else the
+// only memo of the transaction. It is "" if there is none, if several are possible, and if wallet.CheckMemo refuses it:
+// the payer wrote it, and people and programs read it.
 func (m *message) memoOf(index int) string {
 	var memos []string
 	for i, in := range m.instructions {
@@ -133,8 +134,8 @@ func (m *message) memoOf(index int) string {
 	return memos[0]
 }
 
-// fetchMessage fetches a transaction by its signature, which its fee payer must have made. A node that lists
-// a transaction but cannot show it, or shows another one, cannot tell.
+// fetchMessage fetches a transaction by its signature and verifies that its fee payer made the signature. A node that
+// lists a transaction but cannot show it, or shows another one, is an error.
 func fetchMessage(ctx context.Context, n *node, sig wallet.Signature) (*message, error) {
 	const method = "getTransaction"
 	answer, err := transaction(ctx, n, sig)
@@ -158,15 +159,15 @@ func fetchMessage(ctx context.Context, n *node, sig wallet.Signature) (*message,
 	return m, nil
 }
 
-// transfer is an instruction that moves SOL or a token, with the accounts that it names beyond those that it
-// needs. source and destination are token accounts; of SOL the wallets themselves.
+// transfer is an instruction that moves SOL or a token. source and destination are token accounts; for SOL they are the
+// wallets themselves. references are the accounts beyond those that the transfer needs. units are base units.
 type transfer struct {
 	from, source, destination wallet.Address
 	references                []wallet.Address
 	units                     uint64
 }
 
-// transferred reads in as a transfer of token that names a reference: System's Transfer, or TransferChecked.
+// transferred reads an instruction as a transfer of a token: System's Transfer for SOL, else TransferChecked.
 func (m *message) transferred(in instruction, token wallet.Token) (transfer, bool) {
 	// SOL's program is the zero address, which is the System program's.
 	if program, ok := m.key(in.program); !ok || program != token.Program {
@@ -202,7 +203,7 @@ func (t transfer) pays(to wallet.Address, token wallet.Token) bool {
 	return t.destination == wallet.AssociatedAccount(to, token.Mint, token.Program)
 }
 
-// leaves tells whether the transfer comes from a wallet, or from its associated account.
+// leaves tells whether the transfer comes from a wallet, or from its associated account of the token.
 func (t transfer) leaves(from wallet.Address, token wallet.Token) bool {
 	if t.from != from || token.Native() {
 		return t.from == from

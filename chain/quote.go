@@ -11,12 +11,12 @@ import (
 	"purser/wallet"
 )
 
-// maxPricedAccounts is the limit of getRecentPrioritizationFees.
+// maxPricedAccounts is the limit of getRecentPrioritizationFees, in accounts.
 const maxPricedAccounts = 128
 
-// UnitPrice is what recent transactions that wrote the same accounts paid for a compute unit, in
-// micro-lamports: the third quartile, so that ours is not the last in a queue
-// (getRecentPrioritizationFees). 0 where nobody pays.
+// UnitPrice is a price for a compute unit, in micro-lamports: the third quartile of what the network recently accepted
+// for the accounts that are written, so that ours is not the lowest (getRecentPrioritizationFees). 0 if nobody pays
+// any.
 func (c *Client) UnitPrice(ctx context.Context, written []wallet.Address) (uint64, error) {
 	names := addresses(written[:min(len(written), maxPricedAccounts)])
 	return c.prices.get(ctx, strings.Join(names, " "), c.now, c.sharedFor, func(ctx context.Context) (uint64, error) {
@@ -24,6 +24,7 @@ func (c *Client) UnitPrice(ctx context.Context, written []wallet.Address) (uint6
 	})
 }
 
+// unitPrice asks for the price.
 func (c *Client) unitPrice(ctx context.Context, written []string) (uint64, error) {
 	const method = "getRecentPrioritizationFees"
 	recent, err := call[[]struct {
@@ -48,9 +49,9 @@ func (c *Client) unitPrice(ctx context.Context, written []string) (uint64, error
 	return prices[len(prices)*3/4], nil
 }
 
-// Fee is what the network charges for a message at most, in lamports: signatures and priority (getFeeForMessage). The
-// message's own blockhash does not matter; it is asked over the newest one. A fee beyond what any device would
-// sign makes no sense.
+// Fee is the most that the network charges for a message, in lamports: signatures and priority (getFeeForMessage). It
+// asks with the newest blockhash, since the message's own does not matter. A fee above what any device would sign is an
+// error.
 func (c *Client) Fee(ctx context.Context, message []byte) (uint64, error) {
 	m, err := parse(message)
 	if err != nil {
@@ -59,8 +60,8 @@ func (c *Client) Fee(ctx context.Context, message []byte) (uint64, error) {
 	return c.fees.get(ctx, m.costs(), c.now, c.sharedFor, func(ctx context.Context) (uint64, error) { return c.fee(ctx, message) })
 }
 
-// costs names what the network's fee for a message depends on: its signatures, the programs it calls (some charge for
-// signatures that they check) and what it says of its budget. Messages of the same name cost the same.
+// costs names what the fee of a message depends on: the number of signatures, the programs it calls (some charge for
+// signatures that they check), and its compute budget. Messages of the same name cost the same.
 func (m *message) costs() string {
 	name := []byte{byte(m.signers)}
 	for _, in := range m.instructions {
@@ -76,7 +77,8 @@ func (m *message) costs() string {
 // fee asks for the fee of a message.
 func (c *Client) fee(ctx context.Context, message []byte) (uint64, error) {
 	const method = "getFeeForMessage"
-	// An address stands for many machines: one may not know a blockhash that another has just told.
+	// An address stands for many machines: one may not know yet the blockhash that another returned. Then ask for a new
+	// one.
 	for _, newest := range []func(context.Context) (wallet.Blockhash, error){c.Blockhash, c.latestBlockhash} {
 		hash, err := newest(ctx)
 		if err != nil {
@@ -100,9 +102,9 @@ func (c *Client) fee(ctx context.Context, message []byte) (uint64, error) {
 	return 0, c.primary().nodeError(method, errBehind)
 }
 
-// Simulate has the node carry out a message that nobody has signed, on the state of now: nil, and
-// how many compute units it takes, when it would succeed; a *wallet.PreflightError with the reason when
-// it would fail; wallet.NetworkError when nobody knows (simulateTransaction).
+// Simulate has the node execute an unsigned message on its present state (simulateTransaction). It returns the compute
+// units used if it would succeed, a *wallet.PreflightError with the reason if it would fail, and wallet.NetworkError if
+// nobody knows.
 func (c *Client) Simulate(ctx context.Context, message []byte) (units uint64, _ error) {
 	const method = "simulateTransaction"
 	m, err := parse(message)

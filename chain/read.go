@@ -12,8 +12,8 @@ import (
 	"purser/wallet"
 )
 
-// answerAt is a result with the slot at which the node read it. An answer without slot or value is
-// refused: a missing value must not look like an account that holds nothing.
+// answerAt is a result with the slot at which the node read it. A result without slot or value is refused: a missing
+// value must not look like an account that holds nothing.
 type answerAt[T any] struct {
 	slot  uint64
 	value T
@@ -37,6 +37,7 @@ func (a *answerAt[T]) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(answer.Value, &a.value)
 }
 
+// accountInfo is an account in the node's JSON, without its data. Pointers tell a missing field from zero.
 type accountInfo struct {
 	Lamports   *uint64 `json:"lamports"`
 	Owner      *string `json:"owner"`
@@ -44,8 +45,8 @@ type accountInfo struct {
 	Space      *uint64 `json:"space"`
 }
 
-// account reads one account; nil is an address that holds nothing. false for an answer without the
-// fields that every account has.
+// account converts an account; nil is an address that holds nothing. ok is false if a field is missing that every
+// account has.
 func (a *accountInfo) account(slot uint64) (wallet.Account, bool) {
 	if a == nil {
 		return wallet.Account{Slot: slot}, true
@@ -62,7 +63,7 @@ func (a *accountInfo) account(slot uint64) (wallet.Account, bool) {
 	}, true
 }
 
-// readAccount asks for everything but the data, which can be megabytes.
+// readAccount asks for everything but the data, which can have megabytes.
 func readAccount() settings {
 	return settings{
 		"commitment": confirmed,
@@ -74,7 +75,7 @@ func readAccount() settings {
 // maxAccountsAsked is the limit of getMultipleAccounts.
 const maxAccountsAsked = 100
 
-// Accounts reads up to 100 addresses in one round trip, all at one slot (getMultipleAccounts).
+// Accounts reads up to 100 addresses in one call, all at one slot (getMultipleAccounts). The result has their order.
 func (c *Client) Accounts(ctx context.Context, as []wallet.Address) ([]wallet.Account, error) {
 	const method = "getMultipleAccounts"
 	if len(as) == 0 {
@@ -101,18 +102,18 @@ func (c *Client) Accounts(ctx context.Context, as []wallet.Address) ([]wallet.Ac
 	return accounts, nil
 }
 
-// rent is an answer of getMinimumBalanceForRentExemption with its age.
+// rent is an answer of getMinimumBalanceForRentExemption, and when it came.
 type rent struct {
 	lamports uint64
 	at       time.Time
 }
 
-// rentLives is how long a rent minimum is believed. The network lowers it step by step, each at the beginning of
-// an epoch: what is proposed now and signed in a quarter of an hour should not rest on an older one.
+// rentLives is how long a rent minimum is used. The network lowers it in steps, at the beginning of epochs. A payment
+// that is proposed now may be signed a quarter of an hour later.
 const rentLives = time.Minute
 
-// RentMinimum tells how many lamports an account of size bytes must hold
-// (getMinimumBalanceForRentExemption). Answers are kept for a minute.
+// RentMinimum is how many lamports an account of size bytes must hold (getMinimumBalanceForRentExemption). Answers are
+// kept for a minute.
 func (c *Client) RentMinimum(ctx context.Context, size uint64) (uint64, error) {
 	const method = "getMinimumBalanceForRentExemption"
 	if known, ok := c.rents.get(size); ok && c.now().Sub(known.at) < rentLives {
@@ -129,13 +130,13 @@ func (c *Client) RentMinimum(ctx context.Context, size uint64) (uint64, error) {
 	return *lamports, nil
 }
 
-// Blockhash is the newest blockhash at commitment confirmed (getLatestBlockhash), at most two seconds old where
-// Options.Share says so.
+// Blockhash is the newest blockhash at commitment confirmed (getLatestBlockhash). With Options.Share it may be two
+// seconds old.
 func (c *Client) Blockhash(ctx context.Context) (wallet.Blockhash, error) {
 	return c.hashes.get(ctx, struct{}{}, c.now, c.sharedFor, c.latestBlockhash)
 }
 
-// latestBlockhash asks for the newest blockhash, whatever is known.
+// latestBlockhash asks for the newest blockhash, without sharing.
 func (c *Client) latestBlockhash(ctx context.Context) (wallet.Blockhash, error) {
 	const method = "getLatestBlockhash"
 	answer, err := call[answerAt[struct {
@@ -166,14 +167,15 @@ func (c *Client) BlockHeight(ctx context.Context) (uint64, error) {
 	return *height, nil
 }
 
-// FinalizedBlockHeight is the height of the newest block that no configured node can roll back any
-// more: the lowest of their finalized heights (getEpochInfo). From then on a node's "not found"
-// counts only if it has not fallen behind that block. Where Options.Share says so the height may be two seconds old:
-// it is still one that all nodes had reached before it was told, and a higher one proves no more than it does.
+// FinalizedBlockHeight is the lowest finalized block height of all configured nodes: none of them can roll back a block
+// up to it (getEpochInfo). After this call a node's "not found" counts only if the node has not fallen behind that
+// block. With Options.Share the height may be two seconds old. An older height is lower, so it proves less and never
+// too much.
 func (c *Client) FinalizedBlockHeight(ctx context.Context) (uint64, error) {
 	return c.finalized.get(ctx, struct{}{}, c.now, c.sharedFor, c.finalizedBlockHeight)
 }
 
+// finalizedBlockHeight asks every node, and remembers each one's finalized slot (node.settled).
 func (c *Client) finalizedBlockHeight(ctx context.Context) (uint64, error) {
 	const method = "getEpochInfo"
 	var lowest uint64
@@ -196,8 +198,8 @@ func (c *Client) finalizedBlockHeight(ctx context.Context) (uint64, error) {
 	return lowest, nil
 }
 
-// CanSeeBackTo tells whether every configured node still has the blocks since slot, so that its
-// "not found" means something (getFirstAvailableBlock).
+// CanSeeBackTo tells whether every configured node still has the blocks since slot, so that its "not found" means
+// something (getFirstAvailableBlock).
 func (c *Client) CanSeeBackTo(ctx context.Context, slot uint64) (bool, error) {
 	const method = "getFirstAvailableBlock"
 	for _, n := range c.nodes {
@@ -215,11 +217,12 @@ func (c *Client) CanSeeBackTo(ctx context.Context, slot uint64) (bool, error) {
 	return true, nil
 }
 
-// ErrClustersDiffer is a chain.rpc_url whose nodes belong to different clusters. No waiting helps.
+// ErrClustersDiffer says that the nodes of chain.rpc_url belong to different clusters: the setting is wrong, waiting
+// does not help.
 var ErrClustersDiffer = errors.New("chain.rpc_url: the nodes belong to different clusters")
 
-// GenesisCluster tells which cluster the nodes belong to, by its genesis hash: any that is not one
-// of Solana's public clusters is localnet. Errors: ErrClustersDiffer, wallet.NetworkError.
+// GenesisCluster is the cluster of the nodes, by its genesis hash. Any cluster that is not one of Solana's public ones
+// is localnet. Errors: ErrClustersDiffer, wallet.NetworkError.
 func (c *Client) GenesisCluster(ctx context.Context) (string, error) {
 	const method = "getGenesisHash"
 	var first string

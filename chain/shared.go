@@ -6,28 +6,29 @@ import (
 	"time"
 )
 
-// sharedFor is how old an answer may be that sends made at about the same time have in common: the newest blockhash,
-// a fee, a price for compute units. Two seconds are five slots of the 150 in which a blockhash can land.
+// sharedFor is the age up to which operations at about the same time share an answer: the newest blockhash, a fee, a
+// price. Two seconds are five slots of the 150 for which a blockhash is valid.
 const sharedFor = 2 * time.Second
 
-// shared remembers answers for a short while, and asks once for all who want the same at the same time. Failures are
-// not remembered. It holds at most cacheSize answers, and forgets all of them when full.
+// shared remembers answers for a short time, and asks once for all callers that want the same one at the same time.
+// Failures are not remembered. It holds at most cacheSize answers, and forgets all of them when it is full.
 type shared[K comparable, V any] struct {
 	mu      sync.Mutex
 	answers map[K]*answerOf[V]
 }
 
-// answerOf is an answer, or the question under way. The fields are set when done is closed.
+// answerOf is an answer, or the question in progress. value, err and gone are set before done is closed, and read after
+// it.
 type answerOf[V any] struct {
 	done  chan struct{}
-	at    time.Time // when it was asked for: it is at least as new
+	at    time.Time // when it was asked: the answer is at least as new
 	value V
 	err   error
-	gone  bool // who asked went away before it was answered
+	gone  bool // the caller that asked gave up before the answer came
 }
 
-// get is the answer to key that is at most lives old at now, asked for where there is none. lives 0 asks each time.
-// It returns when ctx ends, whoever asks.
+// get returns the answer to key if it is at most `lives` old at now, and asks otherwise. With lives 0 it asks each
+// time. It returns when ctx ends, whoever asks.
 func (s *shared[K, V]) get(ctx context.Context, key K, now func() time.Time, lives time.Duration, ask func(context.Context) (V, error)) (V, error) {
 	if lives <= 0 {
 		return ask(ctx)
@@ -49,13 +50,14 @@ func (s *shared[K, V]) get(ctx context.Context, key K, now func() time.Time, liv
 			var none V
 			return none, unreachable(ctx.Err())
 		}
-		if !answer.gone { // else somebody who still waits asks
+		if !answer.gone { // else the next round asks
 			return answer.value, answer.err
 		}
 	}
 }
 
-// join finds an answer that is new enough, or the question under way; else the question is the caller's (mine).
+// join returns an answer that is new enough, or the question in progress. If there is neither, the caller has to ask
+// (mine).
 func (s *shared[K, V]) join(key K, now time.Time, lives time.Duration) (answer *answerOf[V], mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +74,7 @@ func (s *shared[K, V]) join(key K, now time.Time, lives time.Duration) (answer *
 	return answer, true
 }
 
-// forget removes a failed answer, unless another has taken its place.
+// forget removes a failed answer, unless another one has replaced it.
 func (s *shared[K, V]) forget(key K, answer *answerOf[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,12 +17,13 @@ const (
 	extensionsAt = tokenSize + 1
 )
 
-// isTokenProgram tells whether accounts of this owner are in these layouts.
+// isTokenProgram tells whether accounts of this owner have these layouts.
 func isTokenProgram(owner wallet.Address) bool {
 	return owner == wallet.TokenProgram || owner == wallet.Token2022Program
 }
 
-// parseMint reads a mint's account; false for anything else.
+// parseMint reads the account of a mint; false for anything else. AccountSize of the result is the size of a new
+// associated account, in bytes, by which its rent is calculated.
 func parseMint(at, program wallet.Address, data []byte) (wallet.Mint, bool) {
 	m := wallet.Mint{Address: at, Program: program, AccountSize: tokenSize}
 	if !isTokenProgram(program) || len(data) < mintSize || data[45] != 1 { // initialized
@@ -60,7 +61,7 @@ func parseMint(at, program wallet.Address, data []byte) (wallet.Mint, bool) {
 	return m, true
 }
 
-// extension takes one entry of type u16, length u16 and value; kind 0 is the end.
+// extension cuts off one entry: type u16, length u16, value. Kind 0 is the end of the entries.
 func extension(raw []byte) (kind uint16, value, rest []byte, ok bool) {
 	if len(raw) < 2 {
 		return 0, nil, nil, true // less than a type is room
@@ -79,8 +80,9 @@ func extension(raw []byte) (kind uint16, value, rest []byte, ok bool) {
 	return kind, raw[4 : 4+length], raw[4+length:], true
 }
 
-// extend takes in one extension of a mint (spl_token_2022::extension::ExtensionType), and tells how
-// many bytes every account of the mint holds for it; false for a value of the wrong size.
+// extend reads one extension of a mint (spl_token_2022::extension::ExtensionType). held is how many bytes each account
+// of the mint has for it. ok is false if the value has the wrong size. An unknown extension is noted: rules may refuse
+// it.
 func extend(m *wallet.Mint, kind uint16, value []byte) (held uint64, ok bool) {
 	switch kind {
 	case 1: // TransferFeeConfig; accounts hold TransferFeeAmount
@@ -125,6 +127,7 @@ func extend(m *wallet.Mint, kind uint16, value []byte) (held uint64, ok bool) {
 	return 0, true
 }
 
+// feeRate reads a transfer fee: epoch from which it holds, maximum in base units, basis points.
 func feeRate(raw []byte) wallet.FeeRate {
 	return wallet.FeeRate{
 		Epoch:       binary.LittleEndian.Uint64(raw),
@@ -133,7 +136,7 @@ func feeRate(raw []byte) wallet.FeeRate {
 	}
 }
 
-// stateFrozen is AccountState::Frozen.
+// stateFrozen is AccountState::Frozen of the token programs.
 const stateFrozen = 2
 
 // parseTokenAccount reads an account that holds units of a mint; false for anything else.

@@ -11,13 +11,14 @@ import (
 	"purser/wallet"
 )
 
-// accountData is an account with its bytes.
+// accountData is an account with its data, in the node's JSON.
 type accountData struct {
 	accountInfo
-	Data []string `json:"data"` // the bytes, and how they are encoded
+	Data []string `json:"data"` // the bytes, and their encoding
 }
 
-// bytes are the account's data; none for an address that holds nothing.
+// bytes decodes the account's data; nil for an address that holds nothing. false: the encoding is not the one asked
+// for.
 func (a *accountData) bytes() ([]byte, bool) {
 	if a == nil {
 		return nil, true
@@ -37,27 +38,27 @@ func (a *accountData) info() *accountInfo {
 	return &a.accountInfo
 }
 
-// accountSnapshot is one account with its data, or as much of it as was asked for, read at a slot.
+// accountSnapshot is one account at a slot, with its data as far as that was read.
 type accountSnapshot struct {
 	wallet.Account
 	data  []byte
-	space uint64 // how long the data is
+	space uint64 // the length of all its data, in bytes
 }
 
 // cut tells that only a part of the data was read.
 func (w accountSnapshot) cut() bool { return uint64(len(w.data)) < w.space }
 
 const (
-	// tokenData is what is read of an account at first: a token account fits with every extension that it can
-	// have, and most mints do.
+	// tokenData is how many bytes of an account are read at first. That is enough for a token account with every
+	// extension, and for most mints.
 	tokenData = 1 << 10
-	// maxMintData bounds a mint with its metadata. Its issuer can make it longer than that (an account holds 10 MiB),
-	// and nobody needs to read it then.
+	// maxMintData is the longest mint that is read, with its metadata. An issuer can make it up to 10 MiB long, for no
+	// good reason.
 	maxMintData = 64 << 10
 )
 
-// readSnapshots reads the first length bytes of accounts, all at one slot (getMultipleAccounts). Anybody can name any
-// address to us: of an account of 10 MiB no more than that travels.
+// readSnapshots reads the first length bytes of accounts, all at one slot (getMultipleAccounts). The bound protects
+// purser: anybody can name an address whose account has 10 MiB.
 func (c *Client) readSnapshots(ctx context.Context, length uint64, as ...wallet.Address) ([]accountSnapshot, error) {
 	const method = "getMultipleAccounts"
 	n := c.primary()
@@ -86,7 +87,8 @@ func (c *Client) readSnapshots(ctx context.Context, length uint64, as ...wallet.
 	return out, nil
 }
 
-// readMint is readWhole with a mint among the accounts, whose data may be longer than that of the others.
+// readMint is readSnapshots with a mint among the accounts, at index mint. It reads again, and more, if the mint is
+// longer.
 func (c *Client) readMint(ctx context.Context, mint int, as ...wallet.Address) ([]accountSnapshot, error) {
 	all, err := c.readSnapshots(ctx, tokenData, as...)
 	if err != nil {
@@ -98,7 +100,7 @@ func (c *Client) readMint(ctx context.Context, mint int, as ...wallet.Address) (
 	return c.readSnapshots(ctx, maxMintData, as...)
 }
 
-// Mint reads what the chain says of a token. An address that is no mint is TOKEN_NOT_FOUND.
+// Mint reads what the chain says about a token. An address that is no mint is wallet.TokenNotFound.
 func (c *Client) Mint(ctx context.Context, at wallet.Address) (wallet.Mint, error) {
 	accounts, err := c.readMint(ctx, 0, at)
 	if err != nil {
@@ -111,8 +113,8 @@ func (c *Client) Mint(ctx context.Context, at wallet.Address) (wallet.Mint, erro
 	return mint, nil
 }
 
-// TokenFacts reads everything that a transfer of a token is judged by, at one slot. The program is
-// the mint's (see Mint), which never changes.
+// TokenFacts reads everything by which a transfer of a token is judged, at one slot: both wallets, the mint, and their
+// associated accounts. program is the mint's (see Mint), which never changes.
 func (c *Client) TokenFacts(ctx context.Context, from, to, mint, program wallet.Address) (wallet.TokenFacts, error) {
 	source := wallet.AssociatedAccount(from, mint, program)
 	destination := wallet.AssociatedAccount(to, mint, program)
@@ -127,6 +129,7 @@ func (c *Client) TokenFacts(ctx context.Context, from, to, mint, program wallet.
 	}
 	facts.Source = heldBy(source, all[3])
 	facts.Destination = heldBy(destination, all[4])
+	// Which of its two fees holds depends on the epoch.
 	if facts.Mint.TransferFee != nil {
 		epoch, err := c.epoch(ctx)
 		if err != nil {
@@ -137,7 +140,7 @@ func (c *Client) TokenFacts(ctx context.Context, from, to, mint, program wallet.
 	return facts, nil
 }
 
-// heldBy reads an associated account; one that is none, or holds something else, does not exist.
+// heldBy reads an associated account. An account of another form counts as absent.
 func heldBy(at wallet.Address, a accountSnapshot) wallet.TokenAccount {
 	account, ok := parseTokenAccount(at, a.Owner, a.data)
 	if !ok || a.cut() {
@@ -146,7 +149,7 @@ func heldBy(at wallet.Address, a accountSnapshot) wallet.TokenAccount {
 	return account
 }
 
-// epoch is the current one (getEpochInfo).
+// epoch is the current epoch (getEpochInfo).
 func (c *Client) epoch(ctx context.Context) (uint64, error) {
 	const method = "getEpochInfo"
 	info, err := call[struct {
@@ -161,8 +164,7 @@ func (c *Client) epoch(ctx context.Context) (uint64, error) {
 	return *info.Epoch, nil
 }
 
-// TokenAccountAt reads the token account at an address, to find whose it is; Exists is false for an
-// address that is none.
+// TokenAccountAt reads the token account at an address, to find its owner. Exists is false if there is none.
 func (c *Client) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.TokenAccount, error) {
 	accounts, err := c.readSnapshots(ctx, tokenData, at)
 	if err != nil {
@@ -171,8 +173,8 @@ func (c *Client) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.
 	return heldBy(at, accounts[0]), nil
 }
 
-// parsedTokenAccount is an entry of getTokenAccountsByOwner in jsonParsed form: the node adds the
-// mint's decimals, which saves a call for each token.
+// parsedTokenAccount is an entry of getTokenAccountsByOwner in jsonParsed form. The node adds the mint's decimals,
+// which saves a call for each token.
 type parsedTokenAccount struct {
 	Pubkey  string `json:"pubkey"`
 	Account struct {
@@ -193,7 +195,7 @@ type parsedTokenAccount struct {
 	} `json:"account"`
 }
 
-// holdingsMethod has the largest answers.
+// holdingsMethod has the largest answers: it has bounds of its own (maxHoldings, lanes.heavy).
 const holdingsMethod = "getTokenAccountsByOwner"
 
 // tokenAccounts is its answer.
@@ -202,7 +204,7 @@ type tokenAccounts struct {
 	all  []parsedTokenAccount
 }
 
-// decodeWithin implements stepwise: an exchange's wallet holds tens of thousands.
+// decodeWithin implements stepwise: the wallet of an exchange has tens of thousands of accounts.
 func (t *tokenAccounts) decodeWithin(ctx context.Context, raw json.RawMessage) error {
 	var list answerAt[[]json.RawMessage]
 	if json.Unmarshal(raw, &list) != nil {
@@ -220,9 +222,9 @@ func (t *tokenAccounts) decodeWithin(ctx context.Context, raw json.RawMessage) e
 	return nil
 }
 
-// Holdings lists what an owner holds of every token: two calls, however many tokens
-// (getTokenAccountsByOwner for each token program). Accounts that hold nothing are left out. Symbols
-// are not the chain's to tell: they are empty.
+// Holdings lists what an owner holds of every token, in base units. It takes two calls, however many tokens there are
+// (getTokenAccountsByOwner for each token program). Empty accounts are left out. Symbols are empty, since the chain
+// does not define them.
 func (c *Client) Holdings(ctx context.Context, owner wallet.Address) ([]wallet.Holding, error) {
 	const method = holdingsMethod
 	held := holdings{at: map[wallet.Address]int{}}
@@ -267,13 +269,14 @@ func (p parsedTokenAccount) holding(owner, program wallet.Address) (wallet.Holdi
 	}, at, nil
 }
 
-// holdings sums token accounts by mint.
+// holdings adds up token accounts by mint.
 type holdings struct {
 	all []wallet.Holding
 	at  map[wallet.Address]int // mint → index in all
 }
 
-// add takes in one account; false when it contradicts another of the same mint.
+// add adds one account; false if it contradicts another one of the same mint, or the sum overflows. Units outside the
+// associated account are counted in Apart: a transfer cannot spend them.
 func (p *holdings) add(h wallet.Holding, associated bool) bool {
 	if !associated {
 		h.Apart, h.Frozen = h.Units, false

@@ -14,7 +14,7 @@ const (
 	createIdempotent = 1  // u8, of the associated account program; 0 or nothing is Create
 )
 
-// transferCodec is a System transfer: lamports of the signer's.
+// transferCodec is the row of a System transfer: lamports from the signer.
 func transferCodec() ActionCodec {
 	return ActionCodec{Type: wallet.ActionTransfer, Programs: []wallet.Address{wallet.SystemProgram}, Principal: true,
 		Claims: func(c Call) bool {
@@ -29,6 +29,7 @@ func transferCodec() ActionCodec {
 		}}
 }
 
+// decodeTransfer reads a System transfer for signing.
 func decodeTransfer(c Call, _ []wallet.Action) (wallet.Action, error) {
 	if len(c.Data()) != 12 || c.Len() < 2 {
 		return wallet.Action{}, refuse(Malformed, "not a whole transfer")
@@ -52,7 +53,7 @@ func decodeTransfer(c Call, _ []wallet.Action) (wallet.Action, error) {
 	return action, nil
 }
 
-// tokenTransferCodec is TransferChecked of either token program, from the signer's own associated account.
+// tokenTransferCodec is the row of TransferChecked of either token program, from the signer's own associated account.
 func tokenTransferCodec() ActionCodec {
 	return ActionCodec{Type: wallet.ActionTokenTransfer, Programs: []wallet.Address{wallet.TokenProgram, wallet.Token2022Program}, Principal: true,
 		Claims:  func(c Call) bool { return len(c.Data()) > 0 && c.Data()[0] == transferChecked },
@@ -66,6 +67,8 @@ func tokenTransferCodec() ActionCodec {
 		}}
 }
 
+// decodeTokenTransfer reads a TransferChecked for signing. Its recipient is a token account: who owns that follows from
+// pairAccount, or is checked by the caller.
 func decodeTokenTransfer(c Call, _ []wallet.Action) (wallet.Action, error) {
 	if len(c.Data()) != 10 || c.Len() < 4 {
 		return wallet.Action{}, refuse(Malformed, "not a whole token transfer")
@@ -91,7 +94,7 @@ func decodeTokenTransfer(c Call, _ []wallet.Action) (wallet.Action, error) {
 	return action, nil
 }
 
-// withReferences adds to the accounts that a transfer needs those that it names besides, read-only.
+// withReferences adds an action's references, read-only, to the accounts that a transfer needs.
 func withReferences(a wallet.Action, accounts ...Account) []Account {
 	for _, reference := range a.References {
 		accounts = append(accounts, readonly(reference))
@@ -99,8 +102,8 @@ func withReferences(a wallet.Action, accounts ...Account) []Account {
 	return accounts
 }
 
-// referencesFrom are the accounts that a transfer names beyond those that it needs (Solana Pay), and the last
-// of them. None may be able to do or to lose anything.
+// referencesFrom returns the accounts beyond those that a transfer needs (Solana Pay), and the last of them. None may
+// be writable, a signer, or named twice.
 func referencesFrom(c Call, first int) (all []wallet.Address, last wallet.Address, _ error) {
 	no := refuse(BadReference, "the transfer names accounts that it does not need")
 	if c.Len()-first > maxReferences {
@@ -116,8 +119,8 @@ func referencesFrom(c Call, first int) (all []wallet.Address, last wallet.Addres
 	return all, last, nil
 }
 
-// matchesTransfer tells whether an instruction on chain is the transfer of SOL or of a token that was intended: the same
-// units from and to the same wallets, naming its reference.
+// matchesTransfer tells whether an instruction on chain is the transfer that was intended: the same units, from and to
+// the same wallets, with its reference.
 func matchesTransfer(c Call, intended wallet.Action) bool {
 	token, units := wallet.SOL, intended.Lamports
 	if intended.Type == wallet.ActionTokenTransfer {
@@ -133,7 +136,8 @@ func matchesTransfer(c Call, intended wallet.Action) bool {
 	return t.destination == intended.Account
 }
 
-// createAccountCodec makes the recipient's associated token account, paid by the signer, in both its forms.
+// createAccountCodec is the row for the creation of the recipient's associated token account, paid by the signer. It
+// reads Create and CreateIdempotent, and writes the latter: it does not fail if the account exists meanwhile.
 func createAccountCodec() ActionCodec {
 	return ActionCodec{Type: wallet.ActionCreateAccount, Programs: []wallet.Address{wallet.AssociatedProgram},
 		Claims: func(c Call) bool {
@@ -147,6 +151,7 @@ func createAccountCodec() ActionCodec {
 		}}
 }
 
+// decodeCreateAccount reads the creation of a token account for signing.
 func decodeCreateAccount(c Call, before []wallet.Action) (wallet.Action, error) {
 	if c.Len() != 6 {
 		return wallet.Action{}, refuse(Malformed, "not a whole creation of a token account")
@@ -168,8 +173,7 @@ func decodeCreateAccount(c Call, before []wallet.Action) (wallet.Action, error) 
 	return wallet.Action{Type: wallet.ActionCreateAccount, From: c.Payer(), To: owner, Account: c.At(account), Mint: mint, Program: program}, nil
 }
 
-// pairAccount holds a created account against the transfer that it must be for, and learns from it who the
-// recipient is.
+// pairAccount compares a created account with the transfer that it must be for, and fills in the transfer's recipient.
 func pairAccount(all []wallet.Action, at int) error {
 	created := all[at]
 	for i := range all {

@@ -21,20 +21,21 @@ const (
 	maxBackoff  = 30 * time.Second
 )
 
-// hints turns signatureSubscribe notifications into a channel of signatures. It speaks the protocol
-// itself: solana-go's WebSocket client ends the process on a hostile notification (it dereferences
-// a missing result in a goroutine of its own), reads messages of any size, and takes no dialer.
+// hints turns signatureSubscribe notifications into a channel of signatures. It speaks the protocol itself. solana-go's
+// WebSocket client ends the process on a hostile notification (it dereferences a missing result in a goroutine of its
+// own), reads messages of any size, and takes no dialer.
 type hints struct {
 	url     string
 	timeout time.Duration
 	http    *http.Client
 	log     *slog.Logger
-	backoff func(attempt int) time.Duration
+	backoff func(attempt int) time.Duration // pause before the attempt after so many failed ones
 
-	asked chan wallet.Signature
-	out   chan wallet.Signature
+	asked chan wallet.Signature // signatures to watch
+	out   chan wallet.Signature // signatures about which there may be news
 }
 
+// newHints makes hints for a ws or wss address; "" for none.
 func newHints(url string, timeout time.Duration, transport http.RoundTripper, log *slog.Logger) *hints {
 	return &hints{
 		url: url, timeout: timeout, http: &http.Client{Transport: transport}, log: log, backoff: doubling,
@@ -48,8 +49,8 @@ func doubling(attempt int) time.Duration {
 	return min(time.Second<<min(attempt, 5), maxBackoff)
 }
 
-// Watch asks for a hint when sig is confirmed. It never blocks; a hint may come late, twice or not
-// at all: Statuses is the truth.
+// Watch asks for a hint when sig is confirmed. It never blocks. A hint may come late, twice or not at all: Statuses
+// says what is true.
 func (c *Client) Watch(sig wallet.Signature) {
 	select {
 	case c.hints.asked <- sig:
@@ -60,13 +61,14 @@ func (c *Client) Watch(sig wallet.Signature) {
 // Hints delivers watched signatures about which there may be news.
 func (c *Client) Hints() <-chan wallet.Signature { return c.hints.out }
 
-// Run keeps the WebSocket up until ctx ends; it returns nil then. A WebSocket that is down, or not
-// configured, costs latency only.
+// Run keeps the WebSocket connected until ctx ends, and then returns nil. Without a WebSocket landings are noticed
+// later, by polling.
 func (c *Client) Run(ctx context.Context) error {
 	c.hints.run(ctx)
 	return nil
 }
 
+// run holds one session after the other, with growing pauses while none works.
 func (h *hints) run(ctx context.Context) {
 	if h.url == "" {
 		<-ctx.Done()
@@ -98,7 +100,7 @@ func (h *hints) run(ctx context.Context) {
 	}
 }
 
-// hint offers sig; a reader that is behind polls anyway.
+// hint offers a signature. If the reader is behind, the hint is dropped: the reader polls anyway.
 func (h *hints) hint(sig wallet.Signature) {
 	select {
 	case h.out <- sig:
@@ -106,8 +108,8 @@ func (h *hints) hint(sig wallet.Signature) {
 	}
 }
 
-// session holds one connection until it fails, is worn out, or ctx ends. It reports whether the
-// server ever said anything.
+// session holds one connection until it fails, has too many subscriptions, or ctx ends. It returns whether the server
+// ever sent anything.
 func (h *hints) session(ctx context.Context, watched *watchList) (heard bool) {
 	dialing, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
@@ -127,6 +129,7 @@ func (h *hints) session(ctx context.Context, watched *watchList) (heard bool) {
 	}()
 	defer func() { stop(); <-done }()
 
+	// Subscribe again to everything that is still watched.
 	s := &subscriptions{conn: conn, timeout: h.timeout,
 		asked: map[uint64]wallet.Signature{}, live: map[uint64]wallet.Signature{}}
 	for _, sig := range watched.order {
@@ -161,7 +164,7 @@ func (h *hints) session(ctx context.Context, watched *watchList) (heard bool) {
 	}
 }
 
-// notice is any message of the server: the answer to a subscription, or a notification.
+// notice is any message of the server: the response to a subscription, or a notification.
 type notice struct {
 	ID     *uint64         `json:"id"`
 	Result json.RawMessage `json:"result"`
@@ -173,7 +176,7 @@ type notice struct {
 
 var errNotNotice = errors.New("not a JSON-RPC message")
 
-// read passes messages on until the connection or ctx ends.
+// read passes messages on until the connection or ctx ends. It runs in a goroutine that session waits for.
 func read(ctx context.Context, conn *websocket.Conn, notices chan<- notice) error {
 	for {
 		_, raw, err := conn.Read(ctx)
@@ -192,7 +195,7 @@ func read(ctx context.Context, conn *websocket.Conn, notices chan<- notice) erro
 	}
 }
 
-// subscriptions are those of one connection.
+// subscriptions are those of one connection. One goroutine, session's, uses them.
 type subscriptions struct {
 	conn    *websocket.Conn
 	timeout time.Duration
@@ -201,8 +204,10 @@ type subscriptions struct {
 	live    map[uint64]wallet.Signature // by the server's subscription id
 }
 
+// full tells that a connection has so many subscriptions that a new one is better.
 func (s *subscriptions) full() bool { return len(s.asked)+len(s.live) >= 2*maxWatched }
 
+// subscribe sends a signatureSubscribe request.
 func (s *subscriptions) subscribe(ctx context.Context, sig wallet.Signature) error {
 	s.nextID++
 	request, err := json.Marshal(map[string]any{
@@ -220,14 +225,15 @@ func (s *subscriptions) subscribe(ctx context.Context, sig wallet.Signature) err
 	return s.conn.Write(ctx, websocket.MessageText, request)
 }
 
+// ping waits for the server's pong.
 func (s *subscriptions) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	return s.conn.Ping(ctx)
 }
 
-// take notes what a message says; it answers the signature that a notification is about. Such a
-// subscription is over: the server ends it by itself.
+// take reads a message, and returns the signature that a notification is about. The server has then ended that
+// subscription.
 func (s *subscriptions) take(n notice) (wallet.Signature, bool) {
 	if n.ID != nil {
 		var subscription uint64
@@ -245,13 +251,13 @@ func (s *subscriptions) take(n notice) (wallet.Signature, bool) {
 	return sig, ok
 }
 
-// watchList remembers what to subscribe to again after a lost connection, oldest first.
+// watchList remembers the signatures to subscribe to again after a lost connection, oldest first.
 type watchList struct {
 	order []wallet.Signature
 	known map[wallet.Signature]bool
 }
 
-// add reports whether sig is new.
+// add adds a signature, in place of the oldest one if the list is full, and tells whether it is new.
 func (w *watchList) add(sig wallet.Signature) bool {
 	if w.known[sig] {
 		return false
@@ -266,6 +272,7 @@ func (w *watchList) add(sig wallet.Signature) bool {
 	return true
 }
 
+// remove removes a signature; without it, it does nothing.
 func (w *watchList) remove(sig wallet.Signature) {
 	if !w.known[sig] {
 		return
