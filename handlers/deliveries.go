@@ -63,7 +63,7 @@ func parseCursor(text string) (c cursor, err error) {
 	if err != nil {
 		return c, refused
 	}
-	if c = (cursor{time.Unix(0, nanos).UTC(), parts[1], parts[2]}); c.String() != text { // accept only the canonical form of a number
+	if c = (cursor{time.Unix(0, nanos).UTC(), parts[1], parts[2]}); c.String() != text { // only the canonical form
 		return cursor{}, refused
 	}
 	return c, nil

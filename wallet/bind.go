@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// BindStatus is how far a bind link has come.
+// BindStatus is the state of an attempt to connect a wallet.
 type BindStatus string
 
-// A link is opened once, proven once, and answered once.
+// The states. An attempt is proven once and answered once.
 const (
-	BindOpen     BindStatus = "open"     // the link was sent; nothing proven yet
-	BindProven   BindStatus = "proven"   // the page proved an address; the chat asks which it was
-	BindDone     BindStatus = "done"     // the owner tapped the match: the wallet is bound
-	BindRefused  BindStatus = "refused"  // the owner tapped another one, or cancelled
-	BindReplaced BindStatus = "replaced" // a newer link of the same user took its place
+	BindOpen     BindStatus = "open"     // the link was sent, nothing is proven yet
+	BindProven   BindStatus = "proven"   // the page proved an address, and the chat asks which one
+	BindDone     BindStatus = "done"     // the owner chose the proven address: the wallet is connected
+	BindRefused  BindStatus = "refused"  // the owner chose another address, or cancelled
+	BindReplaced BindStatus = "replaced" // the same user has a newer link
 )
 
-// Bind is one attempt to connect a wallet to a Telegram user (docs/architecture.md, Custody and the signing page). The
-// token of the link is never kept, only its SHA-256.
+// Bind is one attempt to connect a wallet (docs/architecture.md, Custody and the signing page). Of the link's token only
+// the SHA-256 is stored.
 type Bind struct {
 	TokenHash [32]byte   `json:"token_hash"`
 	User      UserID     `json:"user"`
@@ -29,36 +29,35 @@ type Bind struct {
 	ExpiresAt time.Time  `json:"expires_at"`
 	Status    BindStatus `json:"status"`
 	Type      WalletType `json:"type"`
-	Address   Address    `json:"address"`    // what was proven; of a program's, what it asked to prove
-	KeyID     string     `json:"key_id"`     // the API key that asked; "" for a link
-	OfferedBy string     `json:"offered_by"` // of a link: the API key that asked for it; "" for its owner
-	Choices   []Address  `json:"choices"`    // what the chat offers: the proven one among two others
+	Address   Address    `json:"address"`    // the proven address; for a program, the one that it is to prove
+	KeyID     string     `json:"key_id"`     // the API key that connects the wallet; "" for a link
+	OfferedBy string     `json:"offered_by"` // the API key that requested the link; "" for its owner
+	Choices   []Address  `json:"choices"`    // what the chat offers: the proven address and two random ones
 }
 
-// BindWindow is how long a link to connect a wallet lives (docs/architecture.md, Custody and the signing page).
+// BindWindow is how long a link to connect a wallet can be used.
 const BindWindow = 10 * time.Minute
 
-// OpenAt tells whether the link can still be used at now.
+// OpenAt reports whether the link can be used at now.
 func (b Bind) OpenAt(now time.Time) bool { return b.Status == BindOpen && now.Before(b.ExpiresAt) }
 
-// ChoosableAt tells whether the owner may answer at now which address was proven.
+// ChoosableAt reports whether the owner can answer at now which address was proven.
 func (b Bind) ChoosableAt(now time.Time) bool {
 	return b.Status == BindProven && now.Before(b.ExpiresAt)
 }
 
-// Ended tells that the link and its question count no more, whatever the clock says.
+// Ended reports whether the attempt is over. It does not consider expiry.
 func (b Bind) Ended() bool { return b.Status != BindOpen && b.Status != BindProven }
 
 // TelegramAccount names a Telegram account in a sign-in text.
 func TelegramAccount(id int64) string { return "Telegram account " + strconv.FormatInt(id, 10) }
 
-// KeyAccount names an API key that belongs to nobody in a sign-in text.
+// KeyAccount names an operator's key in a sign-in text. id is its lineage.
 func KeyAccount(id string) string { return "API key " + id }
 
-// SignInText is the text that a wallet signs to prove that it belongs to a Telegram account: the layout of EIP-4361 as
-// Sign-In With Solana uses it (docs/architecture.md, Custody and the signing page). Page and server each compose it for
-// themselves; times are RFC 3339 UTC in whole seconds. account is what the wallet is connected to: see TelegramAccount
-// and KeyAccount.
+// SignInText returns the text that a wallet signs to prove that it belongs to an account: the format of EIP-4361, as
+// Sign-In With Solana uses it (docs/architecture.md, Custody and the signing page). The page composes the same text
+// independently. Times are RFC 3339 in UTC with whole seconds. account comes from TelegramAccount or KeyAccount.
 func SignInText(host, origin string, address Address, account, chain, nonce string, issued, expires time.Time) string {
 	return strings.Join([]string{
 		host + " wants you to sign in with your Solana account:",

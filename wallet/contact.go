@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Contact is a name that somebody gave an address, for themselves alone. The store seals all of it.
+// Contact is a person's own name for an address. Nobody else sees it. The store seals all of it.
 type Contact struct {
 	Owner   UserID    `json:"owner"`
 	Name    string    `json:"name"` // as ParseContactName returned it
@@ -18,19 +18,18 @@ type Contact struct {
 	AddedAt time.Time `json:"added_at"`
 }
 
-// Bounds of an address book.
+// Limits of an address book.
 const (
-	MaxContacts    = 200 // a person
+	MaxContacts    = 200 // per person
 	MaxContactName = 32  // characters
 )
 
-// ParseContactName reads a name for an address: 1 to 32 letters, digits, spaces, "-", "_" and "'",
-// in Unicode's NFC with single spaces. It begins with a letter, and with none of the words that mean
-// something else in a command: in "/send 5 USDC rent" nothing but a contact may be read as one.
-// Names that only look alike to the eye are not told apart here.
+// ParseContactName parses a contact's name: 1 to 32 letters, digits, spaces, "-", "_" and "'", in Unicode's NFC with
+// single spaces. It begins with a letter, and not with a word that means something else in a command, so that in "/send 5
+// USDC rent" only a contact can be meant. Names that merely resemble each other are different here. INVALID_REQUEST.
 func ParseContactName(text string) (string, error) {
 	no := func(key string, args ...Arg) (string, error) { return "", Refuse(InvalidRequest, key, args...) }
-	if len(text) > 16*MaxContactName { // no need to read ten thousand characters
+	if len(text) > 16*MaxContactName { // avoid normalizing very long text
 		return no("contact_name.too_long", NumberArg("Most", MaxContactName))
 	}
 	name := norm.NFC.String(strings.Join(strings.Fields(text), " "))
@@ -50,21 +49,21 @@ func ParseContactName(text string) (string, error) {
 	case Max, "to", "nan", "inf", "infinity":
 		return no("contact_name.reserved", TextArg("Word", word))
 	}
-	// As long as the shortest address, and nothing in it that an address could not have.
+	// At least as long as the shortest address, and made of characters that addresses can have.
 	if len(name) >= 32 && !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII || r == ' ' }) {
 		return no("contact_name.like_address")
 	}
 	return name, nil
 }
 
-// FirstWord is what a name begins with, up to its first space.
+// FirstWord returns the part of a name before its first space.
 func FirstWord(name string) string {
 	first, _, _ := strings.Cut(name, " ")
 	return first
 }
 
-// inContactName keeps out everything that is not seen: format characters (which turn text around or
-// hide in it) are no letters, and the letters and marks that show nothing are named by Unicode.
+// inContactName reports whether a name may contain r. Invisible characters are excluded: format characters can reverse or
+// hide text.
 func inContactName(r rune) bool {
 	if Unseen(r) {
 		return false
@@ -72,7 +71,8 @@ func inContactName(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || strings.ContainsRune(" -_'", r)
 }
 
-// ContactKey is what tells one name from another: case and the way an accent is typed do not.
+// ContactKey returns the key by which names are compared: without differences in case, spacing, or composition of
+// accents.
 func ContactKey(name string) string {
 	return norm.NFC.String(cases.Fold().String(norm.NFC.String(strings.Join(strings.Fields(name), " "))))
 }

@@ -4,8 +4,8 @@ import (
 	"errors"
 )
 
-// Code names what went wrong, once, for every front. The API answers it as `error.code`
-// (docs/specification.md, Errors), the chat looks its wording up by it.
+// Code names what went wrong, once for all fronts. The API returns it as error.code (docs/specification.md, Errors). The
+// chat chooses its wording by it.
 type Code string
 
 // The codes of docs/specification.md, Errors.
@@ -39,7 +39,7 @@ const (
 	NetworkError        Code = "NETWORK_ERROR"
 )
 
-// Codes lists every code that a front must be able to answer; a test of each front walks it.
+// Codes lists every code. Tests of each front check that it handles all of them.
 func Codes() []Code {
 	return []Code{
 		InvalidRequest, InvalidAPIKey, InsufficientScope, TierRequired, ConsentRequired,
@@ -50,24 +50,22 @@ func Codes() []Code {
 	}
 }
 
-// Field names the part of a request that a refusal is about, as the API spells it.
+// Field names the part of a request that a refusal is about, spelled as in the API.
 type Field string
 
-// The parts that a person can be asked for again.
+// The fields that the chat can ask for again.
 const (
 	FieldAmount Field = "amount"
 	FieldTo     Field = "to"
 	FieldToken  Field = "token"
 )
 
-// Error is a failure that may be shown: Code for programs, Reason for people (what exactly went wrong and what
-// to do, as data; never a secret), Field for a front that asks for that part again ("" when no single part is to
-// blame), Err for our log.
+// Error is a failure that may be shown to people and programs.
 type Error struct {
-	Code   Code
-	Reason Reason
-	Field  Field
-	Err    error
+	Code   Code   // for programs
+	Reason Reason // for people: what went wrong and what to do, as data; never a secret
+	Field  Field  // the part of the request at fault; "" if no single part is
+	Err    error  // for our log only
 }
 
 func (e *Error) Error() string {
@@ -83,15 +81,15 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Refuse makes an Error with a code and a reason: the key of a sentence in the catalogue (package locale) and its
+// Refuse returns an Error with a code and a reason: the key of a sentence in the catalogue (package locale) with its
 // arguments.
 func Refuse(code Code, key string, args ...Arg) *Error { return RefuseFor(code, Because(key, args...)) }
 
-// RefuseFor is Refuse with a reason that was made before.
+// RefuseFor is Refuse with an existing Reason.
 func RefuseFor(code Code, reason Reason) *Error { return &Error{Code: code, Reason: reason} }
 
-// About marks the part of the request that a refusal is about. What is no refusal, or is marked
-// already, stays as it is.
+// About sets the Field of a refusal. Errors that are no refusals, or already have a field, are returned unchanged. nil
+// stays nil.
 func About(field Field, err error) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Field != "" {
@@ -100,12 +98,12 @@ func About(field Field, err error) error {
 	marked := *e
 	marked.Field = field
 	if err != error(e) {
-		marked.Err = err // what was wrapped around it is for our log
+		marked.Err = err // keep what was wrapped around it for the log
 	}
 	return &marked
 }
 
-// FieldOf tells the part of the request that err is about, or "".
+// FieldOf returns the Field of err; "" if it has none.
 func FieldOf(err error) Field {
 	var e *Error
 	if errors.As(err, &e) {
@@ -114,7 +112,7 @@ func FieldOf(err error) Field {
 	return ""
 }
 
-// ReasonOf is the reason that err carries, or the zero Reason.
+// ReasonOf returns the Reason of err; the zero Reason if it has none.
 func ReasonOf(err error) Reason {
 	var e *Error
 	if errors.As(err, &e) {
@@ -123,7 +121,7 @@ func ReasonOf(err error) Reason {
 	return Reason{}
 }
 
-// CodeOf tells the code of err: Internal for an error that nobody labelled, "" for nil.
+// CodeOf returns the Code of err: Internal for an error without one, "" for nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""

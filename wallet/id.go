@@ -10,20 +10,20 @@ import (
 // idDigits is base32hex (RFC 4648 §7), whose text has the order of its values.
 const idDigits = "0123456789abcdefghijklmnopqrstuv"
 
-// What follows the prefix of an id: its time, then chance.
+// The parts of an ID behind its prefix: characters of time, and of the whole.
 const (
 	idTime   = 9
 	idLength = 26
 )
 
-// TimedIDs makes identifiers: a prefix ("tx"), _, and 26 digits of base32hex, which are milliseconds since 1970
-// (45 bits) and 85 random bits. What is made together lies together in the store, and is written together. An id
-// tells when it was made, and proves nothing. random is read by several goroutines at once.
+// TimedIDs returns a function that makes IDs: a prefix such as "tx", an underscore, and 26 base32hex digits. These encode
+// 45 bits of milliseconds since 1970 and 85 random bits. IDs sort by time, so rows created together are stored together.
+// An ID reveals when it was made. It authorizes nothing. random must be safe for concurrent use.
 func TimedIDs(now func() time.Time, random io.Reader) func(prefix string) string {
 	return func(prefix string) string {
 		var id [idLength]byte
 		if _, err := io.ReadFull(random, id[idTime:]); err != nil {
-			panic(fmt.Sprintf("no randomness: %v", err)) // crypto/rand's Reader ends the program itself instead
+			panic(fmt.Sprintf("no randomness: %v", err)) // crypto/rand never returns an error: it crashes the program itself
 		}
 		for i := idTime; i < len(id); i++ {
 			id[i] = idDigits[id[i]%32]
@@ -35,9 +35,8 @@ func TimedIDs(now func() time.Time, random io.Reader) func(prefix string) string
 	}
 }
 
-// IDTime is the time in an id of TimedIDs behind its prefix, in the order of time; not ok for another id. Ids of
-// purser's first weeks have as many digits and no time: none of theirs is a 0 or 1, with which every timed one
-// begins until the year 2039 (2^41 ms).
+// IDTime returns the time digits of an ID of TimedIDs; they sort by time. It returns false for other IDs. Old IDs are as
+// long but have no time: none begins with 0 or 1, as every timed ID does until the year 2039 (2^41 ms).
 func IDTime(id string) (digits string, ok bool) {
 	_, rest, _ := strings.Cut(id, "_")
 	if len(rest) != idLength || rest[0] != '0' && rest[0] != '1' || strings.Trim(rest, idDigits) != "" {

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// KeyKind is what a key opens: wallet endpoints or the bot's.
+// KeyKind is which endpoints a key is for: those of wallets or those of the bot.
 type KeyKind string
 
-// The kinds of key. The wrong kind is answered like no key at all (docs/specification.md).
+// The kinds of keys. Using the wrong one is the same as using none (docs/specification.md).
 const (
 	APIKey KeyKind = "api"
 	BotKey KeyKind = "bot"
 )
 
-// Tier decides a key's limits (docs/specification.md, Limits). The operator sets it.
+// Tier decides the limits of a key (docs/specification.md, Limits). Operators set it.
 type Tier string
 
 // The tiers.
@@ -26,19 +26,19 @@ const (
 	ProTier  Tier = "pro"
 )
 
-// Scope is one family of operations that a key may do.
+// Scope is a group of operations that a key may use.
 type Scope string
 
-// Scopes that guard what exists today (docs/specification.md, Keys).
+// The scopes (docs/specification.md, Keys).
 const (
 	WalletRead Scope = "wallet:read" // balances, wallets and transactions
-	WalletSend Scope = "wallet:send" // propose transfers, connect wallets, hand in signatures
+	WalletSend Scope = "wallet:send" // propose transfers, connect wallets, submit signatures
 	BotSend    Scope = "bot:send"    // send messages; an API key: to its owner
 	BotExecute Scope = "bot:execute" // run commands; an API key: for its owner
-	BotUsers   Scope = "bot:users"   // look people up, change what they are notified of
-	Webhooks   Scope = "webhooks"    // register receivers of events
+	BotUsers   Scope = "bot:users"   // look people up, change their subscriptions
+	Webhooks   Scope = "webhooks"    // register webhooks
 
-	BotMessages Scope = "bot:messages" // be told what people write to the bot, outside of purser's own conversations
+	BotMessages Scope = "bot:messages" // receive what people write to the bot, except in purser's own conversations
 )
 
 // Scopes lists every scope.
@@ -46,8 +46,8 @@ func Scopes() []Scope {
 	return []Scope{WalletRead, WalletSend, BotSend, BotExecute, BotUsers, BotMessages, Webhooks}
 }
 
-// ScopesOf lists the scopes that mean anything for a kind of key. An API key sends messages to its owner alone,
-// and runs commands for its owner alone.
+// ScopesOf lists the scopes that a kind of key can have. An API key sends messages to its owner only, and runs commands
+// for its owner only.
 func ScopesOf(kind KeyKind) []Scope {
 	if kind == BotKey {
 		return []Scope{BotSend, BotExecute, BotUsers, BotMessages, Webhooks}
@@ -55,8 +55,8 @@ func ScopesOf(kind KeyKind) []Scope {
 	return []Scope{WalletRead, WalletSend, BotSend, BotExecute, Webhooks}
 }
 
-// Grantable lists those scopes of a key that an app with it asks people for: what a kind of key does for its
-// owner alone is nothing to ask others for.
+// Grantable lists the scopes of a key for which its app must ask people. What an API key can do for its owner only needs
+// no grant from others.
 func Grantable(kind KeyKind, scopes []Scope) []Scope {
 	var out []Scope
 	for _, scope := range scopes {
@@ -67,26 +67,26 @@ func Grantable(kind KeyKind, scopes []Scope) []Scope {
 	return out
 }
 
-// Key is an API key or bot token. The secret itself is shown once and never kept; the store looks
-// keys up by a keyed hash of it.
+// Key is an API key or bot token. The secret is shown once and never stored. The store finds a key by a keyed hash of its
+// secret.
 type Key struct {
 	ID        string    `json:"id"`
 	Kind      KeyKind   `json:"kind"`
 	Tier      Tier      `json:"tier"`
 	Scopes    []Scope   `json:"scopes"`
 	Owner     UserID    `json:"owner"` // "" for an operator's key
-	App       AppID     `json:"app"`   // for which program it was made; "" for none
+	App       AppID     `json:"app"`   // the app that it was created for; "" for none
 	Hint      string    `json:"hint"`  // the secret's last four characters
 	CreatedAt time.Time `json:"created_at"`
 	ExpiresAt time.Time `json:"expires_at"`   // zero: never
-	RevokedAt time.Time `json:"revoked_at"`   // zero: not revoked; after a rotation it may lie ahead
-	LastUsed  time.Time `json:"last_used_at"` // zero: never; late by up to a minute
-	First     string    `json:"first"`        // id of the first key of a row of rotations; "" for that key itself
-	Next      string    `json:"next"`         // id of the key that took its place; "" for none
+	RevokedAt time.Time `json:"revoked_at"`   // zero: not revoked; in the future during the grace period of a rotation
+	LastUsed  time.Time `json:"last_used_at"` // zero: never; may lag by handlers' lastUsedEvery
+	First     string    `json:"first"`        // ID of the first key of its lineage; "" for that key itself
+	Next      string    `json:"next"`         // ID of its successor; "" for none
 }
 
-// Lineage names a key and those that took its place by rotation: what belongs to one of them (wallets,
-// limits, idempotency keys) belongs to all.
+// Lineage identifies a key together with all its rotations. Wallets, webhooks, limits and idempotency records belong to
+// the lineage, so they survive a rotation.
 func (k Key) Lineage() string {
 	if k.First != "" {
 		return k.First
@@ -94,12 +94,12 @@ func (k Key) Lineage() string {
 	return k.ID
 }
 
-// UsableAt tells whether the key opens anything at now.
+// UsableAt reports whether the key is neither revoked nor expired at now.
 func (k Key) UsableAt(now time.Time) bool {
 	return (k.RevokedAt.IsZero() || now.Before(k.RevokedAt)) && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }
 
-// NewestUsable is the last of a line's keys that opens anything at now; not ok when none does.
+// NewestUsable returns the last usable key of a lineage, which is ordered oldest first; false if none is usable.
 func NewestUsable(line []Key, now time.Time) (newest Key, ok bool) {
 	for _, key := range slices.Backward(line) {
 		if key.UsableAt(now) {
@@ -109,7 +109,7 @@ func NewestUsable(line []Key, now time.Time) (newest Key, ok bool) {
 	return Key{}, false
 }
 
-// May tells whether the key carries a scope.
+// May reports whether the key has a scope.
 func (k Key) May(scope Scope) bool {
 	for _, s := range k.Scopes {
 		if s == scope {
@@ -119,14 +119,15 @@ func (k Key) May(scope Scope) bool {
 	return false
 }
 
+// Lengths in the secret of a key, in base62 digits.
 const (
 	secretLen   = 30
 	checksumLen = 6
 )
 
-// NewKeySecret draws the secret of a key: `pur_live_` (mainnet), `pur_test_` (elsewhere) or
-// `pur_bot_`, then 30 base62 digits and 6 of checksum, by which leak scanners and IsKeySecret know
-// one without asking the store.
+// NewKeySecret draws the secret of a key: pur_live_ (mainnet), pur_test_ (other clusters) or pur_bot_, then 30 random
+// base62 digits and a checksum of 6. With the checksum, leak scanners and IsKeySecret can recognize a secret without the
+// store.
 func NewKeySecret(random io.Reader, kind KeyKind, mainnet bool) (string, error) {
 	prefix := "pur_test_"
 	switch {
@@ -142,7 +143,8 @@ func NewKeySecret(random io.Reader, kind KeyKind, mainnet bool) (string, error) 
 	return prefix + body + checksum(prefix+body), nil
 }
 
-// IsKeySecret tells whether text has the form of a key with a right checksum, and its kind.
+// IsKeySecret reports whether text has the form of a secret with a valid checksum, and of which kind. It does not check
+// that the key exists.
 func IsKeySecret(text string) (KeyKind, bool) {
 	for _, p := range []struct {
 		prefix string
@@ -162,6 +164,7 @@ func IsKeySecret(text string) (KeyKind, bool) {
 	return "", false
 }
 
+// checksum returns the CRC-32 of text in base62. It detects typing errors, and secures nothing.
 func checksum(text string) string {
 	sum := crc32.ChecksumIEEE([]byte(text))
 	out := make([]byte, checksumLen)

@@ -6,81 +6,82 @@ import (
 	"slices"
 )
 
-// Kind names what a transaction does. Rules are what the domain knows of it.
+// Kind names a type of transaction. Rules hold what the domain knows of it.
 type Kind string
 
-// The kinds of today.
+// The built-in kinds.
 const (
-	Send    Kind = "send"    // value that leaves a wallet
-	Receive Kind = "receive" // a receipt: value that came in
-	Request Kind = "request" // a request for payment: it waits for value to come in
+	Send    Kind = "send"    // value leaves a wallet
+	Receive Kind = "receive" // a receipt of value that came in
+	Request Kind = "request" // a payment request, which waits for value to come in
 )
 
-// ErrUnknownKind tells of a transaction of a kind that this binary does not know. It is never judged: what it spends,
-// and how it is recognised on chain, nobody here can say.
+// ErrUnknownKind means that a transaction has a kind that this binary does not know. It is left alone: nobody here can
+// say what it spends or how to recognize it on chain.
 var ErrUnknownKind = errors.New("this version of purser does not know this kind of transaction")
 
-// Life is which part of the Lifecycle a kind's transactions live.
+// Life is the part of the Lifecycle that transactions of a kind go through.
 type Life string
 
-// The lives of transactions.
+// The lives.
 const (
-	Outgoing Life = "outgoing" // proposed, confirmed and signed by its owner, carried to its end on chain
-	Incoming Life = "incoming" // recorded once nothing can take it back, and never changed
-	Awaited  Life = "awaited"  // waits for somebody to pay it
+	Outgoing Life = "outgoing" // proposed, confirmed and signed by the owner, then settled on chain
+	Incoming Life = "incoming" // recorded after it is final, and never changed
+	Awaited  Life = "awaited"  // waits to be paid by somebody
 )
 
-// changes tells whether a transaction of this life can take a step from a state.
+// changes reports whether a transaction of this life can leave a state.
 func (l Life) changes(s Status) bool {
 	switch l {
 	case Outgoing:
 		return s.Known() && s != Received && s != Requested
 	case Awaited:
-		return s == Requested // what it ends as stays: nobody here signed anything that could still land
+		return s == Requested // its other states are final: nothing was signed here that could still land
 	}
 	return false
 }
 
-// Spending is what leaves a transaction's From when it lands.
+// Spending is what leaves the sender when a transaction lands.
 type Spending struct {
-	Lamports uint64 // with the network fee
+	Lamports uint64 // including the network fee
 	Mint     Address
-	Units    uint64 // base units of Mint; 0 where only SOL leaves
+	Units    uint64 // base units of Mint; 0 if only SOL leaves
 }
 
-// Announcement is an event of a kind's own, beside those that the Lifecycle announces for every kind.
+// Announcement is an event that a kind emits in addition to those of the Lifecycle.
 type Announcement struct {
 	Name EventName
-	Data any // what is rendered as its `data`
+	Data any // rendered as JSON into the event's data
 }
 
-// Rules are what the domain knows of one kind of transaction. Its functions are pure, and judge a row by nothing but
-// itself. What a kind needs of other packages stands beside it in package product.
+// Rules are what the domain knows of one kind. The functions are pure: they use nothing but the transaction. What other
+// packages need of a kind is in package product.
 type Rules struct {
 	Kind Kind
 	Life Life
-	// Type is what programs see it called (`type` in the API and in events), which is a kind's name: its own unless
-	// programs know it as another.
+	// Type is the kind as programs see it (type in the API and in events). It defaults to Kind.
 	Type Kind
-	// Pays tells that what lands is a payment to To: it makes To known to the owner, and a receipt is written for To's
-	// owner if they are ours.
+	// Pays means that a landed transaction is a payment to To. To then counts as known to the owner, and its owner gets a
+	// receipt if the wallet is connected here.
 	Pays bool
-	// Actions are what it does on chain, in order: exactly one of them is a principal action (chain.Codec). For
+	// Actions returns what it does on chain, in order. Exactly one is the principal action (chain.Codec). Required for
 	// Outgoing kinds.
 	Actions func(Transaction) []Action
-	// Spends is what leaves From, held back from Confirm until nothing can change. For Outgoing kinds.
+	// Spends returns what leaves From. It is reserved from Confirm until the transaction is closed. Required for Outgoing
+	// kinds.
 	Spends func(Transaction) Spending
-	// Writes are the accounts whose traffic decides what priority fee it must offer. For Outgoing kinds.
+	// Writes returns the accounts by whose recent traffic the priority fee is chosen. Required for Outgoing kinds.
 	Writes func(Transaction) []Address
-	// ComputeUnits is how many compute units it takes at most, with its budget; 0: the network is asked each time.
+	// ComputeUnits returns the most compute units it can use, including its budget instructions. 0 means unknown: the
+	// simulation decides.
 	ComputeUnits func(Transaction) uint32
-	// Landed takes over what its landing tells beyond signature and fee; nil: nothing.
+	// Landed copies details of a landing, beyond signature and fee, into the transaction. nil: none.
 	Landed func(*Transaction, Landing)
-	// Announces is the event of its own for a step that was just taken; nil: no step has one.
+	// Announces returns the kind's own event for the step just taken; false for none. nil: the kind has no events.
 	Announces func(Transaction, Trigger) (Announcement, bool)
 }
 
-// check finds the parts that a kind's life needs.
+// check reports a part that is missing or that does not fit the kind's life.
 func (r Rules) check() error {
 	complete := r.Actions != nil && r.Spends != nil && r.Writes != nil
 	switch {
@@ -96,7 +97,7 @@ func (r Rules) check() error {
 	return nil
 }
 
-// WalletOf is the wallet in whose history t stands: the one that signs it, or the one that it comes to.
+// WalletOf returns the wallet in whose history t appears: the sender of an outgoing one, otherwise the recipient.
 func (r Rules) WalletOf(t Transaction) Address {
 	if r.Life == Outgoing {
 		return t.From
@@ -104,17 +105,16 @@ func (r Rules) WalletOf(t Transaction) Address {
 	return t.To
 }
 
-// Awaits tells whether t waits for somebody to pay it. Its Deadline may have passed: a payment that was made in time
-// is still looked for.
+// Awaits reports whether t waits to be paid. Its Deadline may have passed: payments made in time are still searched for.
 func (r Rules) Awaits(t Transaction) bool { return r.Life == Awaited && !t.Closed }
 
-// Reached tells whether t paid its recipient by its owner's word: it landed, and had not been called
-// off before by them (a device had signed it, and kept it).
+// Reached reports whether t paid its recipient and its owner had not cancelled it before. A device can sign a
+// transaction, keep it, and broadcast it after the owner cancelled.
 func (r Rules) Reached(t Transaction) bool {
 	return r.Pays && t.Status == Confirmed && !t.LandedAfterCancel()
 }
 
-// Query is what to look for to learn what became of t.
+// Query returns how to find t on chain.
 func (r Rules) Query(t Transaction) TransactionQuery {
 	q := TransactionQuery{Signature: t.Signature, Reference: t.Reference, From: t.From}
 	if r.Actions != nil {
@@ -123,9 +123,9 @@ func (r Rules) Query(t Transaction) TransactionQuery {
 	return q
 }
 
-// Apply takes one step of the lifecycle and returns the transaction as it then is, with the events
-// that announce the step: those of the Lifecycle, then the kind's own. All belong in one store transaction. A step that
-// the lifecycle does not have is a Conflict, and changes nothing.
+// Apply takes one step of the lifecycle. It returns the changed transaction and the events of the step: those of the
+// Lifecycle, then the kind's own. Store all of them in one store transaction. A step that the lifecycle does not allow is
+// CONFLICT, and t is returned unchanged.
 func (r Rules) Apply(t Transaction, in TransitionInput) (Transaction, []Event, error) {
 	if !r.Life.changes(t.Status) {
 		return t, nil, &Error{Code: Conflict, Reason: t.Status.Reason(), Err: fmt.Errorf("transaction %s, a %s, is %s", t.ID, r.Kind, t.Status)}
@@ -152,13 +152,13 @@ func (r Rules) Apply(t Transaction, in TransitionInput) (Transaction, []Event, e
 	return next, append(events, event), nil
 }
 
-// Kinds are the kinds of transactions that a binary knows. It does not change, and is safe for concurrent use. The zero
-// Kinds knows none.
+// Kinds is the immutable set of kinds that a binary knows. It is safe for concurrent use. The zero value knows none.
 type Kinds struct {
 	byName map[Kind]Rules
 }
 
-// NewKinds gathers rules; each must be whole, and no two of one kind.
+// NewKinds returns the set of these kinds. It refuses incomplete rules and duplicates, and fills in defaults for optional
+// functions.
 func NewKinds(all ...Rules) (Kinds, error) {
 	k := Kinds{byName: make(map[Kind]Rules, len(all))}
 	for _, r := range all {
@@ -182,16 +182,16 @@ func NewKinds(all ...Rules) (Kinds, error) {
 	return k, nil
 }
 
-// StandardKinds are those that purser has by itself.
+// StandardKinds returns the built-in kinds.
 func StandardKinds() Kinds {
 	k, err := NewKinds(SendRules(), ReceiveRules(), RequestRules())
 	if err != nil {
-		panic(err) // a test holds them whole
+		panic(err) // cannot happen: a test checks the built-in rules
 	}
 	return k
 }
 
-// Of finds the rules of a kind; ErrUnknownKind.
+// Of returns the rules of a kind, or ErrUnknownKind.
 func (k Kinds) Of(kind Kind) (Rules, error) {
 	r, ok := k.byName[kind]
 	if !ok {
@@ -210,7 +210,7 @@ func (k Kinds) Names() []Kind {
 	return out
 }
 
-// Types lists what programs see the kinds called, sorted.
+// Types lists the kinds as programs see them, sorted.
 func (k Kinds) Types() []Kind {
 	var out []Kind
 	for _, r := range k.byName {
@@ -222,7 +222,7 @@ func (k Kinds) Types() []Kind {
 	return out
 }
 
-// Apply is Rules.Apply of t's kind.
+// Apply is Rules.Apply for t's kind. ErrUnknownKind.
 func (k Kinds) Apply(t Transaction, in TransitionInput) (Transaction, []Event, error) {
 	r, err := k.Of(t.Kind)
 	if err != nil {
@@ -231,7 +231,7 @@ func (k Kinds) Apply(t Transaction, in TransitionInput) (Transaction, []Event, e
 	return r.Apply(t, in)
 }
 
-// Query is Rules.Query of t's kind.
+// Query is Rules.Query for t's kind. ErrUnknownKind.
 func (k Kinds) Query(t Transaction) (TransactionQuery, error) {
 	r, err := k.Of(t.Kind)
 	if err != nil {
@@ -240,8 +240,8 @@ func (k Kinds) Query(t Transaction) (TransactionQuery, error) {
 	return r.Query(t), nil
 }
 
-// ReceiveRules are those of a receipt. What it tells was final when it was written.
+// ReceiveRules returns the rules of receipts. A receipt is written when its payment is final, so it never changes.
 func ReceiveRules() Rules { return Rules{Kind: Receive, Life: Incoming} }
 
-// RequestRules are those of a request for payment. Programs know it as a payment to come in.
+// RequestRules returns the rules of payment requests. Programs see them as incoming payments.
 func RequestRules() Rules { return Rules{Kind: Request, Life: Awaited, Type: Receive} }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Status is where a transaction is in its life (docs/architecture.md, The rule against paying twice).
+// Status is a state of the lifecycle (docs/architecture.md, The rule against paying twice).
 type Status string
 
 // The states of a transaction.
@@ -19,10 +19,10 @@ const (
 	Rejected             Status = "rejected"
 	Expired              Status = "expired"
 	Received             Status = "received"
-	Requested            Status = "requested" // somebody was asked to pay, by a link
+	Requested            Status = "requested" // a payment request that waits for its payment
 )
 
-// Known tells whether s is a state.
+// Known reports whether s is one of the states above.
 func (s Status) Known() bool {
 	switch s {
 	case AwaitingConfirmation, AwaitingSignature, Signed, Pending, Confirmed, Failed, Rejected, Expired, Received, Requested:
@@ -31,7 +31,7 @@ func (s Status) Known() bool {
 	return false
 }
 
-// Trigger is what moves a transaction from one state to the next.
+// Trigger is what causes a transition. Its text appears in docs/lifecycle.md and in logs.
 type Trigger string
 
 // The triggers of the lifecycle.
@@ -51,10 +51,10 @@ const (
 	Paid            Trigger = "paid"
 )
 
-// Failure says why a transaction ended without landing: `error_code` of transaction.failed.
+// Failure is why a transaction ended without success: error_code of transaction.failed.
 type Failure string
 
-// The failures that purser can tell apart today (docs/specification.md, Money).
+// The failures that can be distinguished (docs/specification.md, Money).
 const (
 	InsufficientBalance Failure = "INSUFFICIENT_BALANCE"
 	UserRejected        Failure = "USER_REJECTED"
@@ -64,18 +64,19 @@ const (
 	ChainError          Failure = "CHAIN_ERROR"
 )
 
-// Transition is one step of the lifecycle: from a state, by a trigger, to a state, announcing events.
+// Transition is one row of the lifecycle: a trigger moves a transaction from one state to another and emits events.
 type Transition struct {
 	From   Status
 	By     Trigger
 	To     Status
 	Emits  []EventName
-	Closes bool // nothing can change after it
+	Closes bool // no transition can follow
 }
 
-// Lifecycle is the whole life of a transaction as data. docs/lifecycle.md is printed from it.
-// A transaction that ended without a signature closes at once only before its owner's Confirm; later
-// CanNeverLand must be proven: a device might have signed and kept it.
+// Lifecycle returns the whole state machine as data. docs/lifecycle.md is generated from it.
+//
+// A transaction that ends before Confirm is closed at once. After Confirm a device may hold a signature that nobody has
+// seen, so it stays open until CanNeverLand is proven.
 func Lifecycle() []Transition {
 	return []Transition{
 		{AwaitingConfirmation, OwnerConfirmed, AwaitingSignature, []EventName{TransactionApproved}, false},
@@ -95,7 +96,7 @@ func Lifecycle() []Transition {
 		{Pending, BecameUncertain, Pending, []EventName{TransactionHeld}, false},
 		{Confirmed, Finalized, Confirmed, []EventName{TransactionFinalized}, true},
 		{Confirmed, RolledBack, Pending, []EventName{TransactionRolledBack}, false},
-		{Requested, Paid, Received, nil, true}, // each payment is a receipt of its own
+		{Requested, Paid, Received, nil, true}, // each payment has a receipt of its own
 		{Requested, TimeRanOut, Expired, nil, true},
 		{Rejected, FoundOnChain, Confirmed, []EventName{TransactionConfirmed}, false},
 		{Rejected, CanNeverLand, Rejected, []EventName{TransactionClosed}, true},
@@ -104,16 +105,17 @@ func Lifecycle() []Transition {
 	}
 }
 
-// TransitionInput is a trigger with what is known of it.
+// TransitionInput is a trigger with its details.
 type TransitionInput struct {
 	By      Trigger
 	At      time.Time
-	Landing *Landing // of Landed, FoundOnChain, Finalized, FailedOnChain
-	Failure Failure  // of the triggers that end it without success
-	Reason  Reason   // of those: why, for people
+	Landing *Landing // for Landed, FoundOnChain, Finalized and FailedOnChain
+	Failure Failure  // for triggers that end it without success
+	Reason  Reason   // with Failure: the explanation for people
 }
 
-// apply is the part of Rules.Apply that is the same for every kind. Programs see the kind called typ.
+// apply is the part of Rules.Apply that is the same for every kind. typ is the kind as programs see it. An input that the
+// lifecycle does not allow is CONFLICT and changes nothing.
 func (t Transaction) apply(c TransitionInput, typ Kind) (Transaction, []Event, error) {
 	step, ok := t.transition(c.By)
 	if !ok {
@@ -130,7 +132,7 @@ func (t Transaction) apply(c TransitionInput, typ Kind) (Transaction, []Event, e
 	if c.Landing != nil {
 		landing := *c.Landing
 		t.Landing, t.Signature = &landing, landing.Signature
-		if landing.Fee > 0 { // a node may know the landing before its details
+		if landing.Fee > 0 { // a node may report a landing before its fee
 			t.Fee = landing.Fee
 		}
 	}
@@ -138,8 +140,8 @@ func (t Transaction) apply(c TransitionInput, typ Kind) (Transaction, []Event, e
 	case OwnerConfirmed:
 		t.Deadline = c.At.Add(SignWindow)
 	case OwnerRejected, TimeRanOut:
-		// With its sign link in some device's hands it could still land: settle watches on. That no
-		// blockhash is noted proves nothing, since the database may have been restored from a backup.
+		// If a device has the signing link, it could still land, so settle keeps watching. Having no blockhash on record
+		// proves nothing: the database may have been restored from a backup.
 		t.Closed = step.From != AwaitingSignature
 		t.EndedAt = c.At
 	case DeviceSigned:
@@ -170,6 +172,7 @@ func (t Transaction) apply(c TransitionInput, typ Kind) (Transaction, []Event, e
 	return t, events, nil
 }
 
+// transition finds the row of the lifecycle for the current status and a trigger; false if there is none.
 func (t Transaction) transition(by Trigger) (Transition, bool) {
 	for _, step := range Lifecycle() {
 		if step.From == t.Status && step.By == by {
@@ -179,7 +182,7 @@ func (t Transaction) transition(by Trigger) (Transition, bool) {
 	return Transition{}, false
 }
 
-// Reason says what a state means for what somebody just tried.
+// Reason returns the sentence that explains why something is impossible in this state.
 func (s Status) Reason() Reason {
 	switch s {
 	case AwaitingConfirmation:

@@ -5,49 +5,50 @@ import (
 	"time"
 )
 
-// Blockhash is a recent blockhash with its end: a transaction that carries it cannot land above
-// LastValidBlockHeight (getLatestBlockhash). Slot is the node's slot when it answered.
+// Blockhash is a recent blockhash (getLatestBlockhash). A transaction with it cannot land in a block higher than
+// LastValidBlockHeight. Slot is the slot of the node's answer. Heights and slots differ: a slot may have no block.
 type Blockhash struct {
 	Hash                 [32]byte `json:"hash"`
 	LastValidBlockHeight uint64   `json:"last_valid_block_height"`
 	Slot                 uint64   `json:"slot"`
 }
 
-// IssuedBlockhash is one blockhash that was handed to a device for one transaction.
+// IssuedBlockhash is a blockhash that was issued to a device for one transaction, and when. It is stored before the
+// device gets it.
 type IssuedBlockhash struct {
 	Blockhash Blockhash `json:"blockhash"`
 	At        time.Time `json:"at"`
 }
 
-// Landing is what the chain says of a transaction that is in a block.
+// Landing is what the chain reports of a transaction in a block.
 type Landing struct {
-	Signature     Signature `json:"signature"` // may differ from ours: wallets may change fees
+	Signature     Signature `json:"signature"` // may differ from ours: a wallet that changes fees signs other bytes
 	Slot          uint64    `json:"slot"`
 	BlockHeight   uint64    `json:"block_height"`
 	Fee           uint64    `json:"fee"`   // lamports
-	Spent         uint64    `json:"spent"` // lamports that left the fee payer in all; 0 where the node did not tell
+	Spent         uint64    `json:"spent"` // lamports that the fee payer lost in total; 0 if the node did not say
 	Confirmations int       `json:"confirmations"`
 	Finalized     bool      `json:"finalized"`
-	Failure       string    `json:"failure"` // "" for success, else the chain's own error, short
+	Failure       string    `json:"failure"` // short form of the chain's error; "" for success
 }
 
-// ErrSomeUnread tells that a look for payments was whole but for single transactions, which may be read by
-// another look.
+// ErrSomeUnread means that a search for payments was complete except for single transactions that could not be read.
+// Another search may read them.
 var ErrSomeUnread = errors.New("some transactions could not be read")
 
-// Payment is one transfer that came in.
+// Payment is one incoming transfer.
 type Payment struct {
 	From    Address
-	Units   uint64
-	Memo    string // the public note that it carries on chain; "" for none, or for one that CheckMemo refuses
+	Units   uint64 // base units
+	Memo    string // public note on chain; "" for none, and for one that CheckMemo refuses
 	Landing Landing
 }
 
-// Account is what the chain holds at an address.
+// Account is the state of an address on chain.
 type Account struct {
 	Exists     bool
 	Lamports   uint64
-	Owner      Address
+	Owner      Address // the program that owns the account
 	Executable bool
-	Slot       uint64 // at which the node read it
+	Slot       uint64 // of the node's answer
 }

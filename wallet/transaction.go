@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// TransactionID is purser's name of a transaction ("tx_…").
+// TransactionID identifies a transaction in this store ("tx_..."). On chain it is known by its Signature.
 type TransactionID string
 
-// SignatureFee is what the network charges for each signature today, in lamports. What a fee will be is asked
-// of the network (getFeeForMessage); this bounds what a device signs, and reads what it is shown.
+// SignatureFee is the network's fee for one signature, in lamports. Actual fees are asked of the network
+// (getFeeForMessage). This constant serves to check and to display what a device signs.
 const SignatureFee = 5_000
 
-// NetworkFee is what a transaction of one signature costs in lamports: the signature, and limit
-// compute units at price micro-lamports each, rounded up. The caller keeps the product small.
+// NetworkFee returns the fee, in lamports, of a transaction with one signature and limit compute units at price
+// micro-lamports each, rounded up. A fee beyond 64 bits is math.MaxUint64.
 func NetworkFee(limit uint32, price uint64) uint64 {
 	const micro = 1_000_000
 	high, low := bits.Mul64(uint64(limit), price)
@@ -32,66 +32,78 @@ func NetworkFee(limit uint32, price uint64) uint64 {
 	return SignatureFee + priority
 }
 
-// Windows of the lifecycle (docs/architecture.md, The rule against paying twice).
+// Time limits of the lifecycle (docs/architecture.md, The rule against paying twice).
 const (
 	ConfirmWindow = 5 * time.Minute  // from the proposal to the owner's Confirm
 	SignWindow    = 15 * time.Minute // from Confirm to the signature
-	// NeverLandsAfter is how long by our own clock after the last issued blockhash a
-	// transaction may still be called alive, whatever block heights say.
+	// NeverLandsAfter is the shortest time, by our own clock, between the last issued blockhash and the verdict that a
+	// transaction can never land. It is required in addition to the block height.
 	NeverLandsAfter = 3 * time.Minute
-	// MaxRefreshes bounds how many blockhashes are issued for one transaction.
+	// MaxRefreshes is how many blockhashes can be issued for one transaction.
 	MaxRefreshes = 10
-	// FreshFor is how long an issued blockhash is handed out again instead of a new one: short beside
-	// the 150 blocks that it can land in, which took 60 seconds once, take 45 today and will take 30.
+	// FreshFor is how long an issued blockhash is returned again instead of a new one. It is short compared with the 150
+	// blocks for which a blockhash is valid: once 60 seconds, today 45, and 30 in the future.
 	FreshFor = 10 * time.Second
 )
 
-// MaxComputeUnits is what one transaction may ask for at most (Solana's own limit).
+// MaxComputeUnits is Solana's limit on the compute units of one transaction.
 const MaxComputeUnits = 1_400_000
 
-// Transaction is one movement of value from its proposal to its end. Amount is in base units of
-// Token; Fee in lamports (the estimate before landing, the charged fee after).
+// Transaction is one movement of value, from proposal to end. It is a plain value. Only Rules.Apply changes its status,
+// and the store writes it by compare-and-set on Version. Amount is in base units of Token. Fee is in lamports: the
+// estimate until it lands, and the actual fee afterwards.
+//
+// Signed and Signature are set once and never replaced. IssuedBlockhashes only grows. The never-to-land rule depends on
+// both.
 type Transaction struct {
 	ID          TransactionID `json:"id"`
 	Kind        Kind          `json:"type"`
 	Status      Status        `json:"status"`
 	Owner       UserID        `json:"owner,omitzero"`
-	Chat        int64         `json:"chat,omitzero"`    // where the owner is asked and told
-	KeyID       string        `json:"key_id,omitempty"` // the API key that asked; "" for its owner in chat
+	Chat        int64         `json:"chat,omitzero"`    // the owner's private chat
+	KeyID       string        `json:"key_id,omitempty"` // the API key that proposed it; "" for the owner in chat
 	Signer      WalletType    `json:"signer"`           // what signs for From
 	From        Address       `json:"from"`
 	To          Address       `json:"to"`
 	Token       Token         `json:"token"`
 	Amount      uint64        `json:"amount"`
 	Fee         uint64        `json:"fee,omitzero"`
-	BalanceLeft uint64        `json:"balance_left,omitzero"` // base units of Token left after it, as shown at proposal
-	Unfunded    bool          `json:"unfunded,omitzero"`     // the recipient had no account at proposal
+	BalanceLeft uint64        `json:"balance_left,omitzero"` // base units of Token left after it; updated at Confirm
+	Unfunded    bool          `json:"unfunded,omitzero"`     // the recipient had no account on chain at the proposal
 	Reference   Address       `json:"reference,omitzero"`
 
-	RequestedDestination Address       `json:"requested_destination,omitzero"` // what was asked to be paid, when To is its owner
-	PoisoningSuspect     Address       `json:"poisoning_suspect,omitzero"`     // what To, or Named, could be taken for; sealed by the store
-	Rent                 uint64        `json:"rent,omitempty"`                 // lamports for the recipient's new token account
-	TransferFee          uint64        `json:"transfer_fee,omitempty"`         // base units that the token's issuer keeps of Amount
-	Memo                 string        `json:"memo,omitempty"`                 // public note on chain; sealed by the store
-	Label                string        `json:"label,omitempty"`                // what the link, the app or the request says that it is for; sealed by the store
-	ComputeUnitLimit     uint32        `json:"compute_unit_limit,omitempty"`   // compute units; 0 leaves budget out
-	ComputeUnitPrice     uint64        `json:"compute_unit_price,omitempty"`   // micro-lamports a unit
-	Warnings             []Warning     `json:"warnings,omitempty"`
-	RetryOf              TransactionID `json:"retry_of,omitempty"`
-	PaymentRequestRef    Address       `json:"payment_request_ref,omitzero"` // reference of the payment link that it answers; of a receipt, of the request
-	// Answers is, of a receipt, the request that it ended: a payment ends one at most, however many it names.
+	// RequestedDestination: the token account in the request, if To is its owner
+	RequestedDestination Address `json:"requested_destination,omitzero"`
+	// PoisoningSuspect: the known address that To or RequestedDestination resembles; sealed by the store
+	PoisoningSuspect Address `json:"poisoning_suspect,omitzero"`
+	// Rent: lamports to create the recipient's token account
+	Rent uint64 `json:"rent,omitempty"`
+	// TransferFee: base units of Amount that the token's transfer fee withholds
+	TransferFee uint64 `json:"transfer_fee,omitempty"`
+	// Memo: public note on chain; sealed by the store
+	Memo string `json:"memo,omitempty"`
+	// Label: what it is for, as text of the link, app or request; sealed by the store
+	Label            string        `json:"label,omitempty"`
+	ComputeUnitLimit uint32        `json:"compute_unit_limit,omitempty"` // 0: no compute budget instructions
+	ComputeUnitPrice uint64        `json:"compute_unit_price,omitempty"` // micro-lamports per compute unit
+	Warnings         []Warning     `json:"warnings,omitempty"`
+	RetryOf          TransactionID `json:"retry_of,omitempty"`
+	// PaymentRequestRef: reference of the payment request that it answers, also on a receipt
+	PaymentRequestRef Address `json:"payment_request_ref,omitzero"`
+	// Answers is set on a receipt: the payment request that this payment closed. A payment closes one at most.
 	Answers TransactionID `json:"answers,omitempty"`
-	// LinkReferences are all references of the payment link that it answers, in the link's order: the transfer
-	// names them before its own, for whoever made the link to find it by.
+	// LinkReferences are the references of the payment link that it answers, in order. The transfer names them before its
+	// own, so that the creator of the link can find it.
 	LinkReferences     []Address     `json:"link_references,omitempty"`
-	RetriedBy          TransactionID `json:"retried_by,omitempty"`          // the newest that takes its place
-	RecheckRequestedAt time.Time     `json:"recheck_requested_at,omitzero"` // when its owner last asked to look for it
+	RetriedBy          TransactionID `json:"retried_by,omitempty"`          // the newest transaction that replaces it
+	RecheckRequestedAt time.Time     `json:"recheck_requested_at,omitzero"` // when its owner last requested a search
 
 	CreatedAt time.Time `json:"created_at"`
-	Deadline  time.Time `json:"deadline,omitzero"` // of Confirm, then of the signature
+	Deadline  time.Time `json:"deadline,omitzero"` // for Confirm, then for the signature
 
-	Message           []byte            `json:"message,omitzero"` // with the blockhash zeroed: what every issue shares
-	SignID            string            `json:"sign_id,omitzero"` // sealed by the store; "" until Confirm, and for what a program signs at once
+	Message []byte `json:"message,omitzero"` // with a zero blockhash
+	// SignID: secret of the signing link, sealed by the store; "" until Confirm, and if a program signs
+	SignID            string            `json:"sign_id,omitzero"`
 	IssuedBlockhashes []IssuedBlockhash `json:"issued_blockhashes,omitzero"`
 
 	Signed      []byte    `json:"signed,omitzero"` // wire bytes, stored before the first broadcast
@@ -99,51 +111,53 @@ type Transaction struct {
 	SignedAt    time.Time `json:"signed_at,omitzero"`
 	SubmittedAt time.Time `json:"submitted_at,omitzero"`
 
-	// Refusal is why a node would not take it so far: no verdict, but the reason if it never lands.
+	// Refusal is the last useful reason why a node refused it. It becomes the reason of the failure if it never lands.
 	Refusal       Failure `json:"refusal,omitempty"`
 	RefusalReason Reason  `json:"refusal_reason,omitzero"`
 
-	Landing       *Landing  `json:"landing,omitempty"`
-	ConfirmedAt   time.Time `json:"confirmed_at,omitzero"`
-	EndedAt       time.Time `json:"ended_at,omitzero"`
-	Indeterminate bool      `json:"indeterminate,omitzero"` // may or may not have landed; nobody can tell yet
-	Closed        bool      `json:"closed,omitzero"`        // nothing can change any more
-	ErrorCode     Failure   `json:"error_code,omitzero"`
-	ErrorReason   Reason    `json:"error_reason,omitzero"`
+	Landing     *Landing  `json:"landing,omitempty"`
+	ConfirmedAt time.Time `json:"confirmed_at,omitzero"`
+	EndedAt     time.Time `json:"ended_at,omitzero"`
+	// Indeterminate: it may have landed or not, and the nodes cannot say which yet
+	Indeterminate bool    `json:"indeterminate,omitzero"`
+	Closed        bool    `json:"closed,omitzero"` // final: nothing can change any more
+	ErrorCode     Failure `json:"error_code,omitzero"`
+	ErrorReason   Reason  `json:"error_reason,omitzero"`
 
-	Changes uint64 `json:"changes"` // steps taken; numbers its events
-	Version uint64 `json:"version"` // compare-and-set of the store
+	Changes uint64 `json:"changes"` // number of transitions; part of the IDs of its events
+	Version uint64 `json:"version"` // for the store's compare-and-set
 }
 
-// Approved tells whether its signature was ever asked for: by its owner's Confirm, or by the program that signs.
+// Approved reports whether a signature was requested: after the owner's Confirm, or from the program that signs.
 func (t Transaction) Approved() bool { return t.SignID != "" || len(t.IssuedBlockhashes) > 0 }
 
-// Money is the amount with its decimals.
+// Money returns the amount with the token's decimals.
 func (t Transaction) Money() Amount { return t.Token.Amount(t.Amount) }
 
-// Warning names what an owner should know before they confirm; each front has words for it.
+// Warning is something that the owner should know before confirming. Each front has its own wording.
 type Warning string
 
 // The warnings.
 const (
-	WarnNewRecipient Warning = "new_recipient"      // no contact, no wallet of the owner's, and never paid by them
-	WarnUnlisted     Warning = "unlisted_token"     // the mint is on no list of well-known ones
-	WarnDelegate     Warning = "permanent_delegate" // somebody may take the token from anybody
-	WarnScaled       Warning = "scaled_amounts"     // other wallets show other figures for it
-	WarnUnknown      Warning = "unknown_extensions" // the token can do things unknown here
-	WarnAllSOL       Warning = "all_sol"            // nothing is left to pay the fee of another transfer
+	WarnNewRecipient Warning = "new_recipient"      // not a contact, not an own wallet, and never paid before
+	WarnUnlisted     Warning = "unlisted_token"     // the mint is not in the list of well-known tokens
+	WarnDelegate     Warning = "permanent_delegate" // somebody can take this token from any holder
+	WarnScaled       Warning = "scaled_amounts"     // other wallets may show different amounts of it
+	WarnUnknown      Warning = "unknown_extensions" // the mint has extensions that purser does not know
+	WarnAllSOL       Warning = "all_sol"            // no SOL is left for the fee of another transfer
 )
 
-// LandedAfterCancel tells whether t landed although it had been ended here before.
+// LandedAfterCancel reports whether t landed after it had been rejected or had expired here.
 func (t Transaction) LandedAfterCancel() bool {
 	return t.Status == Confirmed && !t.EndedAt.IsZero() && t.EndedAt.Before(t.ConfirmedAt)
 }
 
-// Net is what reaches the recipient, in base units of Token.
+// Net returns what the recipient gets, in base units of Token.
 func (t Transaction) Net() uint64 { return t.Amount - t.TransferFee }
 
-// Reserves tells whether t holds back what it spends from a balance that was read at slot: from Confirm until it is
-// final, but not in a balance that already shows its landing (docs/architecture.md, The rule against paying twice, 5).
+// Reserves reports whether t must be subtracted from a balance that was read at slot. It holds its funds from Confirm
+// until it is closed. A balance read at or after the slot of its landing already shows it (docs/architecture.md, The rule
+// against paying twice, 5).
 func (t Transaction) Reserves(slot uint64) bool {
 	switch t.Status {
 	case AwaitingSignature, Signed, Pending:
@@ -154,11 +168,11 @@ func (t Transaction) Reserves(slot uint64) bool {
 	return false
 }
 
-// ConfirmableAt tells, by nil, that t waits for its owner's Confirm and its time is not over; else
-// why not (Conflict).
+// ConfirmableAt returns nil if t waits for the owner's Confirm and its deadline has not passed. Otherwise it is CONFLICT
+// with the reason.
 func (t Transaction) ConfirmableAt(now time.Time) error { return t.waitsAt(AwaitingConfirmation, now) }
 
-// SignableAt is ConfirmableAt for the signature.
+// SignableAt is ConfirmableAt for the device's signature.
 func (t Transaction) SignableAt(now time.Time) error { return t.waitsAt(AwaitingSignature, now) }
 
 func (t Transaction) waitsAt(status Status, now time.Time) error {
@@ -171,25 +185,25 @@ func (t Transaction) waitsAt(status Status, now time.Time) error {
 	return nil
 }
 
-// TimedOutAt tells that t waited for its owner in vain: its deadline has come.
+// TimedOutAt reports whether t still waits for a person although its deadline has passed. The deadline itself counts.
 func (t Transaction) TimedOutAt(now time.Time) bool {
 	waits := t.Status == AwaitingConfirmation || t.Status == AwaitingSignature || t.Status == Requested
 	return waits && !now.Before(t.Deadline)
 }
 
-// NeverLanded tells that t has ended for good without moving anything: another may take its place.
+// NeverLanded reports whether t is closed and moved nothing. Only then may another transaction replace it.
 func (t Transaction) NeverLanded() bool {
 	return t.Closed && (t.Status == Failed || t.Status == Expired || t.Status == Rejected)
 }
 
-// NothingSigned tells that t has ended for good, and that nothing was ever signed for it or could have been: no
-// blockhash was handed out. It is of no use but to whoever looks at what was proposed lately.
+// NothingSigned reports whether t is closed and nothing was or could have been signed for it, because no blockhash was
+// ever issued. Such a row matters only as recent history.
 func (t Transaction) NothingSigned() bool {
 	return (t.Status == Failed || t.Status == Expired || t.Status == Rejected) && t.Closed &&
 		t.Signature.IsZero() && len(t.Signed) == 0 && len(t.IssuedBlockhashes) == 0 && t.Landing == nil
 }
 
-// AlreadySigned tells whether a device has handed in just this before: a signature, or signed bytes.
+// AlreadySigned reports whether t already has exactly this signature, or these signed bytes if signed is not nil.
 func (t Transaction) AlreadySigned(signature Signature, signed []byte) bool {
 	if len(t.Signed) == 0 {
 		return false
@@ -200,7 +214,7 @@ func (t Transaction) AlreadySigned(signature Signature, signed []byte) bool {
 	return t.Signature == signature
 }
 
-// LastIssuedBlockhash is the newest blockhash handed out, by our clock; false when none was.
+// LastIssuedBlockhash returns the most recently issued blockhash; false if none was issued.
 func (t Transaction) LastIssuedBlockhash() (IssuedBlockhash, bool) {
 	if len(t.IssuedBlockhashes) == 0 {
 		return IssuedBlockhash{}, false
@@ -208,14 +222,14 @@ func (t Transaction) LastIssuedBlockhash() (IssuedBlockhash, bool) {
 	return t.IssuedBlockhashes[len(t.IssuedBlockhashes)-1], true
 }
 
-// FreshAt says whether the newest blockhash was handed out less than FreshFor ago.
+// FreshAt reports whether the newest blockhash was issued less than FreshFor ago.
 func (t Transaction) FreshAt(now time.Time) bool {
 	last, ok := t.LastIssuedBlockhash()
 	age := now.Sub(last.At)
 	return ok && age >= 0 && age < FreshFor
 }
 
-// LastValidBlockHeight is the highest block that any issue of t can land in.
+// LastValidBlockHeight returns the highest block in which t can land, over all issued blockhashes; 0 if none was issued.
 func (t Transaction) LastValidBlockHeight() uint64 {
 	var highest uint64
 	for _, issue := range t.IssuedBlockhashes {
@@ -224,10 +238,10 @@ func (t Transaction) LastValidBlockHeight() uint64 {
 	return highest
 }
 
-// What the actions of a decoded transaction are called.
+// The types of actions.
 const (
-	ActionTransfer      = "transfer"       // lamports, From to To
-	ActionTokenTransfer = "token_transfer" // units of a mint, From's own account to Account
-	ActionCreateAccount = "create_account" // To's associated account for a mint, paid by the signer
+	ActionTransfer      = "transfer"       // lamports, from From to To
+	ActionTokenTransfer = "token_transfer" // base units of a mint, from From's associated account to Account
+	ActionCreateAccount = "create_account" // To's associated account for a mint, paid by the fee payer
 	ActionMemo          = "memo"
 )

@@ -2,9 +2,9 @@ package wallet
 
 import "slices"
 
-// TransferActions are what a transfer does on chain, in order: it makes the recipient's token account if its rent is
-// part of t, then notes the memo (which a Token-2022 account wants right before the transfer, as Solana Pay does), then
-// moves the amount, naming the references of the payment link that it answers and last its own.
+// TransferActions returns what a transfer does on chain, in order. It creates the recipient's token account if t includes
+// its rent. Then comes the memo: Token-2022 accounts that require one, and Solana Pay, want it right before the transfer.
+// Then it moves the amount, with the link's references and finally its own.
 func TransferActions(t Transaction) []Action {
 	var actions []Action
 	if t.Rent > 0 {
@@ -18,7 +18,7 @@ func TransferActions(t Transaction) []Action {
 		move = Action{Type: ActionTokenTransfer, From: t.From, Account: recipientAccount(t), Mint: t.Token.Mint,
 			Program: t.Token.Program, Units: t.Amount, Decimals: t.Token.Decimals}
 		if t.Rent > 0 {
-			move.To = t.To // the account that is made proves whose it is
+			move.To = t.To // creating the account proves its owner
 		}
 	}
 	if move.Reference = t.Reference; !t.Reference.IsZero() {
@@ -27,19 +27,20 @@ func TransferActions(t Transaction) []Action {
 	return append(actions, move)
 }
 
-// recipientAccount is where a token transfer goes.
+// recipientAccount returns the token account that a transfer pays into.
 func recipientAccount(t Transaction) Address {
 	return AssociatedAccount(t.To, t.Token.Mint, t.Token.Program)
 }
 
-// SendRules are those of a transfer of SOL or of a token to somebody's wallet.
+// SendRules returns the rules of transfers of SOL or tokens to a wallet.
 func SendRules() Rules {
 	return Rules{Kind: Send, Life: Outgoing, Pays: true, Actions: TransferActions, Spends: transferSpends, Writes: transferWrites,
 		ComputeUnits: transferUnits, Landed: transferLanded}
 }
 
-// transferSpends is amount and fee of SOL; of a token the amount, and in SOL the fee and the deposit of the recipient's
-// account. Both were checked against a balance: no overflow.
+// transferSpends returns what leaves the sender. For SOL that is amount and fee. For tokens it is the amount, and in
+// lamports the fee and the rent of the recipient's account. They were checked against a balance, so the sums cannot
+// overflow.
 func transferSpends(t Transaction) Spending {
 	if t.Token.Native() {
 		return Spending{Lamports: t.Amount + t.Fee}
@@ -47,6 +48,7 @@ func transferSpends(t Transaction) Spending {
 	return Spending{Lamports: t.Fee + t.Rent, Mint: t.Token.Mint, Units: t.Amount}
 }
 
+// transferWrites returns the writable accounts of a transfer, by which its priority fee is estimated.
 func transferWrites(t Transaction) []Address {
 	if t.Token.Native() {
 		return []Address{t.From, t.To}
@@ -54,8 +56,8 @@ func transferWrites(t Transaction) []Address {
 	return []Address{t.From, AssociatedAccount(t.From, t.Token.Mint, t.Token.Program), recipientAccount(t)}
 }
 
-// transferUnits knows the units of a System transfer, which takes 450 with the two instructions of its budget. How much
-// tokens take depends on their program.
+// transferUnits returns the compute units of a System transfer: 450 with its two budget instructions. For tokens it is 0,
+// because the units depend on the token's program and extensions.
 func transferUnits(t Transaction) uint32 {
 	const solUnits = 1_000
 	if t.Token.Native() {
@@ -64,7 +66,7 @@ func transferUnits(t Transaction) uint32 {
 	return 0
 }
 
-// transferLanded learns what the recipient's token account cost: nothing, if somebody else made it first.
+// transferLanded corrects the rent to what was actually paid: nothing, if somebody else created the account first.
 func transferLanded(t *Transaction, landing Landing) {
 	if landing.Spent >= landing.Fee && landing.Fee > 0 && !t.Token.Native() {
 		t.Rent = landing.Spent - landing.Fee

@@ -52,8 +52,8 @@ const (
 	DeveloperWallet WalletType = "developer"
 )
 
-// Wallet is an address that its owner has proven to hold the key of. An address belongs to one
-// Telegram user, or to one API key that belongs to nobody (then Owner is "").
+// Wallet is an address whose holder proved to have its private key. It belongs to one user, or to one operator's key
+// (then Owner is "").
 type Wallet struct {
 	Address     Address    `json:"address"`
 	Owner       UserID     `json:"owner,omitzero"`
@@ -63,8 +63,8 @@ type Wallet struct {
 	Claim       *Claim     `json:"claim,omitempty"` // somebody else has proven it since; nil for nobody
 }
 
-// Claim is a fresh proof of an address that belongs to somebody else: it may move, unless its owner
-// stops that.
+// Claim is a later proof of an address that belongs to somebody else. The address moves to User unless its owner prevents
+// it in time.
 type Claim struct {
 	User       UserID     `json:"user"`
 	Type       WalletType `json:"type"`
