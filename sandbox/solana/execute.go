@@ -14,7 +14,10 @@ type bank struct {
 	unverified bool                              // simulations may leave signatures unchecked
 }
 
-// outcome is the result of executing a transaction. Nothing is stored until Cluster.settle takes it.
+// outcome is the result of executing a transaction. Nothing is stored until Cluster.settle takes it. Fee is in
+// lamports and Units are the compute units used. Pre and Post are the balances of all the message's accounts, in the
+// order of its keys. Inner, Return and Tokens go into the transaction's meta. Writes has the new state of each
+// account that changed.
 type outcome struct {
 	Err    *TransactionError
 	Landed bool // it goes into a block: it succeeded, or it failed and paid its fee

@@ -10,9 +10,10 @@ import (
 	"sort"
 )
 
-// record is one line of the journal. Exactly one of its members is set. Height stands for blocks that Advance made
-// without transactions. A landed transaction is kept with its effects instead of being executed again, so that a
-// later version of this code replays the same chain.
+// record is one line of the journal. Exactly one of its members is set: the genesis of the cluster, a change of pace,
+// blocks that Advance made (Height), a fork, a landed transaction, a change of rent, or an upgrade to a genesis
+// version. A landed transaction is kept with its effects instead of being executed again, so that a later version of
+// this code replays the same chain.
 type record struct {
 	Genesis *genesisRecord `json:"genesis,omitempty"`
 	Pace    *pace          `json:"pace,omitempty"`
@@ -34,7 +35,8 @@ type genesisRecord struct {
 }
 
 // landedRecord is a landed transaction: its wire bytes, its outcome, and the new state of every account that it
-// changed. Amounts are in lamports.
+// changed. Fee and balances are in lamports, Units in compute units, Loaded in bytes. Writable and Readonly are the
+// keys from lookup tables.
 type landedRecord struct {
 	Height   uint64            `json:"height"`
 	Wire     []byte            `json:"wire"`

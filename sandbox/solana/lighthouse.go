@@ -42,7 +42,7 @@ const (
 	logFailedNoop
 )
 
-// Compute units. They are not measured as exactly as those of the token programs (docs/sandbox-differences.md).
+// Compute units, estimated, because nothing here runs the program to measure them (docs/sandbox-differences.md).
 const (
 	unitsOfLighthouse = 900 // estimates: for an instruction, and for each of its assertions
 	unitsOfAssertion  = 400

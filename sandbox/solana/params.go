@@ -85,6 +85,13 @@ func readSignature(s string) (signature, *rpcError) {
 
 // config holds the options of all methods. Each method reads the ones that it knows, and ignores the others as Agave
 // does.
+//
+// Commitment and MinContextSlot choose the block to read; Encoding and DataSlice the form of account data.
+// SkipPreflight, PreflightCommitment and MaxRetries are options of sendTransaction; SigVerify, ReplaceBlockhash,
+// Accounts and Inner of simulateTransaction; SearchHistory of getSignatureStatuses; Before, Until and Limit of
+// getSignaturesForAddress; MaxVersion of getTransaction and getBlock; TransactionDetails of getBlock; WithContext and
+// Filters of getProgramAccounts (Filters of programSubscribe too); WithoutList of getSupply; Filter of
+// getLargestAccounts; Identity and Range of getBlockProduction; ReceivedNotification of signatureSubscribe.
 type config struct {
 	Commitment          *string    `json:"commitment"`
 	MinContextSlot      *uint64    `json:"minContextSlot"`

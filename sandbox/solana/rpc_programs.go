@@ -77,6 +77,7 @@ func (cfg config) accounts(program address) (accountFilter, *rpcError) {
 	if len(cfg.Filters) > maxFilters {
 		return nil, invalidParams("Too many filters provided; max %d", maxFilters)
 	}
+	// The account must belong to the program and pass every filter.
 	filters := []accountFilter{func(a account) bool { return a.exists() && a.Owner == program }}
 	for _, f := range cfg.Filters {
 		accept, bad := f.accept()
@@ -110,6 +111,7 @@ func getProgramAccounts(c *Cluster, p params) (any, *rpcError) {
 		return nil, bad
 	}
 	var keys []address
+	// Every account of the cluster is visited, as in tokenAccounts.
 	for key := range c.state {
 		if accepted(c.state.at(key, height)) {
 			keys = append(keys, key)

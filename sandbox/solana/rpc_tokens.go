@@ -321,6 +321,7 @@ func getTokenLargestAccounts(c *Cluster, p params) (any, *rpcError) {
 	if bad != nil {
 		return nil, bad
 	}
+	// A missing mint and an account that is no mint are different errors.
 	if a := c.state.at(mint, height); !a.exists() {
 		return nil, invalidParams("Invalid param: could not find mint")
 	}

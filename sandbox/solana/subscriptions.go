@@ -86,6 +86,7 @@ func (s *subscription) readFilter(p params) *rpcError {
 		s.any = true
 		return bad
 	}
+	// Agave supports one address, although the parameter is a list.
 	var filter struct {
 		Mentions []string `json:"mentions"`
 	}
@@ -137,6 +138,7 @@ func (c *Cluster) notify(w *wsClient, s *subscription) {
 			}
 		}
 	case "program":
+		// An account that left the program, or is gone, no longer matches and is not reported.
 		for _, key := range c.written(s.seen, height) {
 			a := c.state.at(key, height)
 			if !s.accepted(a) {

@@ -190,6 +190,7 @@ func (in *invocation) move(from, to int, lamports uint64) *InstructionError {
 		in.log("Transfer: `from` must not carry data")
 		return refused("InvalidArgument")
 	}
+	// The balance may become 0, which ends the account.
 	if lamports > source.Lamports {
 		in.log("Transfer: insufficient lamports %d, need %d", source.Lamports, lamports)
 		return custom(negativeBalance)

@@ -188,6 +188,7 @@ func (in *invocation) initMint(d []byte, withRent bool) *InstructionError {
 	if err := in.owned(0); err != nil {
 		return err
 	}
+	// Only the older instruction passes the Rent sysvar as an account.
 	if withRent {
 		if err := in.atLeast(2); err != nil {
 			return err
@@ -213,6 +214,7 @@ func (in *invocation) initMint(d []byte, withRent bool) *InstructionError {
 	if err != nil {
 		return err
 	}
+	// A mint must be exactly as large as its extensions need.
 	if size != len(data) {
 		return refused("InvalidAccountData")
 	}
@@ -325,6 +327,7 @@ func (in *invocation) initAccount(d []byte, withRent bool) *InstructionError {
 	h[108] = state
 	h.native().clear()
 	h.setAmount(0)
+	// Wrapped SOL: the amount is every lamport above the rent minimum.
 	if in.key(1) == nativeMint2022 {
 		reserve := in.rent.minimum(len(data))
 		h.native().setU64(reserve)

@@ -210,6 +210,7 @@ func (in *invocation) reallocate(d []byte) *InstructionError {
 		return err
 	}
 	a := in.account(0)
+	// The account is large enough already.
 	if len(a.Data) >= size {
 		return nil
 	}
@@ -223,6 +224,7 @@ func (in *invocation) reallocate(d []byte) *InstructionError {
 	if err := in.spend(unitsOfResize); err != nil {
 		return err
 	}
+	// Wrapped SOL must not be counted as rent.
 	if a.Lamports < native {
 		return custom(tokenOverflow)
 	}

@@ -92,6 +92,7 @@ func (in *invocation) tokenSetAuthority(d []byte) *InstructionError {
 		return err
 	}
 	var o coption
+	// The authority to change is an option in the mint; without a value it is gone for good.
 	switch d[0] {
 	case 0:
 		if o = m.minter(); !o.given() {

@@ -164,6 +164,7 @@ func (s *Server) serveBotFile(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	var found *fileMeta
+	// There are few files, so a search costs less than an index.
 	for _, f := range s.st.Files {
 		if f.Path == rest {
 			found = f

@@ -32,6 +32,7 @@ func (s *Server) allow(c Chat, n int) error {
 		every, burst = groupEvery, groupBurst
 	}
 	now := s.opt.Now()
+	// Both meters must have room; only then are both charged.
 	all, wait := spend(s.limits.all, now, allEvery, allBurst, n)
 	chat, waitChat := spend(s.limits.chats[c.ID], now, every, burst, n)
 	if wait = max(wait, waitChat); wait > 0 {

@@ -81,6 +81,7 @@ func readInline(raw json.RawMessage) (*InlineKeyboard, error) {
 			}
 			out = append(out, b)
 		}
+		// The limit is for all buttons of a message together.
 		if total += len(out); total > 100 {
 			return nil, badRequest("reply markup is too long")
 		}

@@ -177,6 +177,7 @@ func (s *Server) sendDice(q *request) (result, error) {
 		return result{}, badRequest("wrong dice emoji specified")
 	}
 	s.mu.Lock()
+	// The value comes from the Server's own randomness, so that tests can fix it.
 	drawn, err := strconv.Atoi(s.randomDigits(6))
 	s.mu.Unlock()
 	if err != nil {

@@ -126,6 +126,7 @@ func (s *Server) pageState(w http.ResponseWriter, _ *http.Request) {
 		*pagePerson
 		Messages []pageMessage `json:"messages"`
 	}
+	// State and event number are read under one lock, so that they belong together.
 	s.mu.Lock()
 	state := struct {
 		Epoch       string    `json:"epoch"`
@@ -261,7 +262,9 @@ func (s *Server) pageFile(w http.ResponseWriter, r *http.Request) {
 	s.sendFile(w, f, kind)
 }
 
-// pageRequest is the body of every POST to /app/. Each call reads the fields that it needs.
+// pageRequest is the body of every POST to /app/. Each call reads the fields that it needs. As is the person who
+// acts, Alice or Bob. MessageID is the message to reply to, the one with the button at Row and Col, or the last one
+// that was read. RequestID is that of the key by which the person chose somebody.
 type pageRequest struct {
 	As        int64  `json:"as"`
 	Text      string `json:"text"`

@@ -283,6 +283,7 @@ func (s *Server) edit(q *request, changed func(*Message) error) (result, error) 
 	if err := changed(&next.Message); err != nil {
 		return result{}, err
 	}
+	// An edit without buttons removes them, as in Telegram.
 	next.Message.ReplyMarkup = mk.inline
 	if sameMessage(next.Message, old.Message) {
 		return result{}, badRequest("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")

@@ -110,7 +110,8 @@ func newState() *state {
 }
 
 // change is one thing that happened. A line of the journal is a list of them, which is applied as a whole or not at
-// all. Every field holds the new value, not a difference.
+// all. Every field holds the new value, not a difference, and a nil or zero field changes nothing. Gone is a deleted
+// message, Ack acknowledges updates, and Answered ends a query.
 type change struct {
 	Counters *counters      `json:"counters,omitempty"`
 	Person   *person        `json:"person,omitempty"`

@@ -32,6 +32,7 @@ func (s *Server) setWebhook(q *request) (result, error) {
 	if ip := net.ParseIP(u.Hostname()); u.Scheme != "https" && !(u.Scheme == "http" && ip != nil && ip.IsLoopback()) {
 		return result{}, badRequest("bad webhook: An HTTPS URL must be provided for webhook")
 	}
+	// The secret is optional. The receiver can check by it that an update comes from Telegram.
 	secret := q.text("secret_token")
 	if secret != "" && !secretShape.MatchString(secret) {
 		return result{}, badRequest("secret token contains unallowed characters")
@@ -47,6 +48,7 @@ func (s *Server) setWebhook(q *request) (result, error) {
 	if err := s.setAllowed(q, &next); err != nil {
 		return result{}, err
 	}
+	// Setting the same webhook again is a success, with another description.
 	same := next.Webhook != nil && *next.Webhook == *hook
 	next.Webhook = hook
 	// A waiting getUpdates call ends, because the bot has switched.
@@ -139,6 +141,7 @@ func (s *Server) Run(ctx context.Context) error {
 			}
 		}
 		trouble := s.deliver(ctx, hook, next)
+		// When ctx ends during a delivery, the update stays and goes out after the next start.
 		if ctx.Err() != nil {
 			return nil
 		}
