@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// deleteMeCommand is /delete_me: it asks once more, and forgets the person.
+// deleteMeCommand is /delete_me: it asks for confirmation, then deletes the person's data.
 func deleteMeCommand() conversation {
 	return conversation{
 		name: "delete_me",
@@ -15,7 +15,7 @@ func deleteMeCommand() conversation {
 	}
 }
 
-// deleteMe asks once more before everything about the person is forgotten.
+// deleteMe asks for confirmation.
 func (c *Chat) deleteMe(context.Context, Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		yes, err := s.ours("button.erase", "erase", "", s.now.Add(Silence))
@@ -30,13 +30,13 @@ func (c *Chat) deleteMe(context.Context, Inbound) (Action, error) {
 	}, nil
 }
 
-// tapErase forgets the person. What is said of it goes to a chat of which nothing is known any more.
+// tapErase deletes the person's data. The reply goes to a chat that purser knows nothing about any more.
 func (c *Chat) tapErase(context.Context, Inbound, string) (Action, error) {
 	return func(s *replyTx) error {
 		if err := s.Users.Erase(s.tx, s.user.ID); err != nil {
 			return s.refuse(err)
 		}
-		s.moved = false // the conversation went with the rest
+		s.moved = false // the conversation is deleted too: end must not write it again
 		if err := errors.Join(s.toast("toast.erased", nil), s.strip()); err != nil {
 			return err
 		}

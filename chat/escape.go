@@ -9,30 +9,29 @@ import (
 	"purser/wallet"
 )
 
-// html is text that is Telegram HTML already; every other text is escaped before it is shown.
+// html is text that is already Telegram HTML. All other text is escaped before it is shown. The type keeps the two apart.
 type html string
 
-// longestEcho is how much of somebody's own words is ever repeated to them.
+// longestEcho is how many characters of a person's own words are repeated to them.
 const longestEcho = 64
 
-// escape makes foreign text harmless inside Telegram HTML (Bot API, "HTML style").
+// escape makes foreign text safe inside Telegram HTML (Bot API, "HTML style"), and removes deceptive characters (neutral).
 func escape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(neutral(text))
 }
 
-// code shows text in a fixed font, which a tap copies.
+// code formats text in a fixed-width font. Telegram copies it on a tap.
 func code(text string) html { return html("<code>" + escape(text) + "</code>") }
 
-// officialMark stands before what is said of the operator's own apps, and nowhere else: foreign text loses it.
+// officialMark marks the operator's own apps. It is removed from all foreign text, so nobody can imitate it.
 const officialMark = '🛡'
 
-// grouped shows an address, or the beginning of one, as people compare two of them: on the signing page and in the
-// terminal as well.
+// grouped formats an address, or its beginning, in groups of four characters, which people can compare. The signing page and
+// the terminal use the same groups.
 func grouped(address string) html { return code(wallet.Grouped(address)) }
 
-// neutral takes out what could make text look like another text: control characters, format
-// characters (bidirectional overrides, zero-width ones) that turn or hide what stands around them, and the mark
-// of the operator's apps.
+// neutral removes characters that could make a text look like another one: control characters, invisible format characters
+// such as bidirectional overrides, and officialMark.
 func neutral(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -47,7 +46,7 @@ func neutral(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// cut shortens text to at most limit characters, with an ellipsis when something is missing.
+// cut shortens text to at most limit characters. Shortened text ends with an ellipsis.
 func cut(text string, limit int) string {
 	if utf8.RuneCountInString(text) <= limit {
 		return text
@@ -56,16 +55,16 @@ func cut(text string, limit int) string {
 	return string(runes[:limit-1]) + "…"
 }
 
-// echo is somebody's own words, short and on one line, for repeating to them.
+// echo returns a person's own words, shortened and on one line, for repeating to them. The result is not escaped.
 func echo(text string) string {
-	if len(text) > 16*longestEcho { // no need to look at ten thousand characters to show sixty-four
+	if len(text) > 16*longestEcho { // bounds the work for very long texts
 		text = text[:16*longestEcho]
 	}
 	return cut(strings.Join(strings.Fields(neutral(text)), " "), longestEcho)
 }
 
-// moment is a time as people read it.
+// moment formats a time for people, in UTC.
 func moment(at time.Time) string { return at.UTC().Format("2 January 2006, 15:04 UTC") }
 
-// day is a date as people read it.
+// day formats a date for people, in UTC.
 func day(at time.Time) string { return at.UTC().Format("2 January 2006") }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// helpCommand is /help: the command table, how each command is written, and the topics of all conversations.
+// helpCommand is /help: the list of commands, the syntax of each, and the topics of all conversations.
 func helpCommand() conversation {
 	return conversation{
 		name: "help",
@@ -40,7 +40,7 @@ func (c *Chat) help(_ context.Context, h Inbound) (Action, error) {
 	return reply("help.unknown", vars{"Topic": echo(topic)}), nil
 }
 
-// helpCommands is every command with its usage.
+// helpCommands sends the syntax of every command.
 func (s *replyTx) helpCommands() error {
 	var all []string
 	for _, row := range s.registry.commands {

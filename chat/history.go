@@ -9,13 +9,13 @@ import (
 	"purser/wallet"
 )
 
-// mostPast is how many payments /wallet history shows.
+// mostPast is the number of payments that /wallet history shows.
 const mostPast = 15
 
-// history lists the person's last payments, newest first, a line each. A stage without a line is left out: a request that
-// was paid has none of its own, as the receipt of its payment has one.
+// history lists the person's last payments, newest first, one line each. Stages without a line are left out: a payment
+// request that was paid is listed by the receipt of its payment.
 func (s *replyTx) history() error {
-	// Each request that was paid is older than a receipt of it, so half of what is read has a line at least.
+	// A paid request is left out, but its receipt is newer and has a line. So at least half of what is read has one.
 	past, err := s.tx.TransactionsOf(s.user.ID, store.Page{Limit: 2 * mostPast})
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (s *replyTx) history() error {
 	return s.reply("history.list", vars{"Lines": html(strings.Join(lines, "\n")), "Network": s.network()})
 }
 
-// pastLine is one payment: when, what, and the other party. "" for one that has no line.
+// pastLine returns the line of one payment: its time (UTC), what it is, and the other party; "" if its stage has no line.
 func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 	card, stage, err := s.cardOf(t)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 	return html(escape(t.CreatedAt.UTC().Format("2 Jan 15:04"))) + " " + text, err
 }
 
-// who names the owner of an address: the contact's name, or the end of the address.
+// who returns the person's name for an address, or else its last characters.
 func (s *replyTx) who(address wallet.Address) (html, error) {
 	name, err := s.nameOf(address)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *replyTx) nameOrEnd(name string, address wallet.Address) (html, error) {
 	return code("…" + address.Tail()), nil
 }
 
-// stateNames is each state that a line tells, in a few words.
+// stateNames is the catalogue key of each status that a line of the history mentions.
 func stateNames() map[wallet.Status]string {
 	return map[wallet.Status]string{
 		wallet.AwaitingConfirmation: "history.awaiting_confirmation", wallet.AwaitingSignature: "history.awaiting_signature",

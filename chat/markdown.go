@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// markdown turns a text of the catalogue (Telegram HTML) into Telegram's legacy Markdown, which
-// programs get replies in (Bot API, "Markdown style"). Tags that Markdown has no counterpart for are
-// left out; every foreign character that means something in Markdown is escaped. Inside `code` nothing
-// can be escaped: a backquote there becomes an apostrophe.
+// markdown converts a text of the catalogue (Telegram HTML) to Telegram's legacy Markdown, in which programs get replies (Bot
+// API, "Markdown style"). Tags without a counterpart are dropped, and foreign characters with a meaning in Markdown are
+// escaped. Nothing can be escaped inside `code`, so a backquote there becomes an apostrophe.
 func markdown(text string) string {
 	escaper := strings.NewReplacer("_", `\_`, "*", `\*`, "`", "\\`", "[", `\[`)
 	var out strings.Builder

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// tapPeople opens Telegram's own list of people below the question for an address.
+// tapPeople opens Telegram's list of people for the question for a recipient.
 func (c *Chat) tapPeople(_ context.Context, h Inbound, _ string) (Action, error) {
 	if !h.newest(sendFlow, asksAddress) {
 		return toast("toast.old"), nil
@@ -15,15 +15,15 @@ func (c *Chat) tapPeople(_ context.Context, h Inbound, _ string) (Action, error)
 	return func(s *replyTx) error { return s.transition(sendFlow, peopleWanted) }, nil
 }
 
-// offerPeople puts a key that opens the list in the place of the ordinary keyboard. Its number is this
-// conversation's: an answer to an older one is told apart.
+// offerPeople shows a keyboard that opens the list. Its random request id belongs to this question, so that a choice from an
+// older list is recognised as such.
 func (s *replyTx) offerPeople() error {
 	var raw [4]byte
 	if _, err := io.ReadFull(s.Random, raw[:]); err != nil {
 		return fmt.Errorf("draw a request id: %w", err)
 	}
 	list := &dataOf[payment](s).People
-	*list = int32(binary.BigEndian.Uint32(raw[:])>>1 | 1) // above zero: zero is none
+	*list = int32(binary.BigEndian.Uint32(raw[:])>>1 | 1) // always positive: 0 means that no list is open
 	label, err := s.words.text("people.key", nil)
 	if err != nil {
 		return err
@@ -31,8 +31,8 @@ func (s *replyTx) offerPeople() error {
 	return s.openKeyboard("people.ask", nil, "people.closed", Keyboard{People: plain(label), Request: *list})
 }
 
-// hearPicked takes a person who was picked for the address that they let others see. Whom a client
-// names is no secret of anybody's: it is a destination like any other, which the card shows in full.
+// hearPicked pays a picked person at the address that they let others find (Contacts.Pick). The id comes from the client and
+// proves nothing. That is safe: it only selects a destination, which the card shows in full before Confirm.
 func (c *Chat) hearPicked(ctx context.Context, h Inbound) (Action, error) {
 	open := copyOf[payment](h.data)
 	if open.People == 0 || open.People != h.Picked.Request {

@@ -14,18 +14,20 @@ import (
 	"purser/wallet"
 )
 
-// Bounds of what an app's message looks like: purser's own first line must stay in sight, or be repeated below.
+// Limits on the shape of an app's message. purser's own first line, which names the app, must stay visible or be repeated at
+// the end.
 const (
+	// mostLines is the maximum number of lines.
 	mostLines = 60
-	mostBlank = 2  // lines in a row
-	mostGap   = 24 // characters in a row that show nothing
-	mostMarks = 8  // accents in a row, which reach over the lines around them
+	mostBlank = 2  // blank lines in a row
+	mostGap   = 24 // invisible characters in a row
+	mostMarks = 8  // combining accents in a row, since many of them cover the lines around
 
-	longText, longLines = 400, 10 // what is longer may not fit a screen
+	longText, longLines = 400, 10 // longer messages, in characters or lines, may not fit on a screen
 )
 
-// plainText refuses messages that are made to look as if they came from purser: whose first line is pushed
-// out of sight, or that name the signing page's host, as only purser's own messages do.
+// plainText refuses messages that could pass for purser's own: if they push the first line out of sight, or name the host of
+// the signing page, as only purser's messages do. The error is INVALID_REQUEST about the field message.
 func (c *Chat) plainText(message, mode string) error {
 	text := shown(message, mode)
 	blank, lines := 0, strings.Split(text, "\n")
@@ -61,8 +63,8 @@ func (c *Chat) plainText(message, mode string) error {
 	return nil
 }
 
-// shown is a message as Telegram shows it, about: without what marks it up, and with what is written as an entity.
-// It leaves out rather too much, so that no gap goes unseen.
+// shown approximates a message as Telegram shows it: without markup, and with HTML entities decoded. It removes too much
+// rather than too little, so that no gap is missed.
 func shown(message, mode string) string {
 	switch mode {
 	case "HTML":
@@ -73,19 +75,19 @@ func shown(message, mode string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n").Replace(message)
 }
 
-// long tells whether what stands above a message may be out of sight by its end.
+// long reports whether the first line above a message may be out of sight at its end.
 func long(message, mode string) bool {
 	text := shown(message, mode)
 	return utf8.RuneCountInString(text) > longText || strings.Count(text, "\n") >= longLines
 }
 
-// mentions tells whether a message, as Telegram and browsers read it, names a host. It errs on the side of yes.
+// mentions reports whether a message names a host, as Telegram and browsers read it. In doubt it returns true.
 func mentions(message, mode, host string) bool {
 	read := []string{message}
 	switch mode {
-	case "HTML": // with its tags, since links stand in them, and without, since others part words
+	case "HTML": // with its tags, which contain links, and without, since tags can split words
 		read = []string{stdhtml.UnescapeString(message), stdhtml.UnescapeString(tags.ReplaceAllString(message, ""))}
-	case "Markdown", "MarkdownV2": // nothing that marks or escapes is part of a host
+	case "Markdown", "MarkdownV2": // without characters of markup and escapes, which are no part of a host
 		read = append(read, markup.Replace(message))
 	}
 	hosts := []string{folded(host)}
@@ -107,8 +109,8 @@ var (
 	markup = strings.NewReplacer(`\`, "", "*", "", "_", "", "~", "", "|", "", "`", "", "[", "", "]", "", "(", "", ")", "")
 )
 
-// folded is text as browsers read a host's name (WHATWG URL, host parsing; UTS 46): percent-decoded, without
-// what shows nothing or is skipped in a URL, other forms of letters and full stops as the plain ones.
+// folded normalises a text as browsers do with the host of a URL (WHATWG URL, host parsing; UTS 46): it decodes percent
+// escapes, drops invisible characters, and replaces other forms of letters and full stops by the plain ones.
 func folded(text string) string {
 	var raw strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -130,7 +132,7 @@ func folded(text string) string {
 	return strings.ReplaceAll(strings.ToLower(norm.NFKC.String(kept)), "\u3002", ".")
 }
 
-// badMessage refuses the message of a program.
+// badMessage refuses an app's message.
 func badMessage(key string, args ...wallet.Arg) error {
 	return wallet.About("message", wallet.RefuseFor(wallet.InvalidRequest, wallet.Because(key, args...)))
 }

@@ -9,8 +9,9 @@ import (
 	"purser/wallet"
 )
 
-// hearTyped takes eight characters as the Confirm of a look-alike that asks for them, wherever the
-// conversation is: a program's proposal has none. Nil for all else.
+// hearTyped takes eight typed characters as the Confirm of a transaction that is suspected of address poisoning: they are the
+// middle of the recipient's address. It works in any state of the conversation, since a proposal of an app has no
+// conversation. It returns nil for all other text.
 func (c *Chat) hearTyped(ctx context.Context, h Inbound) (Action, error) {
 	typed := strings.Join(h.line.args, "")
 	if _, middle := (wallet.Address{}).Middle(); len(typed) != len(middle) {
@@ -39,7 +40,7 @@ func (c *Chat) hearTyped(ctx context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// hearInReview answers words while a card waits for its buttons, or for being typed to.
+// hearInReview answers text while a card waits for its buttons, or for the typed characters.
 func (c *Chat) hearInReview(ctx context.Context, h Inbound) (Action, error) {
 	t, err := c.Transfers.Of(ctx, h.caller(), copyOf[payment](h.data).Transaction)
 	if err == nil && !t.PoisoningSuspect.IsZero() && t.Status == wallet.AwaitingConfirmation {
@@ -52,7 +53,8 @@ func (c *Chat) hearInReview(ctx context.Context, h Inbound) (Action, error) {
 	return reply("send.use_buttons", nil), nil
 }
 
-// resemblance is what a card says of a look-alike; all empty without one. nameBoth knows the names.
+// resemblance returns the variables of a card about an address that resembles a known one: where the two differ. All are
+// empty if there is no such suspicion. nameBoth adds the names.
 func resemblance(t wallet.Transaction) vars {
 	v := vars{"Lookalike": html(""), "Before": html(""), "Here": html(""), "There": html(""), "Front": 0, "Back": 0,
 		"ByNamed": t.Resembles() != t.To, "Name": "", "KnownName": "", "KnownOwn": false}
@@ -64,7 +66,7 @@ func resemblance(t wallet.Transaction) vars {
 	before, _ := t.To.Middle()
 	v["Lookalike"], v["Before"], v["Front"], v["Back"] = grouped(known), grouped(before), front, back
 	between := func(text string) html {
-		if text == "" { // a character is missing there
+		if text == "" { // the addresses differ in length: nothing stands there
 			return html("–")
 		}
 		return code(text)
@@ -73,7 +75,7 @@ func resemblance(t wallet.Transaction) vars {
 	return v
 }
 
-// nameBoth fills in what the person calls the recipient, and whoever it looks like.
+// nameBoth adds the person's names for the recipient, and for the known address that it resembles.
 func (s *replyTx) nameBoth(t wallet.Transaction, v vars) error {
 	var err error
 	if v["Name"], err = handlers.ContactName(s.tx, t); err != nil || t.PoisoningSuspect.IsZero() {

@@ -13,27 +13,27 @@ import (
 	"purser/wallet"
 )
 
-// AppMessage is what an app writes to a person.
+// AppMessage is a message that an app sends to a person over the API.
 type AppMessage struct {
-	ID        string          // of this message, by which its outcome is known
+	ID        string          // id of this message: the API reports its outcome by it
 	By        handlers.Caller // the app's key
-	Chat      int64           // the person's own, which has their Telegram id
+	Chat      int64           // the person's private chat; its id is their Telegram id
 	Text      string
-	ParseMode string // how Telegram reads Text; "" is as it stands
+	ParseMode string // Telegram's parse mode for Text; "" is plain text
 }
 
-// Posting is a message of an app that may be sent. Commit queues it, and has what becomes of it kept under Card until a
-// time (store.OutcomeOf).
+// Posting is a checked message of an app. Commit queues it in the caller's transaction. Its outcome (sent or failed) is kept
+// under Card until the given time (store.OutcomeOf).
 type Posting struct {
 	Card   string
 	Commit func(tx store.Tx, until time.Time) error
 }
 
-// appCard begins the names of apps' messages.
+// appCard is the prefix of the cards of apps' messages.
 const appCard = "app:"
 
-// Post finds out whether a message of an app can be taken for nothing else than that, and words it:
-// INVALID_REQUEST. Telegram judges its markup.
+// Post checks a message of an app and adds the line that names the app. It returns INVALID_REQUEST for an unknown parse mode
+// and for a message that could pass for purser's own. Errors in the markup itself are reported by Telegram when it is sent.
 func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	escape, known := parseModes()[m.ParseMode]
 	if !known {
@@ -46,7 +46,7 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	switch {
 	case m.By.User == "":
 		said.Author = wallet.ToOperators
-	case said.Author == "": // as Key.WishHolder: without an author, an answer would be heard as plain talk
+	case said.Author == "": // a key without an app: its lineage, as in Key.WishHolder, so that replies are recognised
 		said.Author = wallet.AppID(m.By.KeyLineage)
 	}
 	if m.ParseMode == "" {
@@ -63,8 +63,8 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	if head != "" {
 		said.Text = escape.Replace(head) + "\n\n" + said.Text
 		if long(m.Text, m.ParseMode) {
-			// It holds no word of the app's: nothing in it can end markup that the app left open. Markup that stays
-			// open is an error to Telegram, so the line cannot be hidden in it.
+			// The closing line has no text of the app, so nothing in it can end markup that the app left open. Telegram
+			// refuses a message with open markup, so an app cannot hide the line inside it.
 			foot, err := words.text("app.wrote_end", nil)
 			if err != nil {
 				return Posting{}, err
@@ -80,7 +80,7 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	row := store.Reply{Chat: m.Chat, Priority: broadcasts, Card: appCard + m.ID, App: app, Body: body, At: c.Now().UTC()}
 	return Posting{row.Card, func(tx store.Tx, until time.Time) error {
 		queued := row
-		queued.CardUntil, queued.OutcomeUntil = queued.At, until // no later state of it is an edit: its card need not be known
+		queued.CardUntil, queued.OutcomeUntil = queued.At, until // the message is never edited, so the row of its card may expire at once
 		if err := roomForApp(tx, m.Chat, app); err != nil {
 			return err
 		}
@@ -88,15 +88,15 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	}}, nil
 }
 
-// How many messages may wait for a chat before apps' own are refused: maxOfApps of all, and maxOfApp of one app, so that no
-// app can keep the others out. What purser itself has to say is never refused: the bot slows down whoever asks faster
-// than it may answer (bot), and receipts are folded.
+// Limits on apps' messages that wait to be sent to one chat: maxOfApps in total, and maxOfApp for one app, so that no app can
+// block the others. purser's own messages are never refused: the bot slows down people who send faster than it may answer,
+// and receipts are folded into one message.
 const (
 	maxOfApps = 100
 	maxOfApp  = 25
 )
 
-// shareOf names whose share of a chat a caller's messages take: their app's, or their key's if it is in none.
+// shareOf names the share of a chat's queue that a caller uses: its app's, or its key's if the key has no app.
 func shareOf(by handlers.Caller) string {
 	if by.App != "" {
 		return string(by.App)
@@ -104,7 +104,7 @@ func shareOf(by handlers.Caller) string {
 	return "key " + string(by.KeyLineage)
 }
 
-// roomForApp refuses an app's message while too many wait to be sent to a chat: RATE_LIMIT_EXCEEDED.
+// roomForApp returns RATE_LIMIT_EXCEEDED while too many of apps' messages wait to be sent to a chat.
 func roomForApp(tx store.Tx, chat int64, app string) error {
 	refusal := func(most int) error {
 		return wallet.Refuse(wallet.RateLimitExceeded, "chat_messages.full", wallet.NumberArg("Most", most))
@@ -115,7 +115,7 @@ func roomForApp(tx store.Tx, chat int64, app string) error {
 		return err
 	case waiting >= maxOfApps:
 		return refusal(maxOfApps)
-	case waiting < maxOfApp: // whoever they are from
+	case waiting < maxOfApp: // below one app's limit even if all are its own
 		return nil
 	}
 	jobs, err := tx.JobsOfKey(store.Outbox, store.ChatKey(chat), waiting)
@@ -134,7 +134,7 @@ func roomForApp(tx store.Tx, chat int64, app string) error {
 	return nil
 }
 
-// wordsIn is the catalogue in the language of whose private chat it is.
+// wordsIn returns the catalogue in the language of the person with this Telegram id; English if they are unknown.
 func (c *Chat) wordsIn(ctx context.Context, telegramID int64) (words catalogue, err error) {
 	err = c.Store.View(ctx, func(tx store.Tx) error {
 		user, err := tx.UserByTelegram(telegramID)
@@ -147,8 +147,8 @@ func (c *Chat) wordsIn(ctx context.Context, telegramID int64) (words catalogue, 
 	return words, err
 }
 
-// writer is purser's own first line of an app's message, as plain text, so that nobody takes an app's words
-// for purser's; "" above an operator's.
+// writer returns purser's line above an app's message, as plain text. It names the app, so that nobody takes the message for
+// purser's. Messages with an operator's key have no such line: the result is "".
 func (c *Chat) writer(ctx context.Context, by handlers.Caller, words catalogue) (string, error) {
 	if by.User == "" {
 		return "", nil
@@ -171,8 +171,8 @@ func (c *Chat) writer(ctx context.Context, by handlers.Caller, words catalogue) 
 	return stdhtml.UnescapeString(string(head)), err
 }
 
-// parseModes are the ways in which Telegram reads an app's message, with how purser's own words are escaped
-// in each (Bot API, "Formatting options").
+// parseModes maps each parse mode of Telegram to the replacer that escapes purser's own words in it (Bot API, "Formatting
+// options").
 func parseModes() map[string]*strings.Replacer {
 	escaped := func(special string) *strings.Replacer {
 		var pairs []string
@@ -189,7 +189,7 @@ func parseModes() map[string]*strings.Replacer {
 	}
 }
 
-// appName is what an app is called; "" for none, and for one that is gone.
+// appName returns the name of an app; "" for no app and for a deleted one.
 func (s *replyTx) appName(id wallet.AppID) (string, error) {
 	if id == "" {
 		return "", nil
@@ -201,7 +201,7 @@ func (s *replyTx) appName(id wallet.AppID) (string, error) {
 	return app.Name, err
 }
 
-// keyHint is how a person knows an API key again: its last characters; "" for one that is gone.
+// keyHint returns the last characters of an API key, by which a person recognises it; "" for a deleted key.
 func (s *replyTx) keyHint(id string) (html, error) {
 	key, err := s.tx.Key(id)
 	if errors.Is(err, store.ErrNotFound) {

@@ -10,15 +10,14 @@ import (
 	"github.com/boombuler/barcode/qr"
 )
 
-// A module of the picture in pixels, and the white border that readers need (ISO/IEC 18004 asks
-// for four modules).
+// qrModule is the size of a module in pixels. qrBorder is the white border in modules, which ISO/IEC 18004 requires.
 const (
 	qrModule = 10
 	qrBorder = 4
 )
 
-// qrPicture draws text as a QR code. An address is drawn as its bare text: every wallet reads that,
-// while some stumble over a solana: URI.
+// qrPicture returns a PNG with text as a QR code of error correction level M. Addresses are encoded as bare text: every
+// wallet reads that, while some do not understand a solana: URI without an amount.
 func qrPicture(text string) ([]byte, error) {
 	matrix, err := qr.Encode(text, qr.M, qr.Auto)
 	if err != nil {

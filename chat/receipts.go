@@ -10,7 +10,7 @@ import (
 	"purser/wallet"
 )
 
-// receiptOf is what there is to be told of one payment.
+// receiptOf returns the receipt of one payment.
 func receiptOf(t wallet.Transaction) Receipts {
 	r := Receipts{Count: 1}
 	if !t.PaymentRequestRef.IsZero() {
@@ -24,7 +24,7 @@ func receiptOf(t wallet.Transaction) Receipts {
 	return r
 }
 
-// plus is both together, without changing either.
+// plus returns the sum of two receipts and changes neither.
 func (r Receipts) plus(other Receipts) Receipts {
 	sum := Receipts{Count: r.Count + other.Count, Asked: r.Asked + other.Asked, Unlisted: r.Unlisted + other.Unlisted, Totals: slices.Clone(r.Totals)}
 	for _, more := range other.Totals {
@@ -33,7 +33,7 @@ func (r Receipts) plus(other Receipts) Receipts {
 	return sum
 }
 
-// add adds to the total of the token that has room for it.
+// add adds an amount to the token's total. If the sum would overflow 64 bits, it starts another total for the token.
 func (r *Receipts) add(more ReceiptTotal) {
 	for i, total := range r.Totals {
 		units, carry := bits.Add64(total.Units, more.Units, 0)
@@ -45,11 +45,12 @@ func (r *Receipts) add(more ReceiptTotal) {
 	r.Totals = append(r.Totals, more)
 }
 
-// receiptsAtOnce bounds how many of a person's waiting messages are looked through for a receipt.
+// receiptsAtOnce is how many of a chat's queued messages are searched for a receipt.
 const receiptsAtOnce = 100
 
-// takeWaitingReceipts removes the receipt that still waits for a person, and that no worker has had in its hands: what
-// it says is told together with what came since. ok is false when there is none.
+// takeWaitingReceipts removes the receipt that is still queued for a chat and returns it, so that it can be sent together
+// with a new one. It leaves receipts that a worker has already tried to send: Telegram may have them. ok is false if there is
+// none.
 func takeWaitingReceipts(tx store.Tx, chat int64) (r Receipts, ok bool, err error) {
 	waiting, err := tx.JobsOfKey(store.Outbox, store.ChatKey(chat), receiptsAtOnce)
 	if err != nil {
@@ -66,8 +67,8 @@ func takeWaitingReceipts(tx store.Tx, chat int64) (r Receipts, ok bool, err erro
 	return Receipts{}, false, nil
 }
 
-// notifyReceived tells the owner of a wallet of a payment that came in. Payments that come faster than a chat takes
-// messages are told in one message: ninety payments of next to nothing must not hold up what the person wants to know.
+// notifyReceived notifies the owner of a wallet of an incoming payment. If an earlier receipt is still queued, both become
+// one message: a flood of tiny payments must not delay the messages that the person waits for.
 func (s *replyTx) notifyReceived(t wallet.Transaction) error {
 	before, several, err := takeWaitingReceipts(s.tx, s.conv.Chat)
 	switch {
@@ -79,7 +80,7 @@ func (s *replyTx) notifyReceived(t wallet.Transaction) error {
 	return s.showReceipt(t)
 }
 
-// showReceipt tells of one payment, with all that is known of it.
+// showReceipt sends the receipt of one payment with all details.
 func (s *replyTx) showReceipt(t wallet.Transaction) error {
 	v, err := s.facts(t)
 	if err != nil {
@@ -100,7 +101,7 @@ func (s *replyTx) showReceipt(t wallet.Transaction) error {
 	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, Receipts: &receipt}, TransactionCard(t.ID))
 }
 
-// showReceipts tells of several payments: how many they are, and what came in all.
+// showReceipts sends one message about several payments: their number, and the sum of each token.
 func (s *replyTx) showReceipts(card string, r Receipts) error {
 	var lines []string
 	for _, total := range r.Totals {

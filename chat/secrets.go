@@ -14,13 +14,15 @@ import (
 
 // english is the English word list of BIP-39: 2048 words, one a line.
 //
+// english is the English word list of BIP-39: 2048 words, one on each line.
+//
 //go:embed words/english.txt
 var english string
 
-// fewestWords is the shortest recovery phrase that BIP-39 knows.
+// fewestWords is the length of the shortest recovery phrase in BIP-39.
 const fewestWords = 12
 
-// Secret says which kind of secret a message held. The message itself is not kept: this is all that is left of it.
+// Secret is the kind of secret found in a message. The message itself is dropped, and this is all that purser keeps of it.
 type Secret string
 
 // The kinds of secret.
@@ -30,10 +32,11 @@ const (
 	CredentialSecret Secret = "credential" // a key of the API, a session of the portal, or the secret of a webhook
 )
 
-// Secrets recognises what must never be typed into a chat. Whoever keeps what people write asks it first.
+// Secrets recognises secrets that must never be typed into a chat. Fronts check every text with it before they store or log
+// it.
 type Secrets struct{ words map[string]bool }
 
-// NewSecrets reads the list of words.
+// NewSecrets builds the set of words.
 func NewSecrets() Secrets {
 	known := make(map[string]bool, 2048)
 	for word := range strings.FieldsSeq(english) {
@@ -42,9 +45,9 @@ func NewSecrets() Secrets {
 	return Secrets{known}
 }
 
-// In tells which kind of secret a text holds. A wallet's counts for more than a credential beside it.
+// In returns the kind of secret that a text contains, or NoSecret. If there are two kinds, WalletSecret takes precedence.
 func (s Secrets) In(text string) Secret {
-	// Characters that only direct how others are shown come along with what is copied, and are not seen.
+	// Invisible format characters often come with copied text. Search with and without them.
 	shown := strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
 			return -1
@@ -60,13 +63,13 @@ func (s Secrets) In(text string) Secret {
 	return NoSecret
 }
 
-// credential is a key of the API, a session of the portal or the secret of a webhook, whatever stands around it.
-// No checksum is looked at: one that was copied in part, or mistyped, says too much as well.
+// credential matches an API key, a bot token, a portal session or a webhook secret anywhere in a text. Checksums are ignored:
+// a key that is incomplete or mistyped still reveals too much.
 var credential = regexp.MustCompile(`(?i)(?:pur_(?:live|test|bot|session)_|whsec_)[0-9a-z+/_-]{16}`)
 
-// phrase looks for twelve or more words of the list in one text: in one row (numbers and
-// punctuation between them do not count), or as three quarters of all that is said. Ordinary
-// English uses words of the list too, but never twelve without an article between them.
+// phrase reports whether a text contains a recovery phrase: twelve words of the list in a row, where numbers and punctuation
+// do not count, or at least twelve that are three quarters of all words. Ordinary English uses words of the list as well, but
+// never twelve without an article between them.
 func (s Secrets) phrase(text string) bool {
 	var row, known, all int
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
@@ -83,9 +86,9 @@ func (s Secrets) phrase(text string) bool {
 	return known >= fewestWords && 4*known >= 3*all
 }
 
-// privateKey looks for the ways in which Solana wallets export a key: 64 bytes in base58, in hex, or as numbers.
-// What stands before, behind or between its parts does not count. A signature has 64 bytes too: only a key's
-// second half is the public key of its first, so that no other text is taken for one.
+// privateKey reports whether a text contains a Solana private key as wallets export it: 64 bytes in base58, in hex, or as
+// decimal numbers, with anything before, between or after. A signature has 64 bytes too, so the second half must be the
+// public key of the first: other texts do not match by chance.
 func privateKey(text string) bool {
 	together := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -112,21 +115,21 @@ func privateKey(text string) bool {
 	return keyInNumbers(text)
 }
 
-// base58Digits are those of Bitcoin and Solana. In them a key has at most longestKey digits; a zero byte at its
-// beginning takes one digit only, and shortestKey leaves room for more of these than any key has.
+// base58Digits are the digits of base58 as Bitcoin and Solana use it. 64 bytes have at most longestKey digits. Each zero byte
+// at the beginning takes only one digit; shortestKey allows for more of them than any real key has.
 const (
 	base58Digits = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 	shortestKey  = 80
 	longestKey   = 88
 )
 
-// keyInNumbers looks for a key's bytes as decimal numbers with no word between them.
+// keyInNumbers reports whether a text contains the bytes of a key as decimal numbers without a word between them.
 func keyInNumbers(text string) bool {
 	for part := range strings.FieldsFuncSeq(text, unicode.IsLetter) {
 		var row []byte
 		for digits := range strings.FieldsFuncSeq(part, func(r rune) bool { return r < '0' || r > '9' }) {
 			n, err := strconv.ParseUint(digits, 10, 8)
-			if err != nil { // no byte
+			if err != nil { // not a byte: start again
 				row = nil
 				continue
 			}
@@ -139,6 +142,7 @@ func keyInNumbers(text string) bool {
 	return false
 }
 
+// isKey reports whether raw is an Ed25519 private key: a seed followed by its public key.
 func isKey(raw []byte) bool {
 	return len(raw) == ed25519.PrivateKeySize &&
 		ed25519.NewKeyFromSeed(raw[:ed25519.SeedSize]).Equal(ed25519.PrivateKey(raw))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// startCommand is /start: the welcome, and what a deep link brings along.
+// startCommand is /start: the welcome, or what a deep link begins.
 func startCommand() conversation {
 	return conversation{
 		name:     "start",
@@ -13,7 +13,7 @@ func startCommand() conversation {
 	}
 }
 
-// start welcomes. Of what a deep link brings along only what a conversation has links for counts.
+// start begins what the payload of a deep link is for. Without a payload that a conversation knows, it sends the welcome.
 func (c *Chat) start(_ context.Context, h Inbound) (Action, error) {
 	if len(h.line.args) == 1 && h.Private {
 		if action := c.linked(h.line.args[0]); action != nil {
@@ -23,7 +23,7 @@ func (c *Chat) start(_ context.Context, h Inbound) (Action, error) {
 	return (*replyTx).welcome, nil
 }
 
-// linked is what a deep link with a payload begins; nil for nothing.
+// linked returns the action of a deep link's payload, or nil if no conversation has one.
 func (c *Chat) linked(payload string) Action {
 	for _, conv := range c.registry.all {
 		for prefix, begin := range conv.links {
@@ -42,7 +42,7 @@ func (s *replyTx) welcome() error {
 	}
 	var rows [][]Button
 	tail := html("")
-	switch { // in a group, nobody's wallet is anybody's business
+	switch { // a group must not see anybody's wallet
 	case s.inbound.Private && s.user.DefaultWallet.IsZero():
 		rows, err = s.menu("button.create_wallet", "/wallet new")
 	case s.inbound.Private:

@@ -7,8 +7,8 @@ import (
 	"purser/wallet"
 )
 
-// notifyWished says that an app changed which events about a person it receives. Their own notifications are
-// another thing: what the app wants changes none of them, and this says so.
+// notifyWished notifies a person that an app changed which events about them it receives. It also says that the person's own
+// notifications stay as they are.
 func (s *replyTx) notifyWished(wish wallet.AppWishedData) error {
 	v := vars{"KeyHint": html(""), "Foreign": false, "App": "", "About": html("")}
 	if err := s.askedBy(wish.KeyID, s.user.ID, v); err != nil {
@@ -24,7 +24,7 @@ func (s *replyTx) notifyWished(wish wallet.AppWishedData) error {
 	return s.reply("wish.told", v)
 }
 
-// subjectsOf lists in words what names of events are about, each once; "" for none.
+// subjectsOf describes in words what event names are about, each subject once; "" if none is known.
 func (s *replyTx) subjectsOf(events []string) (html, error) {
 	subjects := []struct {
 		word     string

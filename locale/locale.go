@@ -1,10 +1,9 @@
-// Package locale holds every sentence that a person or a developer is refused or answered with, one file a
-// language (en.toml), and the rules for rendering texts: languages, variables and plural forms. It refuses to know
-// who shows a text, and where.
+// Package locale holds the sentences of all refusals, one file for each language (en.toml), and the rules for rendering
+// texts: languages, variables and plural forms. It does not know who shows a text, or where.
 //
-// A Catalogue is read once, at start. A front adds the files with its own texts to it (New) and asks it for a
-// Printer in the reader's language. The Printer renders a text by its key, or a wallet.Reason: a refusal as data.
-// The fronts differ in how they write a value into a sentence (Style): the chat escapes for Telegram's HTML.
+// A Catalogue is read once, at start. A front adds its own files to it (New) and gets a Printer for the reader's language.
+// The Printer renders a text by its key, or a wallet.Reason, which is a refusal as data. A Style says how values are written
+// into sentences: the chat escapes them for Telegram's HTML, the API writes them as they are.
 //
 //	catalogue, err := locale.New()
 //	english := catalogue.Printer("en", locale.Style{})
@@ -32,24 +31,25 @@ import (
 //go:embed en.toml
 var files embed.FS
 
-// countVar is the variable that chooses the plural form of a text that has some.
+// countVar is the variable that selects the plural form of a text. Texts with plural forms require it.
 const countVar = "Count"
 
-// Catalogue is every text by key and language. It does not change after New.
+// Catalogue holds every text by key and language. It does not change after New, so goroutines share it without a lock.
 type Catalogue struct {
 	parser template.Parser
-	keys   map[string]bool                    // of English, which has all
-	plural map[string]bool                    // keys with plural forms, in some language
-	fixed  map[language.Tag]map[string]string // texts without variables and plural forms, as they are shown
+	keys   map[string]bool                    // keys of English, which has all texts
+	plural map[string]bool                    // keys that have plural forms in at least one language
+	fixed  map[language.Tag]map[string]string // texts without variables and plural forms: they need no rendering
 
-	// One of each for every language, since a Printer is made for each answer: a language is matched, not set up.
+	// One entry for each language, made once: a Printer is made for every answer, so that must be cheap.
 	languages  []language.Tag // English first
 	matcher    language.Matcher
 	localizers []*i18n.Localizer
 }
 
-// New reads the texts of this package and those of a front: the files <language>.toml and <subject>.<language>.toml in
-// the roots given. Two files of one language may not share a key. A language may lack texts: English stands in.
+// New reads the texts of this package and those of a front: files named <language>.toml or <subject>.<language>.toml in the
+// given file systems. It returns an error if two files of one language share a key. Texts that a language lacks are shown in
+// English.
 func New(more ...fs.FS) (*Catalogue, error) {
 	bundle := i18n.NewBundle(language.English)
 	bundle.RegisterUnmarshalFunc("toml", toml.Unmarshal)
@@ -57,6 +57,7 @@ func New(more ...fs.FS) (*Catalogue, error) {
 		parser: &template.TextParser{Option: "missingkey=error"},
 		keys:   map[string]bool{}, plural: map[string]bool{}, fixed: map[language.Tag]map[string]string{},
 	}
+	// The loader would silently replace a text that exists twice, so keys are tracked here.
 	seen := map[language.Tag]map[string]bool{}
 	for _, root := range append([]fs.FS{files}, more...) {
 		names, err := fs.Glob(root, "*.toml")
@@ -80,6 +81,7 @@ func New(more ...fs.FS) (*Catalogue, error) {
 			}
 		}
 	}
+	// All files are read: prepare the lookup of languages.
 	c.languages = bundle.LanguageTags()
 	c.matcher = language.NewMatcher(c.languages)
 	for _, tag := range c.languages {
@@ -88,9 +90,10 @@ func New(more ...fs.FS) (*Catalogue, error) {
 	return c, nil
 }
 
-// Has tells whether there is a text of this key.
+// Has reports whether English has a text of this key.
 func (c *Catalogue) Has(key string) bool { return c.keys[key] }
 
+// add indexes one text. i18n has two more forms, Zero and Two, which some languages use.
 func (c *Catalogue) add(tag language.Tag, m *i18n.Message) {
 	if tag == language.English {
 		c.keys[m.ID] = true
@@ -103,13 +106,13 @@ func (c *Catalogue) add(tag language.Tag, m *i18n.Message) {
 	}
 }
 
-// Style is how a front writes values into texts. The zero Style writes them as they are, and times as the API does.
+// Style says how values are written into texts. The zero Style writes them unchanged, and times as the API does.
 type Style struct {
-	Escape func(string) string    // of every value that is not a number; nil: none
+	Escape func(string) string    // escapes every value that is not a number; nil: no escaping
 	Time   func(time.Time) string // nil: wallet.Timestamp
 }
 
-// Printer renders texts in one language. It is safe for use by several goroutines.
+// Printer renders texts in one language. It is safe for concurrent use.
 type Printer struct {
 	catalogue *Catalogue
 	localizer *i18n.Localizer
@@ -117,8 +120,8 @@ type Printer struct {
 	style     Style
 }
 
-// Printer makes a Printer for a language tag (BCP 47, as Telegram and browsers send it). A language that the
-// catalogue does not have, and what is no tag at all, is English.
+// Printer returns a Printer for a language tag (BCP 47, as Telegram and browsers send it). An invalid tag, and a language
+// that the catalogue lacks, is English.
 func (c *Catalogue) Printer(tag string, style Style) *Printer {
 	wanted, err := language.Parse(tag)
 	if err != nil {
@@ -128,8 +131,8 @@ func (c *Catalogue) Printer(tag string, style Style) *Printer {
 	return &Printer{catalogue: c, localizer: c.localizers[at], fixed: c.fixed[c.languages[at]], style: style}
 }
 
-// Text renders a text. Strings among the values go in as they are: a caller that shows HTML escapes them first. A value
-// that is missing is an error.
+// Text renders the text of a key. It returns an error for an unknown key and for a variable without a value. Strings go in
+// unchanged: a caller that shows HTML must escape them first.
 func (p *Printer) Text(key string, values map[string]any) (string, error) {
 	if text, ok := p.fixed[key]; ok {
 		return text, nil
@@ -145,7 +148,7 @@ func (p *Printer) Text(key string, values map[string]any) (string, error) {
 	text, err := p.localizer.Localize(config)
 	var untranslated *i18n.MessageNotFoundErr
 	if errors.As(err, &untranslated) && text != "" {
-		return text, nil // English stands in
+		return text, nil // the language lacks this text: show the English one
 	}
 	if err != nil {
 		return "", fmt.Errorf("render %s: %w", key, err)
@@ -153,7 +156,7 @@ func (p *Printer) Text(key string, values map[string]any) (string, error) {
 	return text, nil
 }
 
-// Reason renders a reason as one or more whole sentences; "" for the zero Reason.
+// Reason renders a reason as one or more whole sentences. The zero Reason is "".
 func (p *Printer) Reason(r wallet.Reason) (string, error) {
 	if r.IsZero() {
 		return "", nil
@@ -169,7 +172,8 @@ func (p *Printer) Reason(r wallet.Reason) (string, error) {
 	return p.Text(r.Key, values)
 }
 
-// value is an argument as it stands in a sentence.
+// value converts an argument to what stands in the sentence. Addresses and amounts need no escaping: they are base58 or
+// digits.
 func (p *Printer) value(v any) (any, error) {
 	switch v := v.(type) {
 	case string:
@@ -200,7 +204,7 @@ func (p *Printer) escape(text string) string {
 	return p.style.Escape(text)
 }
 
-// duration is a length of time in its largest whole unit, rounded up: "45 seconds", "2 minutes", "24 hours".
+// duration renders a duration in its largest whole unit, rounded up: "45 seconds", "2 minutes", "24 hours".
 func (p *Printer) duration(d time.Duration) (string, error) {
 	key, unit := "duration.seconds", time.Second
 	switch {
@@ -212,8 +216,8 @@ func (p *Printer) duration(d time.Duration) (string, error) {
 	return p.Text(key, map[string]any{countVar: int64((d + unit - 1) / unit)})
 }
 
-// Arguments are the values of a reason as JSON for programs, by name in snake_case: amounts are decimal strings,
-// durations seconds (rounded up), times as wallet.Timestamp writes them. The result is {} where there are none.
+// Arguments returns the values of a reason for programs, as JSON fields in snake_case. Amounts are decimal strings, durations
+// are seconds (rounded up), times are as wallet.Timestamp writes them. Without arguments the result is {}, never null.
 func Arguments(r wallet.Reason) map[string]any {
 	values := make(map[string]any, len(r.Args))
 	for _, a := range r.Args {
@@ -222,6 +226,7 @@ func Arguments(r wallet.Reason) map[string]any {
 	return values
 }
 
+// published converts one argument to its value in JSON.
 func published(v any) any {
 	switch v := v.(type) {
 	case wallet.Amount:
@@ -236,12 +241,12 @@ func published(v any) any {
 	return v // string, int64, []string
 }
 
-// snakeCase turns the name of a variable ("NetworkFee") into the name of a JSON field ("network_fee").
+// snakeCase converts the name of a variable ("NetworkFee") to that of a JSON field ("network_fee").
 func snakeCase(name string) string {
 	var b bytes.Buffer
 	for i, r := range name {
 		if r >= 'A' && r <= 'Z' {
-			if i > 0 && name[i-1] >= 'a' { // the capitals of ID stay together
+			if i > 0 && name[i-1] >= 'a' { // capitals in a row, as in ID, stay together
 				b.WriteByte('_')
 			}
 			r += 'a' - 'A'
@@ -251,7 +256,7 @@ func snakeCase(name string) string {
 	return b.String()
 }
 
-// Languages lists the languages of the catalogue, English first.
+// Languages returns the language tags of the catalogue, English first.
 func (c *Catalogue) Languages() []string {
 	var tags []string
 	for _, tag := range c.languages {

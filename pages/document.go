@@ -11,7 +11,7 @@ import (
 	"purser/quota"
 )
 
-// ordered is a JSON object in the order in which it is written.
+// ordered is a JSON object whose members keep the order of the text. A Go map would lose the order, which the page shows.
 type ordered[T any] []entry[T]
 
 type entry[T any] struct {
@@ -19,7 +19,7 @@ type entry[T any] struct {
 	Value T
 }
 
-// UnmarshalJSON reads an object.
+// UnmarshalJSON implements json.Unmarshaler. It reads the object member by member.
 func (o *ordered[T]) UnmarshalJSON(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if _, err := d.Token(); err != nil {
@@ -39,6 +39,7 @@ func (o *ordered[T]) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// get returns the value of a member; ok is false if there is none.
 func (o ordered[T]) get(name string) (value T, ok bool) {
 	i := slices.IndexFunc(o, func(e entry[T]) bool { return e.Name == name })
 	if i < 0 {
@@ -49,6 +50,7 @@ func (o ordered[T]) get(name string) (value T, ok bool) {
 
 // The parts of an OpenAPI document that are shown.
 type (
+	// document is an OpenAPI 3.1 document, reduced to what the page shows.
 	document struct {
 		Info struct {
 			Title       string `json:"title"`
@@ -67,6 +69,7 @@ type (
 			Schemas    ordered[schema]    `json:"schemas"`
 		} `json:"components"`
 	}
+	// operation is one method of one path. x-scope is our extension: the scope that a key needs, "any" or "none".
 	operation struct {
 		ID          string                `json:"operationId"`
 		Tags        []string              `json:"tags"`
@@ -102,6 +105,7 @@ type (
 			Value json.RawMessage `json:"value"`
 		}] `json:"examples"`
 	}
+	// schema is a JSON schema, reduced to what the API's document uses.
 	schema struct {
 		Ref         string            `json:"$ref"`
 		Type        oneOrMore         `json:"type"`
@@ -124,10 +128,10 @@ type (
 	}
 )
 
-// oneOrMore is `type`: a name, or a list of them.
+// oneOrMore is the JSON schema keyword `type`: one name, or a list of names.
 type oneOrMore []string
 
-// UnmarshalJSON reads either.
+// UnmarshalJSON accepts both forms.
 func (o *oneOrMore) UnmarshalJSON(text []byte) error {
 	if text[0] == '[' {
 		return json.Unmarshal(text, (*[]string)(o))
@@ -177,7 +181,8 @@ type (
 	errorRow struct{ Code, Status, Message string }
 )
 
-// read turns an OpenAPI document into what the template shows.
+// read converts an OpenAPI document to the data of the template. api is the API's address for the examples. Endpoints are
+// grouped by tag, in the document's order. It returns an error for an example that is not valid JSON.
 func read(text []byte, api string) (page, error) {
 	var d document
 	if err := json.Unmarshal(text, &d); err != nil {
@@ -204,7 +209,7 @@ func read(text []byte, api string) (page, error) {
 	return p, nil
 }
 
-// readEvents reads the events that webhooks can subscribe to: a list as GET /v1/webhooks/events returns it.
+// readEvents converts the catalogue of events, a list as GET /v1/webhooks/events returns it, to the data of the template.
 func readEvents(text []byte) ([]event, error) {
 	var all []struct {
 		Event, Kind, When, Scope string
@@ -225,6 +230,7 @@ func readEvents(text []byte) ([]event, error) {
 		case one.Scope != "":
 			e.Recipients += " It is about the key’s owner, or people who granted your app " + one.Scope + "."
 		}
+		// The envelope is the same for all events, so only the fields of data are shown.
 		data, _ := one.Schema.Properties.get("data")
 		e.Fields = document{}.fields(data, 0)
 		var pretty bytes.Buffer
@@ -237,7 +243,7 @@ func readEvents(text []byte) ([]event, error) {
 	return events, nil
 }
 
-// errors returns every error code with its status, ordered by status.
+// errors returns every error code with its status and message, ordered by status, each once.
 func (d document) errors() []errorRow {
 	var rows []errorRow
 	for _, path := range d.Paths {
@@ -247,7 +253,7 @@ func (d document) errors() []errorRow {
 			}
 		}
 	}
-	for _, r := range d.Components.Responses { // those of no endpoint
+	for _, r := range d.Components.Responses { // a response that no endpoint lists, since the router sends it
 		if r.Name == "MethodNotAllowed" {
 			rows = append(rows, d.codes("405", r.Value)...)
 		}
@@ -256,6 +262,7 @@ func (d document) errors() []errorRow {
 	return slices.Compact(rows)
 }
 
+// codes returns the errors of one response. Each example of the response is one error, named by its code.
 func (d document) codes(status string, r response) []errorRow {
 	var rows []errorRow
 	for _, example := range d.response(r).Content["application/json"].Examples {
@@ -269,6 +276,7 @@ func (d document) codes(status string, r response) []errorRow {
 
 func last(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
+// response resolves the response's $ref, if it has one.
 func (d document) response(r response) response {
 	if found, ok := d.Components.Responses.get(last(r.Ref)); ok && r.Ref != "" {
 		return found
@@ -276,10 +284,10 @@ func (d document) response(r response) response {
 	return r
 }
 
-// schema follows a reference; a description beside it replaces the one that is found.
+// schema resolves the schema's $ref, if it has one. A description beside the $ref replaces that of the target.
 func (d document) schema(s schema) schema {
 	ref := s.Ref
-	if len(s.AllOf) == 1 && len(s.Properties) == 0 { // the way to put a description beside one
+	if len(s.AllOf) == 1 && len(s.Properties) == 0 { // allOf with one entry: the usual way to add a description to a $ref
 		ref = s.AllOf[0].Ref
 	}
 	found, ok := d.Components.Schemas.get(last(ref))
@@ -292,12 +300,15 @@ func (d document) schema(s schema) schema {
 	return found
 }
 
+// endpoint converts one operation: its parameters, the fields of its body, its responses, and a curl command built from the
+// examples.
 func (d document) endpoint(method, path string, op operation, api string) (endpoint, error) {
 	e := endpoint{Anchor: op.ID, Method: method, Path: path, Summary: op.Summary, Description: op.Description, Authentication: authentication(op)}
 	if op.Scope != "none" && op.Scope != "any" {
 		e.Scope = op.Scope
 	}
 	call := api + path
+	// Path parameters and required query parameters go into the URL of the example.
 	var query []string
 	for _, given := range op.Parameters {
 		if found, ok := d.Components.Parameters.get(last(given.Ref)); ok && given.Ref != "" {
@@ -345,7 +356,7 @@ func (d document) endpoint(method, path string, op operation, api string) (endpo
 	return e, nil
 }
 
-// authentication names the kind of key that an operation takes.
+// authentication names the kind of key that an operation takes, or "none".
 func authentication(op operation) string {
 	api, bot, session := false, false, false
 	for _, s := range op.Security {
@@ -367,8 +378,8 @@ func authentication(op operation) string {
 	return "none"
 }
 
-// curl writes a call as a shell command, with the variable that holds the key; "" for none. The shell changes nothing
-// within single quotes.
+// curl returns a call as a shell command. variable is the shell variable that holds the key, or "". All values are in single
+// quotes, within which the shell replaces nothing.
 func curl(method, call, body, variable string) string {
 	quoted := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 	parts := []string{"curl"}
@@ -387,7 +398,7 @@ func curl(method, call, body, variable string) string {
 	return strings.Join(append(parts, quoted(call)), " \\\n  ")
 }
 
-// describe lays a response out: its errors, or the fields of its data and an example.
+// describe converts one response: its errors, or the fields of its data and an example.
 func (d document) describe(status string, r response) (documentedResponse, error) {
 	a := documentedResponse{Status: status, Text: r.Description}
 	content, ok := r.Content["application/json"]
@@ -395,7 +406,7 @@ func (d document) describe(status string, r response) (documentedResponse, error
 		return a, nil
 	}
 	example := content.Example
-	a.Errors = d.codes(status, r) // many endpoints share these: their details would belong to another one
+	a.Errors = d.codes(status, r) // error responses are shared by endpoints, so their example would not fit this one
 	if len(a.Errors) == 0 {
 		data, _ := content.Schema.Properties.get("data")
 		a.Fields = d.fields(d.schema(data), 0)
@@ -411,7 +422,8 @@ func (d document) describe(status string, r response) (documentedResponse, error
 	return a, nil
 }
 
-// fields lays an object's fields out, with those of objects within it.
+// fields lists the fields of an object, followed by those of objects within it. depth is the level of nesting. A schema that
+// contains itself would not end here; the API has none.
 func (d document) fields(s schema, depth int) []field {
 	var all []field
 	for _, property := range s.Properties {
@@ -429,6 +441,7 @@ func (d document) fields(s schema, depth int) []field {
 	return all
 }
 
+// typeOf describes the values that a schema allows, with lists and alternatives resolved.
 func (d document) typeOf(s schema) string {
 	if len(s.OneOf) > 0 {
 		var each []string
@@ -443,7 +456,7 @@ func (d document) typeOf(s schema) string {
 	return typeOf(s)
 }
 
-// typeOf describes the values that a schema allows.
+// typeOf describes the values of a schema without lists and alternatives: enum, type, and bounds.
 func typeOf(s schema) string {
 	if len(s.Enum) > 0 {
 		var names []string

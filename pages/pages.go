@@ -46,31 +46,32 @@ const (
 //go:embed static docs.html portal portal.html
 var files embed.FS
 
-// Options configure the pages.
+// Options configure the pages. URL may be nil; all other fields are required.
 type Options struct {
-	Document []byte   // OpenAPI, as JSON
-	Events   []byte   // what webhooks can subscribe to, as GET /v1/webhooks/events returns it
-	API      *url.URL // the API's address: examples and the portal call it
-	URL      *url.URL // the address of these pages; nil: on this machine
+	Document []byte   // the OpenAPI document, as JSON
+	Events   []byte   // the catalogue of events, as GET /v1/webhooks/events returns it
+	API      *url.URL // address of the API, which examples and the portal call
+	URL      *url.URL // public address of these pages; nil: local use only
 	Limits   quota.Limits
 	Log      *slog.Logger
 }
 
-// Server serves the pages, and nothing else.
+// Server serves the pages and nothing else. Its files do not change after New, so requests need no lock.
 type Server struct {
 	http   *http.Server
-	files  map[string]file // by path
+	files  map[string]file // by URL path
 	docs   func() (file, error)
-	portal string // what the portal's files may do: their Content-Security-Policy
-	https  bool   // browsers reach the pages by it
+	portal string // Content-Security-Policy of the portal's files
+	https  bool   // the public address is https: send Strict-Transport-Security
 }
 
+// file is one response body with its Content-Type (kind) and ETag (tag).
 type file struct {
 	kind, tag string
 	content   []byte
 }
 
-// Limits of the listener. Nothing is sent to it but small GETs.
+// Limits of the listener. Clients send nothing but small GETs, so the limits are tight.
 const (
 	readTimeout  = 8 * time.Second
 	writeTimeout = 30 * time.Second
@@ -79,12 +80,13 @@ const (
 	drainTimeout = 9 * time.Second
 )
 
-// New prepares the pages; Run serves them. The documentation is rendered on the first request: it would take most of
-// the time of a start.
+// New prepares the pages; Run serves them. The documentation is rendered on the first request, because that would take most
+// of the start-up time. New returns an error if an option is missing.
 func New(o Options) (*Server, error) {
 	if o.API == nil || o.Log == nil || len(o.Document) == 0 || len(o.Events) == 0 {
 		return nil, errors.New("pages: needs a document, the events, the API's address and a log")
 	}
+	// A failure is logged once and remembered: every later request for the documentation gets 503.
 	docs := func() (file, error) {
 		content, err := render(o)
 		if err != nil {
@@ -97,6 +99,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("render the portal: %w", err)
 	}
 	s := &Server{https: o.URL != nil && o.URL.Scheme == "https", files: map[string]file{Docs: {}, Portal: made(".html", portal)}, docs: sync.OnceValues(docs), portal: policy + "; connect-src 'self' " + o.API.Scheme + "://" + o.API.Host}
+	// The embedded files of each folder are served below their page's path.
 	for folder, under := range map[string]string{"static": Docs, "portal": Portal} {
 		list, err := files.ReadDir(folder)
 		if err != nil {
@@ -115,6 +118,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
+// made builds a file. The ETag is half of the SHA-256 of its content.
 func made(extension string, content []byte) file {
 	kind := map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 		".json": "application/json; charset=utf-8", ".svg": "image/svg+xml"}[extension]
@@ -122,6 +126,7 @@ func made(extension string, content []byte) file {
 	return file{kind, `"` + hex.EncodeToString(sum[:16]) + `"`, content}
 }
 
+// render returns the documentation as HTML.
 func render(o Options) ([]byte, error) {
 	page, err := read(o.Document, o.API.String())
 	if err != nil {
@@ -134,7 +139,7 @@ func render(o Options) ([]byte, error) {
 	return fill("docs.html", page)
 }
 
-// fill puts data into a page.
+// fill executes the template of a page. html/template escapes the data.
 func fill(name string, data any) ([]byte, error) {
 	t, err := template.ParseFS(files, name)
 	if err != nil {
@@ -145,15 +150,15 @@ func fill(name string, data any) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// policy is the Content-Security-Policy of every page. Scripts and styles are files of this origin, no script writes
-// markup into a page, and no other page may frame one.
+// policy is the Content-Security-Policy of every page. Scripts and styles come from this origin only, no script may write
+// markup (Trusted Types), and no other page may frame one.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// headers sets those of every response. The portal alone may send requests: to the API, and to this
-// origin for its texts. Browsers cache nothing of it.
+// headers sets the headers of every response, errors included. Only the portal may send requests: to the API, and to this
+// origin for its texts. Browsers must not store the portal; other files they may keep, but must revalidate.
 func (s *Server) headers(h http.Header, path string) {
-	csp, keep := policy, "no-cache" // browsers may keep it, and ask whether it has changed
+	csp, keep := policy, "no-cache" // browsers may store it, but ask before each use whether it has changed
 	if path == Portal || strings.HasPrefix(path, Portal+"/") {
 		csp, keep = s.portal, "no-store"
 	}
@@ -168,7 +173,8 @@ func (s *Server) headers(h http.Header, path string) {
 	h.Set("Cache-Control", keep)
 }
 
-// ServeHTTP answers with a page or a file of it: 404 for any other path, 405 for methods but GET and HEAD.
+// ServeHTTP serves a page or one of its files. It answers 404 for other paths, 405 for methods other than GET and HEAD, 503
+// if the documentation could not be rendered, and redirects / to the documentation.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.headers(w.Header(), r.URL.Path)
 	found, ok := s.files[r.URL.Path]
@@ -195,14 +201,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// refuse answers with a line of plain text.
 func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text+"\n") // a client that has gone does not need it
+	_, _ = io.WriteString(w, text+"\n") // an error means that the client has gone
 }
 
-// Run serves ln until ctx ends, then lets answers finish, within 10 s. It returns nil after an orderly
-// end.
+// Run serves ln until ctx ends, then gives open requests drainTimeout to finish. It returns nil after an orderly end, and an
+// error if serving failed or requests were cut off.
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	served := make(chan error, 1)
 	go func() { served <- s.http.Serve(ln) }()
