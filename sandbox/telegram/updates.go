@@ -104,7 +104,6 @@ func (s *Server) getUpdates(q *request) (result, error) {
 	if err := s.setAllowed(q, &next); err != nil {
 		return result{}, err
 	}
-	// The journal gets a line only if the choice has changed, because clients send it with every call.
 	if !slices.Equal(next.Allowed, s.st.Profile.Allowed) {
 		if err := s.commit(change{Profile: &next}); err != nil {
 			return result{}, err
