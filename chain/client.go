@@ -86,6 +86,7 @@ func New(o Options) (*Client, error) {
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{Timeout: o.Timeout}).DialContext
 	}
+	// All nodes share one transport, with enough idle connections for all lanes.
 	c := &Client{
 		codec: o.Codec,
 		now:   o.Now,

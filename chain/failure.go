@@ -33,6 +33,7 @@ func parseFailure(raw json.RawMessage) *failure {
 	if json.Unmarshal(raw, &object) != nil || len(object) != 1 {
 		return f
 	}
+	// An object of one member: the name of the error, and what it is about.
 	for key, value := range object {
 		f.name = word(key)
 		if key == "InstructionError" {
@@ -55,17 +56,20 @@ func parseFailure(raw json.RawMessage) *failure {
 
 // readInstruction reads the pair of an InstructionError: index and error.
 func (f *failure) readInstruction(raw json.RawMessage) {
+	// The pair is [index, error], where the error is a name or an object of one member.
 	var pair []json.RawMessage
 	var index uint8
 	if json.Unmarshal(raw, &pair) != nil || len(pair) != 2 || json.Unmarshal(pair[0], &index) != nil {
 		return
 	}
 	f.index = int(index)
+	// The simple form: a name.
 	var name string
 	if json.Unmarshal(pair[1], &name) == nil {
 		f.inner = word(name)
 		return
 	}
+	// The form with a value: an object of one member.
 	var object map[string]json.RawMessage
 	if json.Unmarshal(pair[1], &object) != nil || len(object) != 1 {
 		return
@@ -147,6 +151,7 @@ func (f *failure) refusal(m *message) error {
 	case f.inner == "ComputationalBudgetExceeded" || f.inner == "ProgramFailedToComplete":
 		return notAccepted(wallet.SimulationFailed, wallet.Because("preflight.compute"))
 	}
+	// Errors of token programs are numbers.
 	if isTokenProgram(f.program(m)) && f.inner == "Custom" {
 		switch f.code {
 		case tokenTooPoor:

@@ -10,19 +10,19 @@ import (
 // Programs that the decoder knows. The System program is wallet.SystemProgram.
 var (
 	memoProgram          = wallet.MustAddress("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
-	memoProgramV1        = wallet.MustAddress("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo") // read in others' payments alone
+	memoProgramV1        = wallet.MustAddress("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo") // only read, in others' payments
 	memoProgramV4        = wallet.MustAddress("Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH")
 	computeBudgetProgram = wallet.MustAddress("ComputeBudget111111111111111111111111111111")
 )
 
 const (
-	// packetSize is the most that a transaction may weigh on the wire (Solana's PACKET_DATA_SIZE).
+	// packetSize is the most bytes of a legacy or version 0 transaction on the wire (Solana's PACKET_DATA_SIZE).
 	packetSize = 1232
-	// messageSize is what a packet leaves to a message with one signature and its count.
+	// messageSize is what a packet leaves for a message with one signature.
 	messageSize = packetSize - signedAt
-	// signedAt is where the message begins in a transaction of one signature.
+	// signedAt is the offset of the message in a transaction of one signature: a count of one byte, then 64 bytes.
 	signedAt = 1 + 64
-	// packetSizeV1 is that of a transaction of version 1 (SIMD-0385); the others are what it may hold.
+	// packetSizeV1 is the same bound for version 1 (SIMD-0385). The other three bound what such a transaction contains.
 	packetSizeV1      = 4096
 	maxKeysV1         = 64
 	maxSignaturesV1   = 12
@@ -31,20 +31,20 @@ const (
 	maxAccounts = 256
 )
 
-// message is the structure of a transaction message. Its slices point into the bytes read.
+// message is the structure of a transaction message (legacy, v0 or v1). Its slices point into the bytes that were read.
 type message struct {
-	version          string // "legacy", "v0" or "v1"
-	signers          int
-	readonlySigned   int
-	readonlyUnsigned int
-	keys             []wallet.Address // static ones; keys[0] pays the fee
-	blockhashAt      int
+	version          string           // "legacy", "v0" or "v1"
+	signers          int              // the first keys sign, so many
+	readonlySigned   int              // of these, how many at the end are read-only
+	readonlyUnsigned int              // of the other keys, how many at the end are read-only
+	keys             []wallet.Address // static accounts, without those of lookup tables; keys[0] pays the fee
+	blockhashAt      int              // offset of the blockhash in the bytes, where it is replaced
 	blockhash        [32]byte
 	instructions     []instruction
 	lookups          []lookup
 }
 
-// instruction names its program and accounts by index into the keys.
+// instruction names its program and its accounts by their index in keys, behind which those of lookup tables follow.
 type instruction struct {
 	program  byte
 	accounts []byte

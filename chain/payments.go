@@ -27,6 +27,7 @@ const maxPayments = 20
 func (c *Client) Payments(ctx context.Context, to, reference wallet.Address, token wallet.Token, judged map[wallet.Signature]bool) ([]wallet.Payment, error) {
 	ctx = withClass(ctx, inBackground)
 	n := c.primary()
+	// List the mentions that are not judged yet, oldest first.
 	mentioned, failed := signaturesForAddress(ctx, n, reference)
 	mentioned = slices.DeleteFunc(mentioned, func(sig wallet.Signature) bool { return judged[sig] })
 	slices.Reverse(mentioned)
@@ -41,6 +42,7 @@ func (c *Client) Payments(ctx context.Context, to, reference wallet.Address, tok
 		}
 		return -1
 	})
+	// Examine a bounded number of them.
 	var out []wallet.Payment
 	var unread error
 	for _, sig := range mentioned[:min(len(mentioned), maxPayments)] {
@@ -58,6 +60,7 @@ func (c *Client) Payments(ctx context.Context, to, reference wallet.Address, tok
 			break
 		}
 	}
+	// An incomplete list is the more serious error.
 	switch {
 	case errors.Is(failed, errTooMany): // the oldest are beyond reach, and will stay so
 		return out, fmt.Errorf("%w: %w", wallet.ErrSomeUnread, failed)

@@ -30,9 +30,11 @@ func parseMint(at, program wallet.Address, data []byte) (wallet.Mint, bool) {
 		return m, false
 	}
 	m.Decimals = data[44]
+	// A mint of SPL Token has no extensions.
 	if program == wallet.TokenProgram {
 		return m, len(data) == mintSize
 	}
+	// Add up what each account of this mint will hold, extension by extension.
 	size := uint64(extensionsAt + 4) // the associated account program asks for ImmutableOwner
 	if len(data) != mintSize {
 		if len(data) < extensionsAt || len(data) == multisigSize || data[tokenSize] != kindMint {
@@ -54,6 +56,7 @@ func parseMint(at, program wallet.Address, data []byte) (wallet.Mint, bool) {
 			rest = after
 		}
 	}
+	// The token program avoids the length of a multisig, and so does the result.
 	if size == multisigSize {
 		size += 2
 	}

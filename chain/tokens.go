@@ -122,6 +122,7 @@ func (c *Client) TokenFacts(ctx context.Context, from, to, mint, program wallet.
 	if err != nil {
 		return wallet.TokenFacts{}, err
 	}
+	// The order of the accounts is that of the call above.
 	facts := wallet.TokenFacts{From: all[0].Account, To: all[1].Account}
 	var ok bool
 	if facts.Mint, ok = parseMint(mint, all[2].Owner, all[2].data); !ok || all[2].cut() || facts.Mint.Program != program {

@@ -7,7 +7,7 @@ import (
 	"purser/wallet"
 )
 
-// Instruction discriminators of transfers and token accounts.
+// Discriminators of the instructions for transfers and token accounts.
 const (
 	systemTransfer   = 2  // u32, little endian
 	transferChecked  = 12 // u8, of both token programs
@@ -34,6 +34,7 @@ func decodeTransfer(c Call, _ []wallet.Action) (wallet.Action, error) {
 	if len(c.Data()) != 12 || c.Len() < 2 {
 		return wallet.Action{}, refuse(Malformed, "not a whole transfer")
 	}
+	// Whose money moves, and where to.
 	switch {
 	case !c.IsPayer(0):
 		return wallet.Action{}, refuse(NotTheOwner, "it moves funds of another account")

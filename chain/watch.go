@@ -111,6 +111,7 @@ func (h *hints) hint(sig wallet.Signature) {
 // session holds one connection until it fails, has too many subscriptions, or ctx ends. It returns whether the server
 // ever sent anything.
 func (h *hints) session(ctx context.Context, watched *watchList) (heard bool) {
+	// Connect, with the time-out of a call.
 	dialing, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	conn, _, err := websocket.Dial(dialing, h.url, &websocket.DialOptions{HTTPClient: h.http})
@@ -120,6 +121,7 @@ func (h *hints) session(ctx context.Context, watched *watchList) (heard bool) {
 	defer conn.CloseNow()
 	conn.SetReadLimit(maxNotice)
 
+	// Read in a goroutine of its own, which ends before session returns.
 	ctx, stop := context.WithCancel(ctx)
 	notices, done := make(chan notice), make(chan struct{})
 	go func() {
@@ -138,6 +140,7 @@ func (h *hints) session(ctx context.Context, watched *watchList) (heard bool) {
 			return heard
 		}
 	}
+	// Then serve watchers, the server, and the clock.
 	ping := time.NewTicker(pingEvery)
 	defer ping.Stop()
 	for {

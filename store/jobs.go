@@ -8,17 +8,16 @@ import (
 	"purser/wallet"
 )
 
-// A job is work that waits in the store for a worker: an update to be handled, a message to be sent, a transaction
-// to be looked at again. Any number of nodes take jobs from one store. A node claims a job for the length of a
-// lease; whoever ends the job says which attempt it is talking about, so that a node that slept through its lease
-// writes nothing (fencing). Package work has the pool that does all of this: most code only puts jobs and handles
-// them.
+// A job is work that waits in the store for a worker: an update to be handled, a message to be sent, a transaction to
+// be checked again. Any number of nodes take jobs from one store. A node claims a job for the length of a lease.
+// Whoever ends a job names the attempt (Ref), so a node that slept through its lease writes nothing: that is called
+// fencing. Package work has the pool that does all of this. Most code only puts jobs and handles them.
 //
-// What is promised: jobs of one key are handled one at a time, those of a smaller priority first, else in the order in
-// which they were put. Nothing is promised about the order of different keys, but owners take turns: a thousand jobs of
-// one owner delay another owner's job by one turn.
+// Order: jobs of one key are handled one at a time, a smaller priority first, else in the order in which they were put.
+// Between keys there is no order. Owners take turns: a thousand jobs of one owner delay another owner's job by one
+// turn.
 //
-// Handling is at least once, effects inside the store are exactly once: the end of a job and what it wrote share one
+// Handling happens at least once, effects inside the store exactly once: the end of a job and what it wrote share one
 // Update, and the end of an outdated attempt is ErrConflict.
 
 // JobID names a job. Whoever puts the job chooses the ID, which is unique in its queue.

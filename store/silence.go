@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// A conversation that ends by itself when nobody answers has one job of the queue Silences, which looks at it by then. The
-// conversation decides, its job is only the alarm: one that comes too early goes back to wait for the time that the
-// conversation has by then, and one that finds it ended is done. So an answer moves no job, and most steps of a conversation
-// put none.
+// A conversation that ends when nobody answers has one job in the queue Silences, which looks at it no later than its
+// time-out. The job is only the alarm, the conversation decides. A job that comes too early waits again until the
+// conversation's present time-out, and one that finds the conversation ended is done. So an answer moves no job, and
+// most steps of a conversation put none.
 
 // silenceBody is the body of a time-out's job: which conversation it is about.
 type silenceBody struct {

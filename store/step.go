@@ -6,9 +6,9 @@ import (
 	"purser/wallet"
 )
 
-// A transaction that can still change has one job, by its own id, that says when settle looks at it next. Every
-// function of this file that stores a transaction puts, moves or removes that job in the same store transaction, so that
-// nothing has to be searched for: what is due is claimed, and what only waits is not touched.
+// A transaction that can still change has one job, named by its own id, that says when settle checks it next. Every
+// function in this file that stores a transaction puts, moves or removes that job in the same store transaction. So
+// nobody has to search for transactions that are due: they are claimed, and those that only wait cost nothing.
 
 // firstLook is how long after a step settle first checks what the step may have caused: that the transaction landed, or
 // that it did not.

@@ -34,6 +34,7 @@ func (p *Pool) handle(h *held, job store.Job) Outcome {
 	if job.Lapses >= maxLapses {
 		return p.fail(h, job, Permanent(errLapsed))
 	}
+	// Each round handles the job once. Only a conflict of Commit leads to another.
 	for tries := 1; ; tries++ {
 		if h.ctx.Err() != nil && errors.Is(context.Cause(h.ctx), ErrLost) {
 			return Lost
@@ -161,6 +162,7 @@ func (p *Pool) end(h *held, write func(store.Tx, store.Ref) error) error {
 // fail ends an attempt that failed. The job is tried again later, or becomes a dead letter after too many failures or a
 // Permanent error.
 func (p *Pool) fail(h *held, job store.Job, cause error) Outcome {
+	// Decide: try again, or give up for good.
 	failures := job.Failures + 1
 	var forGood *permanent
 	outcome := Retried
@@ -169,6 +171,7 @@ func (p *Pool) fail(h *held, job store.Job, cause error) Outcome {
 	}
 	now := p.Now()
 	wait := p.Schedule.wait(failures)
+	// One Update ends the attempt in either case.
 	write := func(dead func(store.Tx, store.Job, error) error) error {
 		return p.end(h, func(tx store.Tx, ref store.Ref) error {
 			if outcome == Retried {
@@ -193,6 +196,7 @@ func (p *Pool) fail(h *held, job store.Job, cause error) Outcome {
 		p.Log.Error("what a dead letter leads to could not be written", "queue", p.Queue, "job", job.Seq, "error", err)
 		err = write(nil)
 	}
+	// Report it. Without a final error the store's lease brings back a job whose end was not written.
 	switch {
 	case final(err):
 		return p.stopFor(err)
@@ -263,6 +267,7 @@ func (p *Pool) renew(ctx context.Context) error {
 	if len(refs) == 0 {
 		return nil
 	}
+	// Renew all of them in one Update.
 	until := p.Now().Add(p.Lease)
 	var lost []store.Ref
 	err := p.Store.Update(ctx, func(tx store.Tx) (err error) {
@@ -276,6 +281,7 @@ func (p *Pool) renew(ctx context.Context) error {
 		p.Log.Error("leases could not be renewed", "queue", p.Queue, "error", err)
 		return nil
 	}
+	// Cancel the attempts that lost their job.
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, ref := range lost {

@@ -66,6 +66,7 @@ func (e *Engine) prepare(run func(engine.Setup) error) (err error) {
 			return err
 		}
 	}
+	// The caller's setup, and then what it may have left out.
 	if err := run(s); err != nil {
 		return err
 	}

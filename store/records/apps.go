@@ -14,12 +14,14 @@ type appPayload struct {
 	Purpose string `json:"purpose"`
 }
 
+// App puts the developer's words back in place.
 func (t *tx) App(id wallet.AppID) (wallet.App, error) {
 	a, payload, err := readWithPayload[wallet.App, appPayload](t, apps, []byte(id))
 	a.Name, a.Purpose = payload.Name, payload.Purpose
 	return a, err
 }
 
+// AppsOf fails on a damaged app: a developer should notice that one is missing.
 func (t *tx) AppsOf(owner wallet.UserID) ([]wallet.App, error) {
 	var out []wallet.App
 	prefix := userPrefix(owner)
@@ -123,6 +125,7 @@ func (t *tx) PutGrant(g wallet.Grant) error {
 	return errors.Join(t.putRow(grants, key, raw), t.put(grantsTo, grantToKey(g.App, g.User), nil))
 }
 
+// DeleteGrant removes the row and the entry of its app.
 func (t *tx) DeleteGrant(user wallet.UserID, app wallet.AppID) error {
 	key := grantKey(user, app)
 	if t.get(grants, key) == nil {
@@ -150,6 +153,7 @@ func (t *tx) Developer(user wallet.UserID) (wallet.Developer, error) {
 	return d, err
 }
 
+// PutDeveloper seals the developer's words for themselves. For an erased person it fails with ErrNotFound.
 func (t *tx) PutDeveloper(d wallet.Developer) error {
 	if err := checkID(string(d.User)); err != nil {
 		return err

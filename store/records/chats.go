@@ -53,6 +53,7 @@ func (t *tx) PutConversation(c store.Conversation) error {
 			return err
 		}
 	}
+	// Compare, then write the next version.
 	if old.Version != c.Version {
 		return store.ErrConflict
 	}
@@ -90,6 +91,7 @@ func (t *tx) buttonsOf(chat, user int64, subject string) []byte {
 	return join(who[:], what[:])
 }
 
+// Button finds a button by its nonce, expired or used or not: its caller decides.
 func (t *tx) Button(nonce string) (store.Button, error) {
 	raw := t.get(buttons, []byte(nonce))
 	if raw == nil {
@@ -130,6 +132,7 @@ func (t *tx) putButton(b store.Button) error {
 	if err != nil {
 		return err
 	}
+	// Chat, person, subject and action are sealed; what is left is plain.
 	r := buttonRow{Button: b, Of: t.buttonsOf(b.Chat, b.User, b.Subject)}
 	r.Chat, r.User, r.Subject, r.Action = 0, 0, "", ""
 	raw, err := t.seal(buttons, key, t.personBy(t.telegramHash(b.User)), r, who)
@@ -213,6 +216,7 @@ func readCard(raw []byte) (messageID int, until time.Time, err error) {
 	return int(n), until, err
 }
 
+// PutCard replaces a card together with its note for Sweep.
 func (t *tx) PutCard(chat int64, card string, messageID int, until time.Time) error {
 	key := t.cardKey(chat, card)
 	if err := t.removeCard(key); err != nil {

@@ -46,6 +46,7 @@ func (t *tx) emit(e wallet.Event) error {
 	}
 	// Without any webhook a public event would wait for nobody.
 	announced := e.Name.Public() && !t.isEmpty(webhooks)
+	// An event for nobody, about an erased person, or emitted before, leaves nothing.
 	id := t.eventID(e.ID)
 	if !e.Name.NotifiesOwner() && !announced || t.isErased(e.User) || t.get(eventIDs, id) != nil {
 		return nil
@@ -153,6 +154,7 @@ func (q *jobQueue) event(seq uint64) (wallet.Event, error) {
 	return store.EventOf(job)
 }
 
+// Announcements lists events in the order of their numbers, which is that of emission.
 func (t *tx) Announcements(limit int) ([]store.OutboxEvent, error) {
 	var out []store.OutboxEvent
 	t.eventsOf(announcements, limit, func(key []byte, e wallet.Event) error {

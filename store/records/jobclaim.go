@@ -200,6 +200,7 @@ type turnLine struct {
 // pick visits owners until it has Max jobs or nothing is ready. Visits are bounded too, since one may find nothing to
 // take. At the end the owners who were served get new turns, behind those who were not.
 func (p *picker) pick() ([]store.Job, error) {
+	// Visits are bounded: an owner whose head has gone costs one and yields nothing.
 	for visits := 4*p.claim.Max + atOnce; len(p.claimed) < p.claim.Max && visits > 0; visits-- {
 		priority, found := p.choose()
 		if !found {

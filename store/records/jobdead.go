@@ -27,6 +27,7 @@ func (t *tx) DeadLetterJobs(now time.Time, reason string, refs ...store.Ref) err
 // bury keeps a job as a dead letter. Its sealed field stays as it is, so it still opens in its old place, the table
 // jobs. An older dead letter of the same ID goes, and so does the oldest one of the queue beyond store.DeadLettersKept.
 func (q *jobQueue) bury(j *storedJob, now time.Time, reason string) error {
+	// The row without its lease, with the reason.
 	dead := *j
 	dead.Node, dead.End, dead.Anew, dead.Reason, dead.DiedAt = "", time.Time{}, false, reason, now
 	if j.Name != nil {
@@ -43,6 +44,7 @@ func (q *jobQueue) bury(j *storedJob, now time.Time, reason string) error {
 			}
 		}
 	}
+	// Row, note for Sweep, and the entry of the ID.
 	q.state.dead, q.state.dirty = q.state.dead+1, true
 	err := errors.Join(q.rewriteJob(deadJobs, &dead), q.expire(deadJobOver, now.Add(store.DeadLettersFor), q.rowKey(j.seq)))
 	if j.Name != nil {
@@ -141,6 +143,7 @@ func (t *tx) ReplayDeadLetter(queue store.Queue, id store.JobID, now time.Time) 
 	if err != nil {
 		return err
 	}
+	// An ID names one job in the queue.
 	if _, err := q.find(id); !errors.Is(err, store.ErrNotFound) {
 		return errors.Join(err, store.ErrConflict)
 	}

@@ -25,11 +25,11 @@ import (
 // An owner has at most one entry among the turns for each priority, whatever waits behind it. So a claim reads the owners
 // whose turn it is and one job of each, and neither 100,000 jobs of one owner nor 100,000 of one key cost it more.
 //
-// A job that waits behind others of its key has its row and its entry in 'k', and one that was handed over as it was put
-// has these and its lease: each entry is a page that a commit may have to write, so there is none that a job can do without.
+// Each entry is a page that a commit may have to write, so a job has no entry that it can do without. One that waits
+// behind others of its key has its row and its entry in 'k'. One that was handed over as it was put has these and its
+// lease.
 //
-// Times in these keys are the queue's own: the clock of a node, and what it was ever set back by (queueState.nodes), so
-// that nothing that waits for a time waits longer because a clock was set back.
+// Times in these keys are in the queue's own time (jobclock.go): a job waits no longer because a clock was set back.
 
 // hashSize is how many bytes of a keyed hash stand in the index of jobs. 16 bytes are enough: two of 2^60 names in a
 // queue do not share a hash.

@@ -262,6 +262,7 @@ func (t *tx) end(refs []store.Ref, how func(*jobQueue, *storedJob) error) error 
 		*jobQueue
 		*storedJob
 	}
+	// First check all claims.
 	var few [4]claim
 	found := few[:0]
 	for i, ref := range refs {
@@ -278,6 +279,7 @@ func (t *tx) end(refs []store.Ref, how func(*jobQueue, *storedJob) error) error 
 		}
 		found = append(found, claim{q, j})
 	}
+	// All of them hold: end them.
 	for _, c := range found {
 		if err := how(c.jobQueue, c.storedJob); err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"purser/store/engine"
 )
 
-// What the index of jobs (jobqueue.go) keeps of a queue and of each owner in it, in one entry each.
+// The index of jobs (jobqueue.go) has one entry with the state of each queue, and one for each owner in it.
 
 // jobOwner is what the index knows of an owner of jobs in a queue: one entry of kind 'o'. It says nothing of money:
 // after damage the counts are a little wrong, and no job is lost.

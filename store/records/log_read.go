@@ -81,6 +81,7 @@ func (l *Log) Oldest(ctx context.Context, id wallet.WebhookID, state store.Deliv
 // list walks the days from one end until the page is full. It reads each part of a day in one transaction of that day's
 // file and opens it in one of the store, never both at once.
 func (l *Log) list(ctx context.Context, id wallet.WebhookID, p store.LogPage, oldest bool) ([]store.LogEntry, error) {
+	// Where to begin: at an end of the log, or behind the last entry of the page before.
 	w := walk{prefix: lineOf(id), since: timeKey(p.Since), oldest: oldest}
 	low, high := dayOf(p.Since), ""
 	// The page goes on behind an entry, whose time says in which day.
@@ -107,6 +108,7 @@ func (l *Log) list(ctx context.Context, id wallet.WebhookID, p store.LogPage, ol
 	if !oldest {
 		slices.Reverse(names)
 	}
+	// Walk the days within the bounds.
 	var out []store.LogEntry
 	for _, day := range names {
 		if day < low || high != "" && day > high {

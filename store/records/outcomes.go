@@ -19,12 +19,14 @@ func (t *tx) outcomeKey(chat int64, card string) []byte {
 	return join(where[:], what[:])
 }
 
+// Outcome does not check the time: its caller wants an expired one too.
 func (t *tx) Outcome(chat int64, card string) (store.Outcome, error) {
 	r, o, err := readWithPayload[outcomeRow, store.Outcome](t, outcomes, t.outcomeKey(chat, card))
 	o.ExpiresAt = r.ExpiresAt
 	return o, err
 }
 
+// PutOutcome replaces an outcome together with its note for Sweep.
 func (t *tx) PutOutcome(chat int64, card string, o store.Outcome) error {
 	key := t.outcomeKey(chat, card)
 	if err := t.removeOutcome(key); err != nil {

@@ -124,8 +124,8 @@ func (s *Store) prepare(setup engine.Setup, all []step) error {
 			return err
 		}
 	}
-	// The schema first: a newer purser may keep its keys otherwise. Then the master key: a step must not run under a
-	// wrong one.
+	// First the schema, since a newer purser may store its keys in another way. Then the master key: an upgrade must
+	// not run under a wrong one.
 	schema, err := keyNumber(t.get(meta, []byte(metaSchema)))
 	if err != nil {
 		return err

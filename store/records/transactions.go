@@ -217,6 +217,7 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 	if err != nil {
 		return err
 	}
+	// Move the index from the old state to the new one, then write the row.
 	var before []indexEntry
 	if old != nil {
 		before = old.entries()
@@ -287,6 +288,7 @@ func (t *tx) removeProposal(id []byte) error {
 // reindex replaces the index entries of a row. It checks unique entries before it writes any: ErrConflict has written
 // nothing.
 func (t *tx) reindex(id []byte, rules wallet.Rules, before, after []indexEntry) error {
+	// First find out what may be added.
 	var adds []indexEntry
 	for _, e := range after {
 		if holds(before, e) {
@@ -303,6 +305,7 @@ func (t *tx) reindex(id []byte, rules wallet.Rules, before, after []indexEntry) 
 		}
 		adds = append(adds, e)
 	}
+	// Then remove what no longer holds.
 	for _, e := range before {
 		// A unique one may be another's: a receipt gives way to its sender.
 		if holds(after, e) || e.unique && !bytes.Equal(t.get(e.in, e.key), id) {
@@ -312,6 +315,7 @@ func (t *tx) reindex(id []byte, rules wallet.Rules, before, after []indexEntry) 
 			return err
 		}
 	}
+	// Then add.
 	for _, e := range adds {
 		var value []byte
 		if e.unique {

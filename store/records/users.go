@@ -24,6 +24,7 @@ type person struct {
 	Language   string `json:"language"`
 }
 
+// User puts the sealed fields back in place.
 func (t *tx) User(id wallet.UserID) (wallet.User, error) {
 	raw := t.get(users, []byte(id))
 	if raw == nil {
@@ -44,6 +45,7 @@ func (t *tx) User(id wallet.UserID) (wallet.User, error) {
 	return u, nil
 }
 
+// PersonOf trusts the index, which has no tag.
 func (t *tx) PersonOf(telegramID int64) wallet.UserID {
 	if telegramID == 0 {
 		return ""
@@ -51,6 +53,7 @@ func (t *tx) PersonOf(telegramID int64) wallet.UserID {
 	return t.personBy(t.telegramHash(telegramID))
 }
 
+// UserByTelegram follows the index and checks that the row agrees.
 func (t *tx) UserByTelegram(id int64) (wallet.User, error) {
 	if id == 0 {
 		return wallet.User{}, store.ErrNotFound
@@ -69,6 +72,7 @@ func (t *tx) PutUser(u wallet.User) error {
 		return err
 	}
 	key := []byte(u.ID)
+	// A Telegram id belongs to one user.
 	r := userRow{User: u}
 	if u.TelegramID != 0 {
 		hash := t.telegramHash(u.TelegramID)
@@ -96,6 +100,7 @@ func (t *tx) PutUser(u wallet.User) error {
 			return err
 		}
 	}
+	// What Telegram says about the person goes into the sealed part only.
 	sealed, err := json.Marshal(person{u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language})
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"purser/wallet"
 )
 
+// Wallet reads an address. Its row has no sealed field: addresses are public, and the owner is an id.
 func (t *tx) Wallet(address wallet.Address) (wallet.Wallet, error) {
 	raw := t.get(wallets, address[:])
 	if raw == nil {
@@ -18,6 +19,7 @@ func (t *tx) Wallet(address wallet.Address) (wallet.Wallet, error) {
 	return w, err
 }
 
+// WalletsOf follows the index, whose keys are in order of connection.
 func (t *tx) WalletsOf(user wallet.UserID) ([]wallet.Wallet, error) {
 	var out []wallet.Wallet
 	prefix := userPrefix(user)
@@ -69,6 +71,7 @@ func walletIndex(w wallet.Wallet) []byte {
 	return join(userPrefix(w.Owner), timeKey(w.ConnectedAt), w.Address[:])
 }
 
+// DeleteWallet removes the row and its index entry.
 func (t *tx) DeleteWallet(address wallet.Address) error {
 	w, err := t.Wallet(address)
 	if err != nil {
@@ -94,6 +97,7 @@ func (r bindRow) index() []byte {
 // over is when Sweep removes the link: some time after it expired.
 func (r bindRow) over() time.Time { return r.ExpiresAt.Add(store.BindKeptFor) }
 
+// Bind puts the sealed fields back in place.
 func (t *tx) Bind(tokenHash [32]byte) (wallet.Bind, error) {
 	raw := t.get(binds, tokenHash[:])
 	if raw == nil {
@@ -113,6 +117,7 @@ func (t *tx) Bind(tokenHash [32]byte) (wallet.Bind, error) {
 	return b, nil
 }
 
+// BindOf reads the last index entry of a user, the newest link.
 func (t *tx) BindOf(user wallet.UserID) (wallet.Bind, error) {
 	prefix := userPrefix(user)
 	key, value := t.last(bindsOf, prefix)
@@ -153,6 +158,7 @@ func (t *tx) PutBind(b wallet.Bind) error {
 	if err != nil {
 		return err
 	}
+	// The index entry, the note for Sweep, the row.
 	if err := t.put(bindsOf, r.index(), key); err != nil {
 		return err
 	}

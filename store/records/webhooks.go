@@ -14,6 +14,7 @@ type webhookPayload struct {
 	Previous string `json:"previous,omitempty"`
 }
 
+// Webhook puts the sealed fields back in place.
 func (t *tx) Webhook(id wallet.WebhookID) (wallet.Webhook, error) {
 	w, payload, err := readWithPayload[wallet.Webhook, webhookPayload](t, webhooks, []byte(id))
 	w.URL, w.Secret, w.Previous = payload.URL, payload.Secret, payload.Previous
@@ -28,6 +29,7 @@ func (t *tx) WebhooksOfOwner(owner wallet.UserID) ([]wallet.Webhook, error) {
 	return t.listWebhooks(webhooksOwned, userPrefix(owner)), nil
 }
 
+// AllWebhooks walks the table, whose order is that of ids.
 func (t *tx) AllWebhooks() ([]wallet.Webhook, error) {
 	var out []wallet.Webhook
 	for key := range t.scan(webhooks, all()) {
@@ -75,6 +77,7 @@ func (t *tx) PutWebhook(w wallet.Webhook) error {
 		return store.ErrNotFound
 	}
 	key := []byte(w.ID)
+	// The index entries of the old row go, since its time of creation is a part of them.
 	if raw := t.get(webhooks, key); raw != nil {
 		old, _, err := plainOf[wallet.Webhook](t, webhooks, key, raw)
 		if err != nil {
@@ -98,6 +101,7 @@ func (t *tx) PutWebhook(w wallet.Webhook) error {
 	return t.putWithPayload(webhooks, key, w.Owner, w, payload)
 }
 
+// DeleteWebhook reads the plain part only, so a webhook whose secrets cannot be unsealed can still be deleted.
 func (t *tx) DeleteWebhook(id wallet.WebhookID) error {
 	raw := t.get(webhooks, []byte(id))
 	if raw == nil {

@@ -18,7 +18,7 @@ import (
 	"purser/store/engine"
 )
 
-// OpenEngine opens the engine whose files are in a folder, or makes it. Prepare was not called yet.
+// OpenEngine opens the engine whose files are in a folder, or creates it. The suite calls Prepare.
 type OpenEngine func(t testing.TB, folder string) (engine.Engine, error)
 
 // The tables of the suite.
@@ -33,7 +33,8 @@ func engineLayout(tables int) engine.Layout {
 	return engine.Layout{{Name: "plain"}, {Name: "appended", Appended: true}, {Name: "numbered", Numbered: true}, {Name: "later"}}[:tables]
 }
 
-// RunEngine holds an engine to its contract (package engine).
+// RunEngine checks an engine against its contract (package engine): writes, scans, numbers, snapshots, shared commits,
+// failures, secrets and the opening of a database.
 func RunEngine(t *testing.T, open OpenEngine) {
 	for _, part := range []struct {
 		name string

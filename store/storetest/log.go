@@ -13,11 +13,11 @@ import (
 	"purser/wallet"
 )
 
-// OpenLog opens a store and the log beside it in a folder, creating both when it is empty. The suite
-// closes the log, then the store, and may open the same folder again.
+// OpenLog opens a store and the log beside it in a folder, or creates both if it is empty. The suite closes the log,
+// then the store, and may open the same folder again.
 type OpenLog func(t testing.TB, folder string) (store.Store, store.DeliveryLog)
 
-// RunLog runs the suite of delivery logs: each part on a log of its own.
+// RunLog runs the suite for a delivery log. Each part has a log of its own.
 func RunLog(t *testing.T, open OpenLog) {
 	for _, part := range []struct {
 		name string

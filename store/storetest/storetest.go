@@ -1,5 +1,13 @@
-// Package storetest knows what every store.Store must do, and proves it against an engine. It
-// refuses to know how any engine does it.
+// Package storetest has the suites that every implementation of the store's contracts must pass:
+//
+//   - Run, for a store.Store
+//   - RunEngine, for an engine.Engine
+//   - RunLog, for a store.DeliveryLog
+//
+// Each part of a suite opens stores of its own, in a folder of its own, through the function that it is given. It
+// checks only what the contract promises, and knows nothing about how an engine does it. Besides the tests of single
+// verbs there are random ones: a model in maps is compared with the store (model.go, jobmodel.go), and nodes are paused
+// and killed (nodes.go).
 package storetest
 
 import (
@@ -12,11 +20,11 @@ import (
 	"purser/store"
 )
 
-// Open opens the store that lives in a folder, creating it when the folder is empty. The suite
-// closes it, and may open the same folder again.
+// Open opens the store in a folder, or creates it if the folder is empty. The suite closes it, and may open the same
+// folder again.
 type Open func(t testing.TB, folder string) store.Store
 
-// Run runs the suite: each part on stores of its own.
+// Run runs the suite for a store. Each part has stores of its own.
 func Run(t *testing.T, open Open) {
 	for _, part := range []struct {
 		name string
