@@ -247,7 +247,8 @@ type Button struct {
 // Chats hold what the bot must remember of its conversations.
 type Chats interface {
 	// Conversation returns a person's conversation in a slot of a chat. Without one it returns a row with Version 0 and
-	// only Chat, User and Slot set. EraseUser removes all of a person's, in every slot.
+	// only Chat, User and Slot set. A damaged one reads as one that has ended, so that nobody is kept from the bot.
+	// EraseUser removes all of a person's, in every slot.
 	Conversation(chat, user int64, slot string) (Conversation, error)
 	// PutConversation replaces the row of Version c.Version (0: none yet) and raises the version; any other version is
 	// ErrConflict. State "" ends the conversation: its content is removed, its version stays. It sets no time-out:

@@ -21,11 +21,19 @@ func (t *tx) Conversation(chat, user int64, slot string) (store.Conversation, er
 		return store.Conversation{Chat: chat, User: user, Slot: slot}, nil
 	}
 	c, err := t.openConversation(key, raw)
-	if erased(err) {
+	switch {
+	case erased(err):
 		return store.Conversation{Chat: chat, User: user, Slot: slot}, nil
+	case errors.Is(err, store.ErrDamaged):
+		t.skipDamaged(conversations, key, err)
+		return store.Conversation{Chat: chat, User: user, Slot: slot, Version: versionAfterDamage}, nil
 	}
 	return c, err
 }
+
+// versionAfterDamage is the version of a conversation whose row is damaged. It reads as ended, so that its person is not
+// kept from the bot. The number is higher than the version of any step that was made before.
+const versionAfterDamage = 1 << 32
 
 // openConversation reads a row: chat and person from its sealed identity, the rest from its plain part.
 func (t *tx) openConversation(key, raw []byte) (store.Conversation, error) {
@@ -49,7 +57,11 @@ func (t *tx) PutConversation(c store.Conversation) error {
 	var old store.Conversation
 	if raw := t.get(conversations, key); raw != nil {
 		var err error
-		if old, _, err = plainOf[store.Conversation](t, conversations, key, raw); err != nil {
+		old, _, err = plainOf[store.Conversation](t, conversations, key, raw)
+		switch {
+		case errors.Is(err, store.ErrDamaged):
+			old.Version = versionAfterDamage
+		case err != nil:
 			return err
 		}
 	}
@@ -148,21 +160,17 @@ func (t *tx) putButton(b store.Button) error {
 	return t.putRow(buttons, key, raw)
 }
 
-// removeButton removes a button, its index entry and its note; without one it does nothing.
+// removeButton removes a button, its index entry and its note; without one it does nothing. A damaged button is removed
+// too, so that it does not keep its person from being erased. Its index entry and its note lead to nothing then.
 func (t *tx) removeButton(key []byte) error {
 	raw := t.get(buttons, key)
 	if raw == nil {
 		return nil
 	}
-	r, _, err := plainOf[buttonRow](t, buttons, key, raw)
-	if err != nil {
-		return err
-	}
-	if err := t.delete(buttonsOf, join(r.Of, key)); err != nil {
-		return err
-	}
-	if err := t.unexpire(buttonOver, r.ExpiresAt, key); err != nil {
-		return err
+	if r, _, err := plainOf[buttonRow](t, buttons, key, raw); err == nil {
+		if err := errors.Join(t.delete(buttonsOf, join(r.Of, key)), t.unexpire(buttonOver, r.ExpiresAt, key)); err != nil {
+			return err
+		}
 	}
 	return t.delete(buttons, key)
 }
@@ -172,7 +180,18 @@ func (t *tx) UseButtons(chat, user int64, subject string, now time.Time) error {
 	prefix := t.buttonsOf(chat, user, subject)
 	for _, e := range t.prefixed(buttonsOf, prefix) {
 		key := e.key[len(prefix):]
-		b, r, err := plainOf[buttonRow](t, buttons, key, t.get(buttons, key))
+		raw := t.get(buttons, key)
+		if raw == nil { // it was damaged, and is gone
+			if err := t.delete(buttonsOf, e.key); err != nil {
+				return err
+			}
+			continue
+		}
+		b, r, err := plainOf[buttonRow](t, buttons, key, raw)
+		if errors.Is(err, store.ErrDamaged) { // no tap on it counts
+			t.skipDamaged(buttons, key, err)
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -277,3 +277,86 @@ func TestDamagedDeliveriesGo(t *testing.T) {
 		}
 	}
 }
+
+// TestDamageInAChatBarsNobody: whatever small row of a person's chat is damaged, they can still talk to the bot, what is
+// sent to them can be noted, and they can be erased for good.
+func TestDamageInAChatBarsNobody(t *testing.T) {
+	const person = 77
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	later := at.Add(time.Hour)
+	button := store.Button{Nonce: "nonce", Chat: person, User: person, Subject: "tx_1", Action: "confirm", ExpiresAt: later}
+	damaged := []table{outcomes, cards, passes, buttons, conversations}
+	for round, b := range slices.Concat(damaged, damaged) {
+		atOnce := round >= len(damaged) // they are erased before anything else happens
+		for what, how := range storetest.WaysOfDamage() {
+			path := filepath.Join(t.TempDir(), "purser.db")
+			s := openAt(t, path)
+			mustUpdate(t, s, func(tx store.Tx) error {
+				return errors.Join(tx.PutUser(wallet.User{ID: "usr_1", TelegramID: person, RegisteredAt: at}),
+					tx.PutOutcome(person, "card", store.Outcome{MessageID: 5, ExpiresAt: later}),
+					tx.PutCard(person, "card", 5, later),
+					tx.PutPass(store.Pass{Kind: store.PortalSession, Owner: "usr_1", Lineage: "key_1", EndsAt: later}, "secret", 5),
+					tx.PutButtons([]store.Button{button}),
+					store.Converse(tx, store.Conversation{Chat: person, User: person, State: "asks", Flow: "send", ExpiresAt: later}, at),
+					store.Converse(tx, store.Conversation{Chat: person, User: person, State: "asks again", Flow: "send", ExpiresAt: later, Version: 1}, at))
+			})
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			inFile(t, path, b, 0, how)
+			s = openAt(t, path)
+			for step, do := range map[string]func(tx store.Tx) error{
+				"an outcome is noted": func(tx store.Tx) error {
+					return tx.PutOutcome(person, "card", store.Outcome{MessageID: 6, ExpiresAt: later})
+				},
+				"an outcome is dropped": func(tx store.Tx) error { return tx.DropOutcome(person, "card") },
+				"a card is noted":       func(tx store.Tx) error { return tx.PutCard(person, "card", 6, later) },
+				"a button is replaced":  func(tx store.Tx) error { return tx.PutButtons([]store.Button{button}) },
+				"a session begins": func(tx store.Tx) error {
+					return tx.PutPass(store.Pass{Kind: store.PortalSession, Owner: "usr_1", Lineage: "key_1", EndsAt: later}, "another", 1)
+				},
+				"they say something": func(tx store.Tx) error {
+					c, err := tx.Conversation(person, person, "")
+					if err != nil {
+						return err
+					}
+					stale := c
+					c.State, c.Flow, c.ExpiresAt = "goes on", "send", later
+					if err := store.Converse(tx, c, at); err != nil {
+						return err
+					}
+					for _, version := range []uint64{0, 1, 2, stale.Version} { // of steps that were made before
+						stale.Version = version
+						if err := tx.PutConversation(stale); !errors.Is(err, store.ErrConflict) {
+							t.Errorf("%v, %s: a step of version %d: %v", b, what, version, err)
+						}
+					}
+					return nil
+				},
+				"all buttons are used": func(tx store.Tx) error { return tx.UseButtons(person, person, "tx_1", at) },
+			} {
+				if atOnce {
+					break
+				}
+				if err := s.Update(t.Context(), do); err != nil {
+					t.Errorf("%v, %s: %s: %v", b, what, step, err)
+				}
+			}
+			mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_1") })
+			if err := s.View(t.Context(), func(v store.Tx) error {
+				in := v.(*tx)
+				for _, empty := range []table{outcomes, cards, buttons, buttonsOf, conversations} {
+					if n := len(in.prefixed(empty, nil)); n != 0 {
+						t.Errorf("%v, %s: %d rows are left in %v", b, what, n, empty)
+					}
+				}
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

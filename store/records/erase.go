@@ -120,7 +120,7 @@ func (t *tx) eraseTelegram(id int64) error {
 		return err
 	}
 	for _, e := range t.prefixed(buttonsOf, person[:]) {
-		if err := t.removeButton(e.key[buttonsOfPrefix:]); err != nil {
+		if err := errors.Join(t.removeButton(e.key[buttonsOfPrefix:]), t.delete(buttonsOf, e.key)); err != nil {
 			return err
 		}
 	}

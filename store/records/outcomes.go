@@ -1,8 +1,6 @@
 package records
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"purser/store"
@@ -44,15 +42,17 @@ func (t *tx) DropOutcome(chat int64, card string) error {
 	return t.removeOutcome(t.outcomeKey(chat, card))
 }
 
-// removeOutcome removes an outcome and its note for Sweep; without one it does nothing.
+// removeOutcome removes an outcome and its note for Sweep; without one it does nothing. A damaged outcome is removed too:
+// it must neither keep a person from being erased nor the end of a job from being written. Its note leads to nothing then.
 func (t *tx) removeOutcome(key []byte) error {
 	raw := t.get(outcomes, key)
 	if raw == nil {
 		return nil
 	}
-	r, _, err := plainOf[outcomeRow](t, outcomes, key, raw)
-	if err != nil {
-		return fmt.Errorf("remove an outcome: %w", err)
+	if r, _, err := plainOf[outcomeRow](t, outcomes, key, raw); err == nil {
+		if err := t.unexpire(outcomeOver, r.ExpiresAt, key); err != nil {
+			return err
+		}
 	}
-	return errors.Join(t.unexpire(outcomeOver, r.ExpiresAt, key), t.delete(outcomes, key))
+	return t.delete(outcomes, key)
 }
