@@ -10,11 +10,11 @@ import (
 // Address is a Solana public key: 32 bytes, written as base58.
 type Address [32]byte
 
-// SystemProgram is the address of the System program: 32 zero bytes. It doubles as the zero
-// Address, so it never names a wallet.
+// SystemProgram is the address of the System program: 32 zero bytes, written as 32 times "1". It is also the zero Address
+// and never a wallet.
 var SystemProgram Address
 
-// MustAddress is an address that is a constant of the program: a mistyped one panics at its start.
+// MustAddress parses an address that is a constant of the program, and panics if it is malformed.
 func MustAddress(text string) Address {
 	a, err := ParseAddress(text)
 	if err != nil {
@@ -23,16 +23,16 @@ func MustAddress(text string) Address {
 	return a
 }
 
-// ParseAddress reads base58 text of exactly 32 bytes. It does not judge what the address is for:
-// see OnCurve.
+// ParseAddress parses base58 text of exactly 32 bytes. It does not check what the address is: see OnCurve and Payable.
+// INVALID_REQUEST.
 func ParseAddress(text string) (Address, error) {
-	// 32 bytes are 32 to 44 base58 digits; the bound keeps hostile text from costing anything.
+	// 32 bytes have 32 to 44 base58 digits. Decoding takes quadratic time, so longer text is refused first.
 	if len(text) < 32 || len(text) > 44 {
 		return Address{}, Refuse(InvalidRequest, "address.length")
 	}
 	raw, err := base58.Decode(text)
 	switch {
-	case err != nil: // of characters that base58 does not have: 0, O, I, l
+	case err != nil: // characters that base58 does not have: 0, O, I, l
 		return Address{}, Refuse(InvalidRequest, "address.character")
 	case len(raw) < 32:
 		return Address{}, Refuse(InvalidRequest, "address.short")
@@ -45,17 +45,17 @@ func ParseAddress(text string) (Address, error) {
 // String is the base58 form.
 func (a Address) String() string { return base58.Encode(a[:]) }
 
-// IsZero tells whether a is unset (or the System program).
+// IsZero reports whether a is unset or the System program.
 func (a Address) IsZero() bool { return a == Address{} }
 
-// OnCurve tells whether a is a point of Ed25519, which every address with a private key is.
-// Program-derived addresses (token accounts among them) are off the curve.
+// OnCurve reports whether a is a point of Ed25519. Every address with a private key is. Program-derived addresses, such
+// as associated token accounts, are not.
 func (a Address) OnCurve() bool {
 	_, err := new(edwards25519.Point).SetBytes(a[:])
 	return err == nil
 }
 
-// Tail is the last six characters, which people compare.
+// Tail returns the last six characters, which people compare.
 func (a Address) Tail() string {
 	text := a.String()
 	return text[len(text)-6:]
@@ -83,11 +83,11 @@ func (a *Address) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Signature is an Ed25519 signature of a transaction, which is also its name on chain: 64 bytes,
-// written as base58.
+// Signature is the Ed25519 signature of a transaction's fee payer, which also identifies the transaction on chain: 64
+// bytes, written in base58.
 type Signature [64]byte
 
-// ParseSignature reads base58 text of exactly 64 bytes.
+// ParseSignature parses base58 text of exactly 64 bytes. INVALID_REQUEST.
 func ParseSignature(text string) (Signature, error) {
 	if len(text) < 64 || len(text) > 88 {
 		return Signature{}, Refuse(InvalidRequest, "signature.malformed")
@@ -107,7 +107,7 @@ func (s Signature) String() string {
 	return base58.Encode(s[:])
 }
 
-// IsZero tells whether s is unset.
+// IsZero reports whether s is unset.
 func (s Signature) IsZero() bool { return s == Signature{} }
 
 // MarshalText writes base58; the zero signature is "".
@@ -127,8 +127,7 @@ func (s *Signature) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Payable refuses an address that can be no person's wallet: no key exists for it, whatever the chain
-// holds there. INVALID_REQUEST.
+// Payable refuses an address that cannot be anybody's wallet, because no private key can exist for it. INVALID_REQUEST.
 func (a Address) Payable() error {
 	switch {
 	case a.IsZero():
@@ -139,14 +138,14 @@ func (a Address) Payable() error {
 	return nil
 }
 
-// AddressGroup is how many characters of an address stand together where people compare it.
+// AddressGroup is how many characters of an address form a group where people compare it.
 const AddressGroup = 4
 
-// Grouped is the address in groups of AddressGroup with blanks between, for people who compare it character by character.
-// The chat, the signing page and the terminal group alike; what is copied is String.
+// Grouped returns the address in groups of AddressGroup, separated by blanks, for people who compare it. The chat, the
+// signing page and the terminal group alike. For copying use String.
 func (a Address) Grouped() string { return Grouped(a.String()) }
 
-// Grouped is the beginning of an address, or all of it, in such groups.
+// Grouped groups an address, or the beginning of one.
 func Grouped(address string) string {
 	var out strings.Builder
 	for i, letter := range address {

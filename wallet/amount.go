@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Amount is a quantity of one token in base units (lamports for SOL) with the token's decimals.
+// Amount is an exact quantity of a token in base units (lamports for SOL), with the token's decimals.
 type Amount struct {
 	Units    uint64
 	Decimals uint8
 }
 
-// ParseAmount reads a positive decimal ("1.5", ".5", "2") of a token exactly: ParseDecimal, and Decimal.In. What is
-// refused is FieldAmount.
+// ParseAmount parses a positive decimal ("1.5", ".5", "2") exactly, for a token with that many decimals. Errors are those
+// of ParseDecimal and Decimal.In, about FieldAmount.
 func ParseAmount(text string, decimals uint8) (Amount, error) {
 	d, err := ParseDecimal(text)
 	if err != nil {
@@ -21,7 +21,7 @@ func ParseAmount(text string, decimals uint8) (Amount, error) {
 	return d.In(decimals)
 }
 
-// Decimal is the same number without a token: "1.5", without zeros that say nothing.
+// Decimal returns the number without its token and without trailing zeros: "1.5".
 func (a Amount) Decimal() Decimal {
 	units, scale := a.Units, int(a.Decimals)
 	for ; scale > 0 && units%10 == 0; scale-- {
@@ -30,7 +30,7 @@ func (a Amount) Decimal() Decimal {
 	return Decimal{digits: strconv.FormatUint(units, 10), scale: scale}
 }
 
-// String writes the exact decimal without trailing zeros: "1.5", "0.000005", "0".
+// String returns the exact decimal without trailing zeros: "1.5", "0.000005", "0".
 func (a Amount) String() string {
 	text := strconv.FormatUint(a.Units, 10)
 	if a.Decimals == 0 {

@@ -6,16 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what a developer may write of an app, in characters.
+// Limits of the texts that a developer writes about an app, in characters.
 const (
 	MaxAppName    = 40
 	MaxAppPurpose = 300
 
-	shortPurpose, shortDense = 10, 4 // in letters, and in scripts where one character says more
+	shortPurpose, shortDense = 10, 4 // shortest purpose, and shortest in scripts where one character says more
 )
 
-// ParseAppName reads what people are told an app is called: 1 to 40 characters that can be seen, on one
-// line. INVALID_REQUEST.
+// ParseAppName parses the name of an app: 1 to 40 visible characters on one line. INVALID_REQUEST.
 func ParseAppName(text string) (string, error) {
 	name := strings.Join(strings.Fields(text), " ")
 	switch length := utf8.RuneCountInString(name); {
@@ -33,11 +32,10 @@ func ParseAppName(text string) (string, error) {
 	return name, nil
 }
 
-// unseen tells of a character that shows nothing, or changes how others look. Blanks and accents may stand in a name.
+// unseen reports whether a character is invisible or changes how others look. Spaces and accents are allowed.
 func unseen(r rune) bool { return !unicode.IsPrint(r) || Unseen(r) }
 
-// ParsePurpose reads what an app is for, in its developer's words: one line of characters that can be
-// seen. INVALID_REQUEST.
+// ParsePurpose parses what an app is for, in its developer's words: one line of visible characters. INVALID_REQUEST.
 func ParsePurpose(text string) (string, error) {
 	purpose := strings.Join(strings.Fields(text), " ")
 	switch length := utf8.RuneCountInString(purpose); {
@@ -51,7 +49,7 @@ func ParsePurpose(text string) (string, error) {
 	return purpose, nil
 }
 
-// shortest is how many characters a purpose has at least.
+// shortest returns the minimum length of a purpose, in characters.
 func shortest(purpose string) int {
 	if strings.ContainsFunc(purpose, func(r rune) bool { return r > unicode.MaxLatin1 && unicode.IsLetter(r) }) {
 		return shortDense

@@ -9,14 +9,14 @@ import (
 // Max is the word for the quantity "all that can be sent".
 const Max = "max"
 
-// Quantity is how much is asked for: an exact number of some token, or all that can be sent of it, which only the chain
-// can tell. The zero Quantity says nothing.
+// Quantity is how much is requested: an exact number, or everything that can be sent, which only the chain can tell. The
+// zero value is no quantity.
 type Quantity struct {
 	Exact Decimal // zero with Max
 	Max   bool
 }
 
-// ParseQuantity reads a decimal (ParseDecimal), or Max in any case.
+// ParseQuantity parses a decimal (ParseDecimal), or Max in any case. Errors are about FieldAmount.
 func ParseQuantity(text string) (Quantity, error) {
 	if strings.EqualFold(text, Max) {
 		return Quantity{Max: true}, nil
@@ -25,10 +25,10 @@ func ParseQuantity(text string) (Quantity, error) {
 	return Quantity{Exact: d}, err
 }
 
-// IsZero tells whether no quantity was given.
+// IsZero reports whether no quantity was given.
 func (q Quantity) IsZero() bool { return !q.Max && q.Exact.IsZero() }
 
-// String writes the quantity as ParseQuantity reads it; "" for none.
+// String returns the form that ParseQuantity parses; "" for none.
 func (q Quantity) String() string {
 	if q.Max {
 		return Max
@@ -36,10 +36,10 @@ func (q Quantity) String() string {
 	return q.Exact.String()
 }
 
-// MarshalText writes String, for what is stored.
+// MarshalText returns String, for the store.
 func (q Quantity) MarshalText() ([]byte, error) { return []byte(q.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText parses what MarshalText returned.
 func (q *Quantity) UnmarshalText(text []byte) (err error) {
 	*q = Quantity{}
 	if len(text) > 0 {
@@ -48,18 +48,18 @@ func (q *Quantity) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// TokenRef names a token before it is found: by the symbol that a list may have, or by its mint. One of the two is set;
-// the zero TokenRef names none, which operations take for SOL.
+// TokenRef names a token that is not looked up yet, by the symbol of a listed token or by mint. At most one is set. The
+// zero value names none, which operations treat as SOL.
 type TokenRef struct {
-	Symbol string // as it was written: "sol", too
+	Symbol string // as it was written, in any case
 	Mint   Address
 }
 
-// maxSymbol is how long a symbol may be: no token worth naming has a longer one.
+// maxSymbol is the longest symbol that is accepted, in bytes. Listed symbols are much shorter.
 const maxSymbol = 16
 
-// ParseTokenRef reads a symbol or a mint. Whether there is such a token is for the operation to find out; text that
-// could be neither is TOKEN_NOT_FOUND, with FieldToken.
+// ParseTokenRef parses a symbol or a mint. It does not check that the token exists. Text that can be neither is
+// TOKEN_NOT_FOUND, about FieldToken.
 func ParseTokenRef(text string) (TokenRef, error) {
 	mint, err := ParseAddress(text)
 	if err == nil && !mint.IsZero() {
@@ -71,15 +71,15 @@ func ParseTokenRef(text string) (TokenRef, error) {
 	return TokenRef{Symbol: text}, nil
 }
 
-// IsZero tells whether no token was named.
+// IsZero reports whether no token is named.
 func (r TokenRef) IsZero() bool { return r == TokenRef{} }
 
-// Native tells whether SOL is meant: by its symbol, or by naming nothing.
+// Native reports whether r means SOL, by its symbol or by naming nothing.
 func (r TokenRef) Native() bool {
 	return r.Mint.IsZero() && (r.Symbol == "" || strings.EqualFold(r.Symbol, SOL.Symbol))
 }
 
-// String writes the reference as ParseTokenRef reads it; "" for none.
+// String returns the form that ParseTokenRef parses; "" for none.
 func (r TokenRef) String() string {
 	if r.Mint.IsZero() {
 		return r.Symbol
@@ -87,10 +87,10 @@ func (r TokenRef) String() string {
 	return r.Mint.String()
 }
 
-// MarshalText writes String, for what is stored.
+// MarshalText returns String, for the store.
 func (r TokenRef) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText parses what MarshalText returned.
 func (r *TokenRef) UnmarshalText(text []byte) (err error) {
 	*r = TokenRef{}
 	if len(text) > 0 {
@@ -99,7 +99,7 @@ func (r *TokenRef) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Ref names the token again: by its mint, whatever symbol it has by now.
+// Ref returns a reference to t by its mint, so that a changed symbol does not matter.
 func (t Token) Ref() TokenRef {
 	if t.Native() {
 		return TokenRef{Symbol: SOL.Symbol}

@@ -1,13 +1,12 @@
 package wallet
 
-// Clusters of Solana, as chain.cluster names them and sign-in texts say them (docs/architecture.md, Custody and the
-// signing page).
+// Solana clusters, as in chain.cluster and in sign-in texts (docs/architecture.md, Custody and the signing page).
 const (
 	Mainnet  = "mainnet"
 	Devnet   = "devnet"
-	Testnet  = "testnet" // known, so that a node of it is told apart; purser does not serve it
+	Testnet  = "testnet" // known only to recognize a node of it; purser does not support it
 	Localnet = "localnet"
 )
 
-// Clusters lists those that purser serves.
+// Clusters lists the clusters that purser supports.
 func Clusters() []string { return []string{Mainnet, Devnet, Localnet} }

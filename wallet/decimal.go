@@ -5,19 +5,18 @@ import (
 	"strings"
 )
 
-// Decimal is a number of some token as it was written, exact, before it is known how many decimals the token has: In
-// makes an Amount of it. The zero Decimal is no number at all; "0" is one, which no token takes. Decimals that were
-// written alike are equal: "1.5" and "1.50" are not.
+// Decimal is an exact number as it was written, before the token's decimals are known. In converts it to an Amount. The
+// zero value is no number; "0" is a number, which In refuses. Equality is by notation: "1.5" and "1.50" differ.
 type Decimal struct {
 	digits string // without leading zeros; "0" for none
 	scale  int    // how many of them, or of the zeros before them, follow the point
 }
 
-// maxDecimalText bounds what is read as a number: 20 digits, a point, 255 decimals fit.
+// maxDecimalText is the longest number that is parsed, in bytes. 20 digits, a point and 255 decimals fit.
 const maxDecimalText = 300
 
-// ParseDecimal reads digits with at most one decimal point ("1.5", ".5", "2"). Refused, with a reason and FieldAmount:
-// empty text, signs, exponents, separators, digits other than 0-9.
+// ParseDecimal parses digits with at most one decimal point ("1.5", ".5", "2"). Empty text, signs, exponents, separators
+// and other digits than 0-9 are INVALID_REQUEST, about FieldAmount.
 func ParseDecimal(text string) (Decimal, error) {
 	no := func(key string) (Decimal, error) { return Decimal{}, About(FieldAmount, Refuse(InvalidRequest, key)) }
 	if text == "" {
@@ -36,10 +35,10 @@ func ParseDecimal(text string) (Decimal, error) {
 	return Decimal{trimLeading(whole + fraction), len(fraction)}, nil
 }
 
-// ParseNumber reads a decimal as programs print exact ones: a JSON number or the like, also with an exponent ("1e-7",
-// "2E+3"). Nothing is rounded; zeros that say nothing are left out. A number that no token could hold is refused,
-// whatever its exponent, before anything of its size is made. Else it refuses what ParseDecimal does. People who type
-// an exponent are asked to write it out (chat): they do not call this.
+// ParseNumber parses exact decimals as programs print them, such as JSON numbers, also with an exponent ("1e-7", "2E+3").
+// Nothing is rounded, and redundant zeros are dropped. A number that no token could have is refused before memory of its
+// size is allocated, whatever its exponent. Other errors are those of ParseDecimal. The chat does not use it: it asks
+// people to write an exponent out.
 func ParseNumber(text string) (Decimal, error) {
 	no := func(key string) (Decimal, error) { return Decimal{}, About(FieldAmount, Refuse(InvalidRequest, key)) }
 	switch {
@@ -77,7 +76,7 @@ func ParseNumber(text string) (Decimal, error) {
 	return Decimal{significant, scale}, nil
 }
 
-// MustDecimal is a number that is a constant of the program: a mistyped one panics at its start.
+// MustDecimal parses a number that is a constant of the program, and panics if it is malformed.
 func MustDecimal(text string) Decimal {
 	d, err := ParseDecimal(text)
 	if err != nil {
@@ -86,8 +85,8 @@ func MustDecimal(text string) Decimal {
 	return d
 }
 
-// In is the number as an amount of a token with so many decimals. Refused, with a reason and FieldAmount: zero, more
-// decimals than the token has, more units than 64 bits hold.
+// In converts the number to an amount of a token with that many decimals. INVALID_REQUEST, about FieldAmount, for zero,
+// for more decimals than the token has, and for more base units than 64 bits hold.
 func (d Decimal) In(decimals uint8) (Amount, error) {
 	no := func(key string, args ...Arg) (Amount, error) {
 		return Amount{}, About(FieldAmount, Refuse(InvalidRequest, key, args...))
@@ -115,10 +114,10 @@ func (d Decimal) In(decimals uint8) (Amount, error) {
 	return Amount{Units: units, Decimals: decimals}, nil
 }
 
-// IsZero tells whether there is no number: it was not given.
+// IsZero reports whether no number was given. The number 0 is not zero in this sense.
 func (d Decimal) IsZero() bool { return d.digits == "" }
 
-// String writes the number as ParseDecimal reads it, with all decimals that were written; "" for none.
+// String returns the form that ParseDecimal parses, with all decimals that were written; "" for none.
 func (d Decimal) String() string {
 	text := d.digits
 	if d.scale == 0 {
@@ -130,10 +129,10 @@ func (d Decimal) String() string {
 	return text[:len(text)-d.scale] + "." + text[len(text)-d.scale:]
 }
 
-// MarshalText writes String, for what is stored.
+// MarshalText returns String, for the store.
 func (d Decimal) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText parses what MarshalText returned.
 func (d *Decimal) UnmarshalText(text []byte) (err error) {
 	*d = Decimal{}
 	if len(text) > 0 {
@@ -142,8 +141,7 @@ func (d *Decimal) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// readExponent reads what follows the e of a number, as exactly as matters: beyond a million nothing fits
-// anywhere.
+// readExponent parses an exponent. Beyond a million its exact value does not matter, since nothing that large fits.
 func readExponent(text string) (exponent int, ok bool) {
 	sign := 1
 	switch {
@@ -162,7 +160,7 @@ func readExponent(text string) (exponent int, ok bool) {
 	return sign * exponent, true
 }
 
-// trimLeading takes the zeros off that digits begin with, and leaves one digit at least.
+// trimLeading removes leading zeros and keeps at least one digit.
 func trimLeading(text string) string {
 	if trimmed := strings.TrimLeft(text, "0"); trimmed != "" {
 		return trimmed
@@ -170,6 +168,7 @@ func trimLeading(text string) string {
 	return text[:min(len(text), 1)]
 }
 
+// digits reports whether a text consists of the digits 0-9 only.
 func digits(text string) bool {
 	for i := range len(text) {
 		if text[i] < '0' || text[i] > '9' {

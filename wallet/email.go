@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// Bounds of a mail address.
+// Limits of an e-mail address, in bytes.
 const (
 	shortEmail = 6   // a@b.cd
 	maxEmail   = 254 // RFC 5321, 4.5.3.1.3, without the brackets
 	maxLocal   = 64  // RFC 5321, 4.5.3.1.1
 )
 
-// ParseEmail reads a mail address as a person writes it: plain ASCII, a name of letters, digits and
-// ".!#$%&'*+/=?^_{|}~-", and a domain with a dot. Quoted names, comments, display names and addresses by
-// number (RFC 5322, 3.4.1) are real, and nobody's who asks here. INVALID_REQUEST.
+// ParseEmail parses an e-mail address as people type it: ASCII, a local part of letters, digits and
+// ".!#$%&'*+/=?^_{|}~-", and a domain with a dot. Quoted local parts, comments, display names and domain literals (RFC
+// 5322, 3.4.1) are valid in mail and refused here: no developer needs them. INVALID_REQUEST.
 func ParseEmail(text string) (string, error) {
 	refused := Refuse(InvalidRequest, "email.malformed")
 	text = strings.TrimSpace(text)
 	if len(text) < shortEmail || len(text) > maxEmail {
 		return "", refused
 	}
-	for _, r := range text { // before the parser: it takes comments, folds and encoded words
+	for _, r := range text { // before the parser, which accepts comments, folding and encoded words
 		if r <= ' ' || r > '~' || strings.ContainsRune(`()<>[]:;\,"`, r) {
 			return "", refused
 		}
@@ -37,8 +37,7 @@ func ParseEmail(text string) (string, error) {
 	return text, nil
 }
 
-// mailDomain tells whether a text could be a domain that mail goes to: of two labels at least, the last one
-// no number.
+// mailDomain reports whether a text can be a mail domain: at least two labels, the last not numeric.
 func mailDomain(domain string) bool {
 	domain = strings.ToLower(domain)
 	top := domain[strings.LastIndexByte(domain, '.')+1:]

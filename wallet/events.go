@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// EventName names what happened. The first group is public (docs/specification.md, Events); the second is for
-// purser's own packages and never leaves it.
+// EventName names a type of event. The first group is public (docs/specification.md, Events). The second is internal:
+// those events never leave purser.
 type EventName string
 
 // Public events.
@@ -33,10 +33,10 @@ const (
 	StakeReward      EventName = "stake.reward"
 	StakeUndelegated EventName = "stake.undelegated"
 
-	WebhookTest EventName = "webhook.test" // sent on demand, to the one webhook that is tried
+	WebhookTest EventName = "webhook.test" // sent on demand, to the webhook under test only
 )
 
-// Internal events: they keep the owner's chat true.
+// Internal events. They keep the messages in the owner's chat up to date.
 const (
 	TransactionProposed   EventName = "internal.transaction.proposed"
 	TransactionApproved   EventName = "internal.transaction.approved"
@@ -44,40 +44,40 @@ const (
 	TransactionHeld       EventName = "internal.transaction.held"
 	TransactionRolledBack EventName = "internal.transaction.rolled_back"
 	TransactionFinalized  EventName = "internal.transaction.finalized"
-	TransactionClosed     EventName = "internal.transaction.closed" // ended before, and now can never land
+	TransactionClosed     EventName = "internal.transaction.closed" // had ended, and can now never land
 	WalletProven          EventName = "internal.wallet.proven"
 	WalletClaimed         EventName = "internal.wallet.claimed"
 	WalletWanted          EventName = "internal.wallet.wanted"
 	KeyTierSet            EventName = "internal.key.tier"              // an operator changed a key's tier
 	AppWished             EventName = "internal.app.wished"            // an app changed which events about a person it wants
-	WebhookDeadLettered   EventName = "internal.webhook.dead_lettered" // a delivery was given up
+	WebhookDeadLettered   EventName = "internal.webhook.dead_lettered" // a delivery became a dead letter
 	WebhookEnded          EventName = "internal.webhook.ended"         // purser turned the webhook off
 )
 
-// internalPrefix begins the names of events that are purser's own.
+// internalPrefix is the prefix of internal events.
 const internalPrefix = "internal."
 
 // Public reports whether the event may go to webhooks.
 func (n EventName) Public() bool { return !strings.HasPrefix(string(n), internalPrefix) }
 
-// NotifiesOwner tells whether the event is one that its person may be told of in chat: what they did themselves
-// in the chat a moment ago is none.
+// NotifiesOwner reports whether the person may be notified of the event in chat. What they did there themselves a moment
+// ago is excluded.
 func (n EventName) NotifiesOwner() bool { return n != MessageReceived && n != CommandExecuted }
 
-// Event is one announcement, written in the store transaction that makes it true and rendered
-// once: Data is the exact JSON that every receiver gets.
+// Event is written in the same store transaction as the fact that it reports. Data is rendered once, and every receiver
+// gets exactly these bytes.
 type Event struct {
 	ID          string          `json:"id"`
 	Name        EventName       `json:"event"`
 	At          time.Time       `json:"timestamp"`
-	User        UserID          `json:"user"`             // whom it concerns; "" for nobody of ours
+	User        UserID          `json:"user"`             // the user it is about; "" for none
 	Transaction TransactionID   `json:"transaction"`      // "" where none
-	To          AppID           `json:"to,omitempty"`     // the only app that may have it, besides operators; "" for all
-	Subject     string          `json:"subject,omitzero"` // what it is about; events of one subject keep their order. "" is one, too
+	To          AppID           `json:"to,omitempty"`     // the only app that may get it, besides operators; "" for all
+	Subject     string          `json:"subject,omitzero"` // events with the same subject are delivered in order; "" is a subject too
 	Data        json.RawMessage `json:"data"`
 }
 
-// ToOperators is the To of an event that only operators' programs may have.
+// ToOperators is the value of To for events that only operators' programs may get.
 const ToOperators AppID = "operators"
 
 // TransactionPendingData is `data` of transaction.pending (docs/specification.md, Events).
@@ -118,8 +118,8 @@ type TransactionFailedData struct {
 	FailedAt      string        `json:"failed_at"`
 }
 
-// TransactionFailedEvent is the data of transaction.failed as it is stored: the reason is rendered as error_message
-// when the event is (package webhooks).
+// TransactionFailedEvent is the stored data of transaction.failed. Its reason is rendered as error_message when the event
+// is delivered (package webhooks).
 type TransactionFailedEvent struct {
 	TransactionFailedData
 	ErrorReason Reason `json:"error_reason,omitzero"`
@@ -140,19 +140,19 @@ type TransactionReceivedData struct {
 type BalanceUpdatedData struct {
 	WalletAddress Address                `json:"wallet_address"`
 	Balances      map[string]BalanceData `json:"balances"`
-	TotalUSDValue string                 `json:"total_usd_value"` // "" where a price is not known
+	TotalUSDValue string                 `json:"total_usd_value"` // "" if a price is unknown
 	UpdatedAt     string                 `json:"updated_at"`
 }
 
 // BalanceData is what a wallet holds of one token.
 type BalanceData struct {
 	Amount   string `json:"amount"`
-	USDValue string `json:"usd_value"` // "" where the price is not known
-	Change   string `json:"change"`    // "0" where it did not move
+	USDValue string `json:"usd_value"` // "" if the price is unknown
+	Change   string `json:"change"`    // "0" if it did not change
 }
 
-// WalletConnectedData is `data` of the platform's wallet.connected. ChatID is for the bot's event of that
-// name, and part of no other body.
+// WalletConnectedData is `data` of wallet.connected for API keys. ChatID is used for the bot's event of the same name,
+// and is in no other body.
 type WalletConnectedData struct {
 	ChatID        string     `json:"chat_id,omitempty"`
 	UserID        UserID     `json:"user_id"`
@@ -161,8 +161,7 @@ type WalletConnectedData struct {
 	ConnectedAt   string     `json:"connected_at"`
 }
 
-// BotWalletConnectedData is `data` of the bot's wallet.connected. ChatID is "" for a wallet that a
-// program connected for nobody.
+// BotWalletConnectedData is `data` of wallet.connected for bot tokens. ChatID is "" for a wallet of an operator's key.
 type BotWalletConnectedData struct {
 	ChatID        string  `json:"chat_id"`
 	WalletAddress Address `json:"wallet_address"`
@@ -177,10 +176,10 @@ type WalletDisconnectedData struct {
 	Reason         string  `json:"reason"`
 }
 
-// Reasons of a wallet.disconnected.
+// The reasons of wallet.disconnected.
 const (
-	UserInitiated  = "user_initiated"   // its owner asked for it
-	MovedToAnother = "moved_to_another" // a fresh proof moved it to another account
+	UserInitiated  = "user_initiated"   // the owner disconnected it
+	MovedToAnother = "moved_to_another" // a newer proof moved it to another account
 )
 
 // PriceAlertData is `data` of price.alert.
@@ -259,37 +258,38 @@ type WebhookTestData struct {
 	Message   string    `json:"message"`
 }
 
-// WalletClaimedData is `data` of the internal event by which an owner is told.
+// WalletClaimedData is `data` of the internal event that warns an owner of a claim.
 type WalletClaimedData struct {
 	WalletAddress Address `json:"wallet_address"`
 }
 
-// WalletWantedData is `data` of the internal event by which a person is offered a link.
+// WalletWantedData is `data` of the internal event that has the chat send a wallet link.
 type WalletWantedData struct {
-	KeyID string `json:"key_id"` // the API key that asks
+	KeyID string `json:"key_id"` // the API key that requests it
 }
 
-// KeyTierSetData is `data` of the internal event by which a key's owner is told of its tier.
+// KeyTierSetData is `data` of the internal event that notifies the owner of a key of its new tier.
 type KeyTierSetData struct {
 	KeyID    string `json:"key_id"`
 	Tier     Tier   `json:"tier"`
-	Webhooks int    `json:"webhooks"` // that stopped, or go on
+	Webhooks int    `json:"webhooks"` // how many were turned off or on again
 }
 
-// AppWishedData is `data` of the internal event by which a person is told what an app wants to hear of them.
+// AppWishedData is `data` of the internal event that notifies a person of an app's changed subscription to events about
+// them.
 type AppWishedData struct {
-	KeyID   string   `json:"key_id"` // the bot token that asks
+	KeyID   string   `json:"key_id"` // the bot token that made the change
 	Enabled bool     `json:"enabled"`
 	Events  []string `json:"events"`
 }
 
-// WebhookTroubleData is `data` of the internal events by which a webhook's owner is told of it.
+// WebhookTroubleData is `data` of the internal events that notify a webhook's owner of failures.
 type WebhookTroubleData struct {
 	WebhookID WebhookID `json:"webhook_id"`
-	Ended     Ending    `json:"ended"`           // "" when only a delivery was given up
-	Status    int       `json:"status"`          // of the last answer; 0 without one
+	Ended     Ending    `json:"ended"`           // "" if only one delivery became a dead letter
+	Status    int       `json:"status"`          // HTTP status of the last response; 0 without one
 	Reason    Reason    `json:"reason,omitzero"` // why the last attempt failed
-	KeptHours int       `json:"kept_hours"`      // for how long what is missed can be sent again
+	KeptHours int       `json:"kept_hours"`      // for how many hours missed deliveries can be resent
 }
 
 // UserRegisteredData is `data` of user.registered.
@@ -300,13 +300,13 @@ type UserRegisteredData struct {
 	RegisteredAt string `json:"registered_at"`
 }
 
-// Timestamp writes a time as every front does: ISO 8601, UTC, milliseconds.
+// Timestamp formats a time as all fronts do: ISO 8601, UTC, milliseconds.
 func Timestamp(t time.Time) string {
 	var text [len("0000-00-00T00:00:00.000Z")]byte
 	return string(AppendTimestamp(text[:0], t))
 }
 
-// AppendTimestamp is Timestamp behind what is written already.
+// AppendTimestamp appends Timestamp(t) to a buffer.
 func AppendTimestamp(to []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()
@@ -326,8 +326,8 @@ func AppendTimestamp(to []byte, t time.Time) []byte {
 	return append(to, text[:]...)
 }
 
-// Subjected is the data of an event that is about something whose events keep their order: a wallet, a chat, an
-// alert, a token's price over a time.
+// Subjected is implemented by event data whose events must keep their order: by wallet, chat, alert, or token and
+// timeframe.
 type Subjected interface{ Subject() string }
 
 // Subject is the wallet.
@@ -381,8 +381,8 @@ func (d PriceAlertData) Subject() string { return d.AlertID }
 // Subject is the token over that time.
 func (d PriceSignificantChangeData) Subject() string { return d.Token + "/" + d.Timeframe }
 
-// NewEvent renders data once. id must be derived from what happened, so that a step that is run
-// again writes the same event again and not a second one.
+// NewEvent renders an event. id must be derived from what happened, so that a step that runs twice writes the same event
+// and not a second one.
 func NewEvent(id string, name EventName, at time.Time, user UserID, data any) (Event, error) {
 	raw, err := json.Marshal(data)
 	if err != nil {
@@ -395,7 +395,7 @@ func NewEvent(id string, name EventName, at time.Time, user UserID, data any) (E
 	return event, nil
 }
 
-// event renders one announcement of the transaction's newest step.
+// event renders the nth event of the transaction's newest step. typ is the kind as programs see it.
 func (t Transaction) event(name EventName, typ Kind, nth int, at time.Time) (Event, error) {
 	var data any = struct{}{}
 	amount, stamp := t.Money().String(), Timestamp(at)
@@ -415,12 +415,12 @@ func (t Transaction) event(name EventName, typ Kind, nth int, at time.Time) (Eve
 	return event, err
 }
 
-// eventID names the nth announcement of a step.
+// eventID returns the ID of the nth event of a step. It is the same whenever the step is repeated.
 func (t Transaction) eventID(step uint64, nth int) string {
 	return fmt.Sprintf("evt_%s_%d_%d", t.ID, step, nth)
 }
 
-// EventIDs lists the ids that announcements of t's steps so far may have.
+// EventIDs lists every ID that events of t's steps so far may have.
 func (t Transaction) EventIDs() (ids []string) {
 	most := 1
 	for _, step := range Lifecycle() {
@@ -436,19 +436,20 @@ func (t Transaction) EventIDs() (ids []string) {
 	return ids
 }
 
-// Proposed announces a new transaction to its owner's chat.
+// Proposed returns the event by which the chat shows a new transaction to its owner.
 func (t Transaction) Proposed() (Event, error) {
 	return t.event(TransactionProposed, t.Kind, 0, t.CreatedAt)
 }
 
-// ReceivedID names an incoming payment by signature, address and mint: whoever sees it first
-// records it, and nobody records it twice.
+// ReceivedID derives the ID of an incoming payment from signature, recipient and mint, so that it is recorded once,
+// however many workers see it.
 func ReceivedID(signature Signature, to, mint Address) TransactionID {
 	sum := sha256.Sum256([]byte(signature.String() + "/" + to.String() + "/" + mint.String()))
 	return TransactionID("tx_" + hex.EncodeToString(sum[:16]))
 }
 
-// ReceiptOf is the incoming payment that t, once landed, is for the owner of its recipient.
+// ReceiptOf returns the receipt of t, a landed payment, for the owner of the recipient's wallet, and its event. chat is
+// the owner's private chat, 0 for none.
 func (t Transaction) ReceiptOf(to Wallet, chat int64, at time.Time) (Transaction, Event, error) {
 	receipt := Transaction{
 		ID: ReceivedID(t.Signature, t.To, t.Token.Mint), Kind: Receive, Status: Received,

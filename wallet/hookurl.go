@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// longestURL bounds the address of a receiver, in bytes.
+// longestURL is the longest URL of a webhook, in bytes.
 const longestURL = 2048
 
-// WebhookNetworks is what the operator opened to webhooks beyond the internet. The zero value is nothing.
+// WebhookNetworks is where the operator allows webhooks besides the public internet. The zero value allows nothing else.
 type WebhookNetworks struct {
-	Private []netip.Prefix // that receivers may be in though they are none of the internet's
-	Plain   bool           // those do without TLS
+	Private []netip.Prefix // prefixes that are allowed although they are not public
+	Plain   bool           // http is allowed in those
 }
 
-// Check judges the address of a receiver by its text: https, a name or an address that may be delivered
-// to, nothing odd. INVALID_WEBHOOK_URL. Each delivery looks at what a name leads to.
+// Check validates the URL of a webhook by its text: https, and a host that may be public. INVALID_WEBHOOK_URL. It uses no
+// DNS: what a name resolves to is checked at each delivery, because it can change.
 func (n WebhookNetworks) Check(text string) error {
 	no := func(key string, args ...Arg) error { return About("url", Refuse(InvalidWebhookURL, key, args...)) }
 	u, err := url.Parse(text)
@@ -51,6 +51,7 @@ func (n WebhookNetworks) Check(text string) error {
 	return nil
 }
 
+// checkAddress checks a URL whose host is an IP address.
 func (n WebhookNetworks) checkAddress(address netip.Addr, secure bool, no func(key string, args ...Arg) error) error {
 	opened := slices.ContainsFunc(n.Private, func(p netip.Prefix) bool { return p.Contains(address) })
 	switch {
@@ -62,14 +63,14 @@ func (n WebhookNetworks) checkAddress(address netip.Addr, secure bool, no func(k
 	return nil
 }
 
-// ownName tells of a name that no public DNS has: it is of a network of one's own.
+// ownName reports whether a name exists in no public DNS, so it must be in a private network.
 func ownName(host, top string) bool {
 	return !strings.Contains(host, ".") ||
 		slices.Contains([]string{"localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "arpa", "test", "invalid", "onion", "corp"}, top)
 }
 
-// public tells whether an address is one of the internet's: none of a network of one's own, of the machine
-// itself, or one that stands for an IPv4 address (RFC 6890, RFC 6052, RFC 3056).
+// public reports whether an IP address is on the public internet: not private, not this machine, not reserved, and not a
+// form that embeds an IPv4 address (RFC 6890, RFC 6052, RFC 3056).
 func public(address netip.Addr) bool {
 	if !address.IsGlobalUnicast() || address.IsPrivate() {
 		return false
@@ -83,7 +84,7 @@ func public(address netip.Addr) bool {
 	return true
 }
 
-// hostName tells whether a name is one that DNS can hold (RFC 1123, 2.1): labels of letters, digits and -.
+// hostName reports whether a name is valid in DNS (RFC 1123, 2.1): labels of letters, digits and hyphens.
 func hostName(name string) bool {
 	for label := range strings.SplitSeq(name, ".") {
 		if len(label) == 0 || len(label) > 63 || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") ||
@@ -94,11 +95,12 @@ func hostName(name string) bool {
 	return true
 }
 
+// printable reports whether a text has no spaces, control characters or non-ASCII bytes.
 func printable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
-// numeric tells of a last label that resolvers take for a part of an IPv4 address: 127.1, 0x7f.1.
+// numeric reports whether resolvers may read a last label as part of an IPv4 address: 127.1, 0x7f.1.
 func numeric(label string) bool {
 	return strings.Trim(label, "0123456789") == "" || strings.HasPrefix(label, "0x")
 }

@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what a payment carries in words.
+// Limits of the texts and references that a payment carries.
 const (
-	// MaxMemo is how many bytes of UTF-8 a memo has at most. A transaction has 1,232 for everything.
+	// MaxMemo is the longest memo, in bytes of UTF-8. A whole transaction has 1,232 bytes.
 	MaxMemo = 256
-	// MaxLabel is how many characters a label has at most.
+	// MaxLabel is the longest label, in characters.
 	MaxLabel = 80
-	// MaxLinkReferences is how many references a payment link names at most: a transfer names eight, one of which is
+	// MaxLinkReferences is how many references a payment link can have. A transfer names at most eight, one of them
 	// purser's own.
 	MaxLinkReferences = 7
 )
 
-// hidden are the characters that no memo may hold since they do not show, or change how the text around them shows;
-// the list is that of signer/page/decode.js. The joiners U+200C and U+200D stay: Persian and emoji need them.
+// hidden are characters that memos must not contain, because they are invisible or change how the text around them looks.
+// signer/page/decode.js has the same list. The joiners U+200C and U+200D are allowed: Persian and emoji need them.
 var hidden = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x0000, Hi: 0x001f, Stride: 1}, {Lo: 0x007f, Hi: 0x009f, Stride: 1},
@@ -31,7 +31,7 @@ var hidden = &unicode.RangeTable{
 	LatinOffset: 3,
 }
 
-// HidesCharacters tells whether text holds characters that do not show, or that is not UTF-8.
+// HidesCharacters reports whether text contains such characters, or is not valid UTF-8.
 func HidesCharacters(text string) bool {
 	for _, char := range text {
 		if unicode.Is(hidden, char) {
@@ -41,7 +41,7 @@ func HidesCharacters(text string) bool {
 	return !utf8.ValidString(text)
 }
 
-// CheckMemo judges the public note of a payment; "" is none. Errors are INVALID_REQUEST.
+// CheckMemo checks the public note of a payment; "" is none. INVALID_REQUEST.
 func CheckMemo(text string) error {
 	switch {
 	case len(text) > MaxMemo:
@@ -54,7 +54,7 @@ func CheckMemo(text string) error {
 	return nil
 }
 
-// CheckLabel judges what a payment is said to be for; "" is none. Errors are INVALID_REQUEST.
+// CheckLabel checks the label of a payment; "" is none. INVALID_REQUEST.
 func CheckLabel(text string) error {
 	switch {
 	case utf8.RuneCountInString(text) > MaxLabel:
@@ -67,8 +67,8 @@ func CheckLabel(text string) error {
 	return nil
 }
 
-// blank tells of a character that shows nothing and that no script needs: joiners and variation selectors shape the
-// letters and emoji around them.
+// blank reports whether a character is invisible and no script needs it. Joiners and variation selectors shape what is
+// around them, so they are not blank.
 func blank(r rune) bool {
 	return Unseen(r) && r != '\u200c' && r != '\u200d' && !unicode.Is(unicode.Variation_Selector, r)
 }

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Notifications are what a person wants to be told of in their chat, or what an app wants to be told of
-// about a person (Grant.Wish). Events are names or wildcards.
+// Notifications is a setting: which events a person gets in their chat, or which events about a person an app gets
+// (Grant.Wish). Events are names or wildcards.
 type Notifications struct {
 	Enabled   bool      `json:"enabled"`
 	Events    []string  `json:"events"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// Wants reports whether a person gets a message about an event. By default they get all.
+// Wants reports whether a person gets a message about an event. The default is every event.
 func (u User) Wants(name string) bool { return u.Notifications.Wants(name) }
 
-// Wants tells whether an event is wanted. Without settings all are, and an event that settings cannot name
-// (message.received, say) is not theirs to refuse.
+// Wants reports whether the setting includes an event. Without a setting it does. Events that a setting cannot name, such
+// as message.received, are always included.
 func (n *Notifications) Wants(name string) bool {
 	if n == nil || !slices.Contains(NotificationNames(), name) {
 		return true
@@ -29,7 +29,7 @@ func (n *Notifications) Wants(name string) bool {
 	})
 }
 
-// NotificationNames lists what a person can be told of, and the wildcards (docs/specification.md, Messages and
+// NotificationNames lists the events and wildcards that a setting can name (docs/specification.md, Messages and
 // commands).
 func NotificationNames() []string {
 	return []string{

@@ -8,25 +8,25 @@ import (
 // PayLink is a Solana Pay transfer request: solana:<recipient>?amount=…&spl-token=…&reference=…&label=…&memo=….
 type PayLink struct {
 	To         Address
-	Amount     Decimal   // zero where the link leaves it open
+	Amount     Decimal   // zero: the payer chooses
 	Mint       Address   // zero: SOL
-	References []Address // that the transfer must name, in this order, for whoever made the link to find it by
-	Label      string    // what whoever made it says that it is for; "" for nothing, or for what cannot be shown
-	Memo       string    // that the transfer is asked to carry; "" for none
+	References []Address // the transfer must name these, in this order, so that the link's creator can find it
+	Label      string    // the creator's description; "" for none, and for one that cannot be shown
+	Memo       string    // the transfer should carry this; "" for none
 }
 
-// payScheme begins every payment link.
+// payScheme is the scheme of payment links.
 const payScheme = "solana:"
 
-// maxPayLink bounds what is read of a link, in bytes.
+// maxPayLink is the longest link that is parsed, in bytes.
 const maxPayLink = 2048
 
-// IsPayLink tells what is meant as a payment link, well written or not.
+// IsPayLink reports whether a text is meant as a payment link, valid or not.
 func IsPayLink(text string) bool {
 	return len(text) > len(payScheme) && strings.EqualFold(text[:len(payScheme)], payScheme)
 }
 
-// String writes the link.
+// String returns the link, which ParsePayLink parses.
 func (l PayLink) String() string {
 	query := url.Values{}
 	if !l.Amount.IsZero() {
@@ -52,9 +52,9 @@ func (l PayLink) String() string {
 	return link
 }
 
-// ParsePayLink reads a transfer request. What purser could not pay as it is meant is INVALID_REQUEST: a
-// request by a server (an https address), a memo that no device would sign, more references than a transfer
-// names. A message is somebody else's words, and is passed over; so is a label that cannot be shown.
+// ParsePayLink parses a transfer request. INVALID_REQUEST for what purser could not pay as intended: a transaction
+// request (an https URL), a memo that no device would sign, or too many references. The message parameter, and a label
+// that cannot be shown, are ignored: they are the creator's words and prove nothing.
 func ParsePayLink(text string) (PayLink, error) {
 	no := func(key string) (PayLink, error) { return PayLink{}, Refuse(InvalidRequest, key) }
 	if !IsPayLink(text) || len(text) > maxPayLink {
@@ -93,7 +93,7 @@ func ParsePayLink(text string) (PayLink, error) {
 				l.Amount, err = ParseDecimal(values[0])
 			}
 		case "spl-token":
-			if l.Mint, err = ParseAddress(values[0]); l.Mint.IsZero() { // it would mean SOL
+			if l.Mint, err = ParseAddress(values[0]); l.Mint.IsZero() { // the zero mint would mean SOL
 				return no("pay_link.malformed")
 			}
 		case "reference":
@@ -110,7 +110,7 @@ func ParsePayLink(text string) (PayLink, error) {
 	return l, nil
 }
 
-// parseReferences reads the references of a link to an address.
+// parseReferences parses the references of a link. to is the recipient, which must not be one of them.
 func parseReferences(texts []string, to Address) ([]Address, error) {
 	if len(texts) > MaxLinkReferences {
 		return nil, Refuse(InvalidRequest, "pay_link.too_many_references", NumberArg("Most", MaxLinkReferences))

@@ -2,9 +2,9 @@ package wallet
 
 import "strings"
 
-// PoisoningSuspect finds, among the addresses that somebody knows, the one that to could be taken for: apps
-// show addresses by their ends, so thieves grind for keys whose addresses end the same (address
-// poisoning). false when to is known itself, or resembles none. Of several, the one that shares most.
+// PoisoningSuspect returns the known address that to could be mistaken for. Apps shorten addresses to their ends, so
+// attackers generate keys whose addresses have the same ends (address poisoning). It returns false if to itself is known,
+// or resembles none. Of several it returns the most similar one.
 func PoisoningSuspect(to Address, known []Address) (Address, bool) {
 	text := to.String()
 	var nearest Address
@@ -21,23 +21,22 @@ func PoisoningSuspect(to Address, known []Address) (Address, bool) {
 	return nearest, most > 0
 }
 
-// alike tells whether two addresses share so much of their ends that an eye passes over the rest:
-// eight characters, of them three at least on each side. Or so much in all that one is the other with a
-// character missing or mistyped.
+// alike reports whether two addresses are similar enough to be confused: they share eight characters at their ends, at
+// least three on each side, or so many in total that one is a mistyped form of the other.
 func alike(front, back int) bool {
 	return front >= 3 && back >= 3 && min(front, 5)+min(back, 5) >= 8 || slip(front, back)
 }
 
-// slip is what nobody makes on purpose: no key is ground for twenty characters.
+// slip reports whether the similarity must be a typing error. Nobody can generate a key that shares twenty characters.
 func slip(front, back int) bool { return front+back >= 20 }
 
-// Mistyped tells whether to can only be the other address with characters missing or mistyped.
+// Mistyped reports whether to can only be the other address with missing or mistyped characters.
 func Mistyped(to, other Address) bool {
 	return to != other && slip(SharedEnds(to.String(), other.String()))
 }
 
-// SharedEnds counts the characters that two texts share at their beginning and at their end. Case is
-// passed over, as an eye does.
+// SharedEnds counts the characters that two texts share at the beginning and at the end. It ignores case, as a reader
+// would. The two counts never overlap.
 func SharedEnds(a, b string) (front, back int) {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	shorter := min(len(a), len(b))
@@ -50,7 +49,7 @@ func SharedEnds(a, b string) (front, back int) {
 	return front, back
 }
 
-// Resembles is the address of t that its PoisoningSuspect resembles: To, or what was named instead of it.
+// Resembles returns the address of t that its PoisoningSuspect resembles: To, or else RequestedDestination.
 func (t Transaction) Resembles() Address {
 	if front, back := SharedEnds(t.To.String(), t.PoisoningSuspect.String()); !alike(front, back) && !t.RequestedDestination.IsZero() {
 		return t.RequestedDestination
@@ -58,23 +57,24 @@ func (t Transaction) Resembles() Address {
 	return t.To
 }
 
-// middleFrom is how many characters stand before the middle: everybody compares the ends.
+// middleFrom is how many characters precede the middle, and middleSize how many it has. People usually compare only the
+// ends.
 const middleFrom, middleSize = 18, 8
 
-// Middle splits an address at the eight characters (the 19th to the 26th) that an owner must type to
-// pay a look-alike. An address has 32 characters at least.
+// Middle returns the eight characters (the 19th to the 26th) that an owner must type to pay a suspicious address, and
+// what precedes them. Every address has at least 32 characters.
 func (a Address) Middle() (before, middle string) {
 	text := a.String()
 	return text[:middleFrom], text[middleFrom : middleFrom+middleSize]
 }
 
-// TypedFor tells, by nil, that typed is what t asks its owner to type before it is confirmed: nothing,
-// save for a look-alike. Else POLICY_VIOLATION.
+// TypedFor returns nil if typed is what the owner must type to confirm t. That is nothing, unless the recipient is
+// suspicious. Otherwise it is POLICY_VIOLATION.
 func (t Transaction) TypedFor(typed string) error {
 	if t.PoisoningSuspect.IsZero() {
 		return nil
 	}
-	if _, middle := t.To.Middle(); !strings.EqualFold(typed, middle) { // phones begin a message with a capital
+	if _, middle := t.To.Middle(); !strings.EqualFold(typed, middle) { // ignore case: phones begin a message with a capital
 		return Refuse(PolicyViolation, "recipient.poisoned")
 	}
 	return nil

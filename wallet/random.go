@@ -8,8 +8,7 @@ import (
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// RandomToken draws n random bytes as base64url text without padding: fit for a URL's fragment and
-// for callback data.
+// RandomToken returns n random bytes in base64url without padding, which is safe in URL fragments and in callback data.
 func RandomToken(random io.Reader, n int) (string, error) {
 	raw := make([]byte, n)
 	if _, err := io.ReadFull(random, raw); err != nil {
@@ -18,7 +17,7 @@ func RandomToken(random io.Reader, n int) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(raw), nil
 }
 
-// RandomText draws n base62 digits, each equally likely.
+// RandomText returns n random base62 digits, each equally likely.
 func RandomText(random io.Reader, n int) (string, error) {
 	out := make([]byte, n)
 	for i := range out {
@@ -31,9 +30,9 @@ func RandomText(random io.Reader, n int) (string, error) {
 	return string(out), nil
 }
 
-// RandomBelow draws a number in [0, n) for n up to 256, each equally likely.
+// RandomBelow returns a random number in [0, n), each equally likely. n is at most 256.
 func RandomBelow(random io.Reader, n int) (int, error) {
-	limit := 256 - 256%n // what is beyond it would make the first numbers likelier
+	limit := 256 - 256%n // values from here on are rejected: they would make small numbers likelier
 	var b [1]byte
 	for {
 		if _, err := io.ReadFull(random, b[:]); err != nil {

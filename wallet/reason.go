@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// Reason is a sentence as data: the key of a text in the catalogue (package locale), and the values of its
-// variables. It is what a refusal carries and what the store keeps, so that each front renders it in the reader's
-// language at the moment it is shown. The zero Reason says nothing.
+// Reason is a sentence as data: the key of a text in the catalogue (package locale) and the values of its variables.
+// Refusals carry it and the store keeps it, so each front renders it in the reader's language when it is shown. The zero
+// Reason is no sentence.
 type Reason struct {
 	Key  string `json:"key"`
 	Args []Arg  `json:"args,omitempty"`
 }
 
-// Because makes a Reason. Its key and the names of its arguments are literals: a test of package locale finds
-// each key in the catalogue and each variable of the text among the arguments.
+// Because returns a Reason. The key and the names of the arguments must be literals: a test in package locale compares
+// them with the catalogue.
 func Because(key string, args ...Arg) Reason { return Reason{Key: key, Args: args} }
 
-// IsZero tells whether r says nothing.
+// IsZero reports whether r is no sentence.
 func (r Reason) IsZero() bool { return r.Key == "" }
 
-// Equal tells whether two reasons are rendered alike in every language.
+// Equal reports whether two reasons read the same in every language.
 func (r Reason) Equal(other Reason) bool {
 	return r.Key == other.Key && (len(r.Args) == 0 && len(other.Args) == 0 || reflect.DeepEqual(r.Args, other.Args))
 }
 
-// String is for logs: the key and the arguments, in no language.
+// String is for logs: the key and the arguments, without a language.
 func (r Reason) String() string {
 	var b strings.Builder
 	b.WriteString(r.Key)
@@ -39,20 +39,20 @@ func (r Reason) String() string {
 	return b.String()
 }
 
-// Arg is a named value of a Reason: data, never a part of a sentence. Make it by TextArg, NumberArg, AmountArg,
-// DurationArg, TimeArg, AddressArg or ListArg.
+// Arg is a named value of a Reason. It is data and never part of a sentence. Create it with TextArg, NumberArg,
+// AmountArg, DurationArg, TimeArg, AddressArg or ListArg.
 type Arg struct {
 	Name  string
 	value any // string, int64, Amount, time.Duration, time.Time, Address or []string
 }
 
-// Value is what the argument holds: a string, int64, Amount, time.Duration, time.Time, Address or []string.
+// Value returns a string, int64, Amount, time.Duration, time.Time, Address or []string.
 func (a Arg) Value() any { return a.value }
 
-// TextArg is a name, a command, a host or the like. Foreign text is welcome: each front escapes it.
+// TextArg is a name, a command, a host or the like. It may come from outside: each front escapes it.
 func TextArg[S ~string](name string, text S) Arg { return Arg{name, string(text)} }
 
-// NumberArg is a count or a bound. The argument called Count chooses the plural form of a text that has some.
+// NumberArg is a count or a limit. The argument named Count selects the plural form.
 func NumberArg[N ~int | ~int64 | ~uint64 | ~uint8](name string, n N) Arg { return Arg{name, int64(n)} }
 
 // AmountArg is a quantity of a token, with its decimals.
@@ -76,7 +76,7 @@ func ListArg[S ~string](name string, items []S) Arg {
 	return Arg{name, texts}
 }
 
-// storedArg is an Arg in JSON: the name, and the one field of its value's type.
+// storedArg is the JSON form of an Arg: its name, and exactly one field with the value.
 type storedArg struct {
 	Name     string         `json:"name"`
 	Text     *string        `json:"text,omitempty"`
@@ -90,7 +90,7 @@ type storedArg struct {
 
 var errNoArg = errors.New("an argument of a reason has no value of a known type")
 
-// MarshalJSON writes the argument with the type of its value.
+// MarshalJSON writes the name and the value with its type.
 func (a Arg) MarshalJSON() ([]byte, error) {
 	s := storedArg{Name: a.Name}
 	switch v := a.value.(type) {

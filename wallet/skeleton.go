@@ -17,15 +17,15 @@ import (
 //go:embed confusables.txt
 var confusables string
 
-// Skeleton is what a name looks like: two names with one skeleton can be taken for each other. It is the
-// skeleton of UTS 39 (Unicode Security Mechanisms), after which case, spaces and punctuation are dropped, and
-// with letters in frames and small capitals read as plain letters. It is for comparing only, never shown.
+// Skeleton returns what a name looks like: two names with the same skeleton can be confused. It is the skeleton of UTS 39
+// (Unicode Security Mechanisms) without case, spaces and punctuation, and with framed letters and small capitals read as
+// plain letters. Use it to compare only, never to show.
 func Skeleton(name string) string {
 	return shape(strings.ToLower(name))
 }
 
-// shape is the skeleton of UTS 39 without case, spaces and punctuation. l, i and 1 are one stroke each in many
-// fonts, whatever their case. It is taken twice, since some characters resemble others in one case alone.
+// shape returns the skeleton of UTS 39 without case, spaces and punctuation. In many fonts l, i and 1 are one stroke, so
+// they are equal. It is applied twice, because some characters resemble others only in one case.
 func shape(text string) string {
 	for range 2 {
 		text = strings.ToLower(plainLetters(prototypes(plainLetters(text))))
@@ -41,7 +41,7 @@ func shape(text string) string {
 	}, text)
 }
 
-// prototypes replaces each character by the one that stands for all that look like it (UTS 39, section 4).
+// prototypes replaces each character by the representative of all that look like it (UTS 39, section 4).
 func prototypes(text string) string {
 	var out strings.Builder
 	for _, r := range norm.NFKD.String(text) {
@@ -52,9 +52,9 @@ func prototypes(text string) string {
 	return norm.NFD.String(out.String())
 }
 
-// prototype looks a character up in the table; one that is not there stands for itself.
+// prototype looks a character up in the table. One that is not there represents itself.
 func prototype(r rune) string {
-	if r < unicode.MaxASCII { // most of all, so without the table, which says the same
+	if r < unicode.MaxASCII { // most characters: the table says the same, only slower
 		switch r {
 		case '0':
 			return "O"
@@ -89,8 +89,8 @@ func prototype(r rune) string {
 	return out.String()
 }
 
-// plainLetters reads letters in circles, squares and flags, and small capitals, as plain ones: Unicode's table
-// and normalization leave these apart.
+// plainLetters replaces letters in circles, squares and flags, and small capitals, by plain ones. Unicode's table and
+// normalization do not.
 func plainLetters(text string) string {
 	const small = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡ\x00ʏᴢ" // a to z; there is no small x
 	capitals := []rune(small)
@@ -107,8 +107,8 @@ func plainLetters(text string) string {
 	}, text)
 }
 
-// Likeness is a name's skeleton without the accents, dots and strokes that any letter may have: two apps whose
-// names share it can be taken for each other. Vowel signs, of which words are made, count.
+// Likeness returns a name's skeleton without accents, dots and strokes. Two apps whose names share it can be confused.
+// Vowel signs, which make words, count.
 func Likeness(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsMark(r) && unicode.Is(unicode.Inherited, r) {
@@ -118,8 +118,8 @@ func Likeness(name string) string {
 	}, Skeleton(name))
 }
 
-// HoldsSymbol tells of a tick, an emoji or another picture in a name, which reads as a badge: a symbol that is
-// neither on every keyboard nor a currency's.
+// HoldsSymbol reports whether a name has a tick, an emoji or another picture, which people could take for a badge.
+// Symbols of keyboards and of currencies are allowed.
 func HoldsSymbol(name string) bool {
 	return strings.ContainsFunc(name, func(r rune) bool {
 		return r > unicode.MaxASCII && unicode.IsSymbol(r) && !unicode.Is(unicode.Sc, r) ||
@@ -127,14 +127,14 @@ func HoldsSymbol(name string) bool {
 	})
 }
 
-// ReservedWords are in no name of a developer's app: people would take it for purser, for whoever runs it, or
-// for Telegram or Solana themselves.
+// ReservedWords must not be in the name of a developer's app: people would take it for purser, its operator, Telegram or
+// Solana.
 func ReservedWords() []string {
 	return []string{"purser", "operator", "support", "wallet", "security", "telegram", "solana", "admin", "official", "verified"}
 }
 
-// Official tells whether a name could be taken for purser's own, or for that of whoever runs it: it looks as
-// if it held one of the ReservedWords, or the bot's name. botName is the bot's username without @; "" while unknown.
+// Official reports whether a name could be taken for purser or its operator: it looks as if it contained one of the
+// ReservedWords or the bot's name. botName is the bot's username without @; "" while unknown.
 func Official(name, botName string) bool {
 	var seen []string
 	for _, text := range readings(name) {
@@ -156,8 +156,8 @@ func Official(name, botName string) bool {
 	return slices.ContainsFunc(ReservedWords(), func(word string) bool { return held(Skeleton(word), undoubled) })
 }
 
-// readings are the ways in which people read a name that has digits and signs for letters. A capital sigma
-// stands for S, which it is, and for E, which it looks like.
+// readings returns the ways in which people read a name with digits and signs in place of letters. A capital sigma stands
+// for S, which it is, and for E, which it resembles.
 func readings(name string) []string {
 	all := []string{name}
 	for _, sigma := range []string{"s", "e"} {
@@ -167,12 +167,12 @@ func readings(name string) []string {
 	return all
 }
 
-// undoubled writes each row of one letter once: Purrser reads as purser.
+// undoubled reduces repeated letters to one: Purrser reads as purser.
 func undoubled(text string) string {
 	return string(slices.Compact([]rune(text)))
 }
 
-// withoutMarks leaves out accents, dots and strokes that are set on letters: ρürser reads as purser.
+// withoutMarks removes accents, dots and strokes: ρürser reads as purser.
 func withoutMarks(skeleton string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsMark(r) {

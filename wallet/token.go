@@ -5,32 +5,32 @@ import (
 	"math/bits"
 )
 
-// Programs of tokens (SPL Token, Token-2022) and of their associated accounts.
+// The programs of tokens (SPL Token, Token-2022) and of associated token accounts.
 var (
 	TokenProgram      = MustAddress("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
 	Token2022Program  = MustAddress("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
 	AssociatedProgram = MustAddress("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
 )
 
-// Token is a kind of money: native SOL (no mint) or an SPL token.
+// Token is a kind of money: native SOL, or an SPL token.
 type Token struct {
-	Symbol   string  `json:"symbol,omitzero"` // "" for a mint that is on no list: it is shown by its mint
+	Symbol   string  `json:"symbol,omitzero"` // "" for a mint outside the list of well-known tokens
 	Mint     Address `json:"mint,omitzero"`   // zero for SOL
 	Decimals uint8   `json:"decimals"`
-	Program  Address `json:"program,omitzero"` // that the mint belongs to; zero for SOL
+	Program  Address `json:"program,omitzero"` // the token program of the mint; zero for SOL
 }
 
 // SOL is the native coin; its base unit is the lamport.
 var SOL = Token{Symbol: "SOL", Decimals: 9}
 
-// Amount makes an amount of this token from base units.
+// Amount returns an amount of this token from base units.
 func (t Token) Amount(units uint64) Amount { return Amount{Units: units, Decimals: t.Decimals} }
 
-// Native tells whether t is SOL itself.
+// Native reports whether t is SOL itself. Wrapped SOL is an SPL token.
 func (t Token) Native() bool { return t.Mint.IsZero() }
 
-// Name is the symbol of a listed token, and the whole mint of any other: no token can pose as
-// another (docs/specification.md, Balances).
+// Name returns the symbol of a listed token, and the full mint address of any other, so that no token can pose as another
+// (docs/specification.md, Balances).
 func (t Token) Name() string {
 	if t.Symbol != "" {
 		return t.Symbol
@@ -38,17 +38,16 @@ func (t Token) Name() string {
 	return t.Mint.String()
 }
 
-// Lamports makes an amount of SOL.
+// Lamports returns an amount of SOL.
 func Lamports(units uint64) Amount { return SOL.Amount(units) }
 
-// AssociatedAccount is the token account that an owner is paid to: derived from owner, token
-// program and mint (Associated Token Account program), so that anybody can check whose it is.
+// AssociatedAccount returns the associated token account of an owner for a mint. It is derived from owner, token program
+// and mint (Associated Token Account program), so anybody can verify who owns it.
 func AssociatedAccount(owner, mint, program Address) Address {
 	return programAddress(AssociatedProgram, owner[:], program[:], mint[:])
 }
 
-// programAddress is Solana's find_program_address: the first address off the curve, from bump 255
-// down. That none of the 256 is off the curve happens to nobody.
+// programAddress is Solana's find_program_address: the first address off the Ed25519 curve, trying bumps from 255 down.
 func programAddress(program Address, seeds ...[]byte) Address {
 	for bump := 255; bump >= 0; bump-- {
 		h := sha256.New()
@@ -65,35 +64,34 @@ func programAddress(program Address, seeds ...[]byte) Address {
 	panic("no program address off the curve") // probability 2^-256
 }
 
-// Mint is what the chain says of a token: the facts that decide whether and how it can be sent.
+// Mint is what the chain says of a token, as far as it decides whether and how the token can be sent.
 type Mint struct {
 	Address     Address
 	Program     Address
 	Decimals    uint8
-	TransferFee *TransferFee // nil without one (Token-2022)
+	TransferFee *TransferFee // nil for none (Token-2022)
 
 	NonTransferable   bool
-	Hook              Address // program that every transfer calls; zero for none
-	PermanentDelegate Address // may move or burn anybody's; zero for none
-	BornFrozen        bool    // new accounts begin frozen
-	Paused            bool
-	Scaled            bool // wallets show other figures than the units moved (interest, scaled UI)
-	Unknown           bool // it has extensions that are not known here
-	AccountSize       uint64
+	Hook              Address // program that every transfer calls (Token-2022); zero for none
+	PermanentDelegate Address // may move or burn everybody's tokens; zero for none
+	BornFrozen        bool    // new accounts are frozen until the issuer thaws them
+	Paused            bool    // the issuer has stopped all transfers
+	Scaled            bool    // wallets show other amounts than base units suggest (interest, scaled UI)
+	Unknown           bool    // has extensions that purser does not know
+	AccountSize       uint64  // of a token account of this mint, in bytes
 }
 
-// TransferFee is what a Token-2022 mint keeps of each transfer: from epoch Newer.Epoch on the newer
-// rate counts.
+// TransferFee is the transfer fee of a Token-2022 mint. Newer applies from its epoch on, Older before.
 type TransferFee struct{ Older, Newer FeeRate }
 
-// FeeRate is a transfer fee: BasisPoints of the amount, rounded up, at most Maximum base units.
+// FeeRate is a transfer fee: BasisPoints (1/10,000) of the amount, rounded up, and at most Maximum base units.
 type FeeRate struct {
 	Epoch       uint64
 	Maximum     uint64
 	BasisPoints uint16
 }
 
-// At is what is withheld of units that are sent in an epoch.
+// At returns how many base units are withheld from a transfer of units in an epoch.
 func (f TransferFee) At(epoch, units uint64) uint64 {
 	rate := f.Older
 	if epoch >= f.Newer.Epoch {
@@ -108,7 +106,7 @@ func (f TransferFee) At(epoch, units uint64) uint64 {
 	return min(fee, rate.Maximum)
 }
 
-// TokenAccount is one account that holds units of one mint.
+// TokenAccount is an account that holds units of one mint, if it Exists.
 type TokenAccount struct {
 	Address      Address
 	Exists       bool
@@ -117,16 +115,16 @@ type TokenAccount struct {
 	Program      Address
 	Units        uint64
 	Frozen       bool
-	MemoRequired bool // a transfer to it needs a memo before it (Token-2022)
+	MemoRequired bool // transfers to it need a memo right before them (Token-2022)
 }
 
-// TokenFacts is what a transfer of a token is judged by, all read at one slot.
+// TokenFacts is everything by which a token transfer is judged, read at one slot.
 type TokenFacts struct {
 	Epoch       uint64
-	From, To    Account // the two owners, as System accounts
+	From, To    Account // the two wallets, as System accounts
 	Mint        Mint
-	Source      TokenAccount // From's associated account
-	Destination TokenAccount // To's associated account; it may not exist yet
+	Source      TokenAccount // associated account of From
+	Destination TokenAccount // associated account of To; it may not exist
 }
 
 // Holding is how much of one token an address holds, over all its accounts.
@@ -134,8 +132,7 @@ type Holding struct {
 	Token Token
 	Units uint64
 	Slot  uint64
-	// Apart is what of Units lies in other accounts than the associated one, from which alone
-	// purser sends.
+	// Apart is the part of Units in accounts other than the associated one. purser sends from the associated one only.
 	Apart  uint64
 	Frozen bool // the associated account is frozen
 }

@@ -53,8 +53,8 @@ const MaxComputeUnits = 1_400_000
 // and the store writes it by compare-and-set on Version. Amount is in base units of Token. Fee is in lamports: the
 // estimate until it lands, and the actual fee afterwards.
 //
-// Signed and Signature are set once and never replaced. IssuedBlockhashes only grows. The never-to-land rule depends on
-// both.
+// Signed is set once and never replaced: recovery sends the same bytes. IssuedBlockhashes only grows: the never-to-land
+// rule depends on all of them. Signature is that of Signed, until the chain reports a landing with another one.
 type Transaction struct {
 	ID          TransactionID `json:"id"`
 	Kind        Kind          `json:"type"`
@@ -72,23 +72,23 @@ type Transaction struct {
 	Unfunded    bool          `json:"unfunded,omitzero"`     // the recipient had no account on chain at the proposal
 	Reference   Address       `json:"reference,omitzero"`
 
-	// RequestedDestination: the token account in the request, if To is its owner
+	// RequestedDestination is the token account in the request, if To is its owner.
 	RequestedDestination Address `json:"requested_destination,omitzero"`
-	// PoisoningSuspect: the known address that To or RequestedDestination resembles; sealed by the store
+	// PoisoningSuspect is the known address that To or RequestedDestination resembles. The store seals it.
 	PoisoningSuspect Address `json:"poisoning_suspect,omitzero"`
-	// Rent: lamports to create the recipient's token account
+	// Rent is what creating the recipient's token account costs, in lamports.
 	Rent uint64 `json:"rent,omitempty"`
-	// TransferFee: base units of Amount that the token's transfer fee withholds
+	// TransferFee is how many base units of Amount the token's transfer fee withholds.
 	TransferFee uint64 `json:"transfer_fee,omitempty"`
-	// Memo: public note on chain; sealed by the store
+	// Memo is the public note on chain. The store seals it here.
 	Memo string `json:"memo,omitempty"`
-	// Label: what it is for, as text of the link, app or request; sealed by the store
+	// Label is what the payment is for, as text of the link, the app or the request. The store seals it.
 	Label            string        `json:"label,omitempty"`
 	ComputeUnitLimit uint32        `json:"compute_unit_limit,omitempty"` // 0: no compute budget instructions
 	ComputeUnitPrice uint64        `json:"compute_unit_price,omitempty"` // micro-lamports per compute unit
 	Warnings         []Warning     `json:"warnings,omitempty"`
 	RetryOf          TransactionID `json:"retry_of,omitempty"`
-	// PaymentRequestRef: reference of the payment request that it answers, also on a receipt
+	// PaymentRequestRef is the reference of the payment request that it answers, also on a receipt.
 	PaymentRequestRef Address `json:"payment_request_ref,omitzero"`
 	// Answers is set on a receipt: the payment request that this payment closed. A payment closes one at most.
 	Answers TransactionID `json:"answers,omitempty"`
@@ -102,7 +102,7 @@ type Transaction struct {
 	Deadline  time.Time `json:"deadline,omitzero"` // for Confirm, then for the signature
 
 	Message []byte `json:"message,omitzero"` // with a zero blockhash
-	// SignID: secret of the signing link, sealed by the store; "" until Confirm, and if a program signs
+	// SignID is the secret of the signing link. The store seals it. It is "" until Confirm, and if a program signs.
 	SignID            string            `json:"sign_id,omitzero"`
 	IssuedBlockhashes []IssuedBlockhash `json:"issued_blockhashes,omitzero"`
 
@@ -118,7 +118,7 @@ type Transaction struct {
 	Landing     *Landing  `json:"landing,omitempty"`
 	ConfirmedAt time.Time `json:"confirmed_at,omitzero"`
 	EndedAt     time.Time `json:"ended_at,omitzero"`
-	// Indeterminate: it may have landed or not, and the nodes cannot say which yet
+	// Indeterminate means that it may have landed or not, and the nodes cannot say which yet.
 	Indeterminate bool    `json:"indeterminate,omitzero"`
 	Closed        bool    `json:"closed,omitzero"` // final: nothing can change any more
 	ErrorCode     Failure `json:"error_code,omitzero"`
