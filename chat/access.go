@@ -108,6 +108,7 @@ func (s *replyTx) goOn() error {
 	if err := s.knowApp(a); err != nil {
 		return err
 	}
+	// First what the person has to say about the app; no verification is worth doing without it.
 	switch {
 	case a.Request.App == "":
 		return s.transition(apiFlow, appUnknown)
@@ -116,12 +117,14 @@ func (s *replyTx) goOn() error {
 	case st.Developer.AcceptedAt.IsZero():
 		return s.transition(apiFlow, termsOpen)
 	}
+	// The request is complete: save it before the verification steps, which may take days.
 	if err := s.Developers.Note(s.tx, s.user.ID, a.Request); err != nil {
 		return err
 	}
 	if len(st.Missing) == 0 {
 		return s.transition(apiFlow, verified)
 	}
+	// Ask for the first missing step only. Each answer comes back here.
 	return s.transition(apiFlow, map[wallet.Verification]Trigger{
 		wallet.ByContact: contactMissing, wallet.ByEmail: emailMissing, wallet.ByWallet: walletMissing,
 	}[st.Missing[0]])
@@ -157,6 +160,7 @@ func (s *replyTx) askApp() error {
 		return err
 	}
 	const most = 8 // the number of apps offered, newest first
+	// An unfinished request comes first, unless an app of that name exists by now.
 	var rows [][]Button
 	draft := dev.Request
 	if draft != nil && draft.Left && !slices.ContainsFunc(mine, func(app wallet.App) bool { return app.Name == draft.App }) {
@@ -168,6 +172,7 @@ func (s *replyTx) askApp() error {
 	} else {
 		draft = nil
 	}
+	// Then the person's own apps. AppsOf returns the oldest first, so the newest are at the end.
 	for _, app := range mine[max(0, len(mine)-most):] {
 		b, err := s.button(html(escape(app.Name)), "app:"+string(app.ID), s.question.Ask, s.conv.ExpiresAt)
 		if err != nil {
@@ -178,6 +183,7 @@ func (s *replyTx) askApp() error {
 	return s.ask("access.ask_app", vars{"Any": len(mine) > 0, "Draft": draft != nil, "Most": wallet.MaxAppName}, rows)
 }
 
+// askPurpose asks what the app is for. Operators see the answer, and so do the people whom the app asks for access.
 func (s *replyTx) askPurpose() error {
 	if err := s.newQuestion(); err != nil {
 		return err
@@ -185,6 +191,7 @@ func (s *replyTx) askPurpose() error {
 	return s.ask("access.ask_purpose", vars{"App": dataOf[access](s).Request.App, "Was": dataOf[access](s).Request.Purpose, "Most": wallet.MaxAppPurpose}, nil)
 }
 
+// showTerms shows the terms of the API, with a button that accepts them.
 func (s *replyTx) showTerms() error {
 	if err := s.newQuestion(); err != nil {
 		return err
@@ -252,6 +259,7 @@ func (s *replyTx) leaveAccess() error {
 	return s.reply("access.left", nil)
 }
 
+// pauseAccess runs when nobody answered in time. The answers so far were saved by goOn.
 func (s *replyTx) pauseAccess() error { return s.reply("access.silent", nil) }
 
 // hearApp takes the typed name of an app.
@@ -359,6 +367,7 @@ func (h Inbound) tapChoice(operation Action, then Trigger) Action {
 	})
 }
 
+// tapAccept accepts the terms.
 func (c *Chat) tapAccept(_ context.Context, h Inbound, _ string) (Action, error) {
 	return h.tapAccess(readingTerms, func(s *replyTx) error {
 		if err := s.Developers.Accept(s.tx, s.user.ID); err != nil {

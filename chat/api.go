@@ -7,6 +7,7 @@ import (
 	"purser/wallet"
 )
 
+// apiFlow is the name of the conversation of /api.
 const apiFlow = "api"
 
 // States and triggers of /api.

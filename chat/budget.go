@@ -38,6 +38,7 @@ type lookups struct {
 	told   time.Time // when the person last got a message about the limit
 }
 
+// newBudget returns a budget in which each person has most lookups at once.
 func newBudget(most int) *budget {
 	return &budget{most: most, people: map[int64]*lookups{}, sweep: 1024}
 }
@@ -81,6 +82,7 @@ type tooOften struct {
 	quiet bool
 }
 
+// Error implements error. Nobody sees the text: SlowDown answers the person.
 func (t *tooOften) Error() string { return "too many lookups" }
 
 // mayAsk uses one of the person's lookups, or returns a *tooOften. Call it after all checks that need no Solana node.

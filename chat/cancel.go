@@ -10,6 +10,7 @@ func cancelCommand() conversation {
 	}
 }
 
+// cancel answers /cancel.
 func (c *Chat) cancel(context.Context, Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		if s.conv.State != "" {

@@ -57,6 +57,7 @@ func (s *replyTx) showTransaction(t wallet.Transaction) error {
 // its outcome became unknown (Indeterminate), or an unknown outcome became known. Telegram sends no notification for edits.
 // Each of these rings once, even if its event is delivered again: a card row records it.
 func (s *replyTx) ring(t wallet.Transaction) error {
+	// what names the notification: each status rings at most once, and so does an unknown outcome.
 	what := string(t.Status)
 	held, err := s.rang(t, rangHeld)
 	switch {
@@ -69,9 +70,11 @@ func (s *replyTx) ring(t wallet.Transaction) error {
 			return err
 		}
 	}
+	// Ordinary progress only edits the card.
 	if !t.Indeterminate && t.Status != wallet.Failed && (!held || t.LandedAfterCancel() || t.Status != wallet.Confirmed && !t.NeverLanded()) {
 		return nil
 	}
+	// The mark is written in this transaction, so an event that is handled twice finds it.
 	before, err := s.rang(t, what)
 	if err != nil {
 		return err
@@ -159,6 +162,7 @@ func (s *replyTx) card(t wallet.Transaction) error {
 			v["Named"] = grouped(t.RequestedDestination.String())
 		}
 	}
+	// A receipt names the sender as the person knows them.
 	if t.Status == wallet.Received {
 		if v["Who"], err = s.who(t.From); err != nil {
 			return err
@@ -168,6 +172,7 @@ func (s *replyTx) card(t wallet.Transaction) error {
 	if err != nil {
 		return err
 	}
+	// The buttons fit the status: decide, sign, or what can be done after the end.
 	r := Reply{Kind: Message, Text: string(text)}
 	switch t.Status {
 	case wallet.AwaitingConfirmation:
@@ -373,6 +378,7 @@ func (s *replyTx) cardButton(t wallet.Transaction, label, verb string) (Button, 
 	return s.buttonUntil(t, label, verb, t.Deadline)
 }
 
+// buttonUntil is cardButton with another end, for buttons that outlive the deadline.
 func (s *replyTx) buttonUntil(t wallet.Transaction, label, verb string, until time.Time) (Button, error) {
 	text, err := s.words.text(label, nil)
 	if err != nil {

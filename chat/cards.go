@@ -132,6 +132,7 @@ func newCards(all []Card, kinds wallet.Kinds, words catalogue) (cards, error) {
 		if _, twice := out[c.Kind]; twice || c.With == nil {
 			wrong = append(wrong, fmt.Errorf("the kind %s needs one card, and With", c.Kind))
 		}
+		// Texts are required for every stage; lines and events only have to exist if they are named.
 		for _, stage := range stagesOf(rules.Life) {
 			if !words.has(c.Texts[stage]) {
 				wrong = append(wrong, fmt.Errorf("the card of %s has no sentence for %q", c.Kind, stage))
@@ -149,6 +150,7 @@ func newCards(all []Card, kinds wallet.Kinds, words catalogue) (cards, error) {
 		}
 		out[c.Kind] = c
 	}
+	// A kind without a card could not be shown at all.
 	for _, kind := range kinds.Names() {
 		if _, ok := out[kind]; !ok {
 			wrong = append(wrong, fmt.Errorf("the kind %s has no card", kind))

@@ -26,6 +26,7 @@ func (s *replyTx) askWhichKeys() error {
 	if err != nil {
 		return err
 	}
+	// An earlier approval for this app and purpose may already allow the tier pro.
 	pro := dev.Approval(a.Request.App, a.Request.Purpose).Tier == wallet.ProTier
 	rows, err := s.toggles(a.Request, pro)
 	if err != nil {
@@ -53,6 +54,7 @@ func (s *replyTx) choiceEnds(dev wallet.Developer, v vars) (rows [][]Button, _ e
 	}
 	withheld, unapproved, wantsPro := s.Developers.Withheld(dev, wanted), s.Developers.Unapproved(dev, wanted), s.Developers.WantsPro(dev, wanted)
 	v["Withheld"], v["Unapproved"], v["WantsPro"], v["Again"] = names(withheld), unapproved, wantsPro, ""
+	// Without operators nobody could approve anything, so there is no button that asks them.
 	if len(s.Developers.Admins) > 0 && (unapproved || len(withheld) > 0 || wantsPro) {
 		again, err := s.Developers.AskableFrom(s.tx, s.user.ID)
 		if err == nil && again.IsZero() {
@@ -64,6 +66,7 @@ func (s *replyTx) choiceEnds(dev wallet.Developer, v vars) (rows [][]Button, _ e
 			return nil, err
 		}
 	}
+	// Keys can be created now, though perhaps without the scopes or the tier that need approval.
 	if !unapproved {
 		label := "button.make"
 		if len(withheld) > 0 || wantsPro {
@@ -87,6 +90,7 @@ func (s *replyTx) toggles(r wallet.AccessRequest, pro bool) ([][]Button, error) 
 		action := "turn:" + turn + object
 		return s.buttonOf(nonceOf(s.question.Ask, action), box+label, action, s.question.Ask, s.conv.ExpiresAt)
 	}
+	// Kinds of key share the first row, and scopes follow two in a row.
 	var kinds []Button
 	for _, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
 		label, err := s.words.text(kindNames()[kind], nil)
@@ -120,6 +124,7 @@ func (s *replyTx) toggles(r wallet.AccessRequest, pro bool) ([][]Button, error) 
 	if len(row) > 0 {
 		rows = append(rows, row)
 	}
+	// The switch for the tier pro makes sense only if operators can approve it.
 	if pro || len(s.Developers.Admins) == 0 {
 		return rows, nil
 	}

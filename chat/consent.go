@@ -92,6 +92,7 @@ func consentOf(object string) (consent, bool) {
 	return consent{wallet.AppID(parts[0]), parts[1], splitScopes(parts[2]), splitScopes(parts[3])}, true
 }
 
+// joinScopes and splitScopes convert a list of scopes to text and back. No scope contains a comma.
 func joinScopes(scopes []wallet.Scope) string {
 	var out []string
 	for _, scope := range scopes {
@@ -126,6 +127,7 @@ func askConsent(id wallet.AppID, again bool) Action {
 			}
 			return s.reply("consent.given", v)
 		}
+		// A question that is still open moves to the bottom of the chat, so that there is only one.
 		if err := s.moveCard(consentCard(id)); err != nil {
 			return err
 		}
@@ -153,6 +155,7 @@ func (s *replyTx) showConsent(asked handlers.Asked, c consent) error {
 		return s.buttonOf(nonceOf(c.Nonce, action), label, action, card, until)
 	}
 	var rows [][]Button
+	// Each switch carries the complete choice after its tap, so no state has to be stored between taps.
 	for _, scope := range c.Shown {
 		text, err := s.words.text(scopeKey("scope_switch", scope), nil)
 		if err != nil {
@@ -175,6 +178,7 @@ func (s *replyTx) showConsent(asked handlers.Asked, c consent) error {
 		}
 		rows = append(rows, []Button{b})
 	}
+	// Allow carries the choice that this message shows.
 	var answers []Button
 	for _, answer := range [][2]string{{"button.allow", "allow:" + c.object()}, {"button.refuse", "refuse:" + string(c.App)}} {
 		label, err := s.words.text(answer[0], nil)
@@ -324,6 +328,7 @@ func (s *replyTx) listApps() error {
 		if err != nil {
 			return err
 		}
+		// The buttons of one app share a subject: using one ends both.
 		var row []Button
 		for _, what := range [][2]string{{"button.change_access", "changeaccess:"}, {"button.take_back", "takeback:"}} {
 			label, err := s.words.text(what[0], vars{"App": cut(granted.App.Name, 40)})

@@ -10,6 +10,7 @@ import (
 	"purser/wallet"
 )
 
+// contactFlow is the name of the conversation that asks for a contact's name.
 const contactFlow = "contacts"
 
 // States and triggers of /contacts.
@@ -141,6 +142,7 @@ func (c *Chat) contacts(ctx context.Context, h Inbound) (Action, error) {
 	if len(args) > 0 {
 		action = strings.ToLower(args[0])
 	}
+	// The exact forms come first. Words that match none of them may be the name of a contact.
 	switch {
 	case action == "":
 		return (*replyTx).listContacts, nil
@@ -172,6 +174,7 @@ func (c *Chat) contacts(ctx context.Context, h Inbound) (Action, error) {
 // mostListed is how many contacts fit into one message even if all names have the maximum length.
 const mostListed = 30
 
+// listContacts shows the person's contacts with their addresses, and a button for each.
 func (s *replyTx) listContacts() error {
 	all, err := s.tx.ContactsOf(s.user.ID)
 	if err != nil {
@@ -236,6 +239,7 @@ func showContact(name string) Action {
 	}
 }
 
+// drawContact draws the message about one contact: pay, rename, remove.
 func (s *replyTx) drawContact(contact wallet.Contact) error {
 	card := contactCard(contact.Address)
 	var rows [][]Button
@@ -353,6 +357,7 @@ func (s *replyTx) refuseTaken(err error, name string, to wallet.Address) error {
 	return s.refused(err, rows...)
 }
 
+// removeContact answers /contacts remove. The typed command is explicit enough, so no confirmation is asked for.
 func removeContact(name string) Action {
 	return func(s *replyTx) error {
 		if err := s.Contacts.Remove(s.tx, s.user.ID, name); err != nil {

@@ -86,6 +86,7 @@ func (c *Chat) route(h Inbound) Route {
 	case h.Edited:
 		return Route{Kind: ByEdit}
 	}
+	// Only answers are left: to the open question if it takes this kind, or to nothing.
 	kind := ByText
 	switch {
 	case h.Contact != nil:
@@ -271,6 +272,7 @@ func (c *Chat) unknown(name string) Action {
 	}
 }
 
+// slashes lists commands with their slashes: "/send, /wallet".
 func slashes(names []string) string { return "/" + strings.Join(names, ", /") }
 
 // replyPrivateOnly says that something works only in the private chat, with a button that leads there.

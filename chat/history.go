@@ -46,6 +46,7 @@ func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 	if !ok {
 		return "", nil
 	}
+	// The request may have named a token account of the recipient, and the person's contact may have that address.
 	with := card.With(t)
 	name, err := handlers.NameOf(s.tx, t.Owner, with, t.RequestedDestination)
 	if err != nil {
@@ -79,6 +80,7 @@ func (s *replyTx) who(address wallet.Address) (html, error) {
 	return s.nameOrEnd(name, address)
 }
 
+// nameOrEnd shows a name, or else the last characters of the address. The zero address is shown as unknown.
 func (s *replyTx) nameOrEnd(name string, address wallet.Address) (html, error) {
 	switch {
 	case name != "":

@@ -20,6 +20,7 @@ func (s *replyTx) countHooks(key wallet.Key, v vars) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
+	// An inactive webhook counts as off even if it failed before.
 	off, failing := 0, 0
 	for _, hook := range all {
 		health, err := s.tx.WebhookHealth(hook.ID)

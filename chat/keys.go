@@ -32,6 +32,7 @@ func (s *replyTx) showKeys() error {
 	if err != nil {
 		return err
 	}
+	// A card of its own for each showing: removing it must not touch a later one.
 	card := "keys:" + nonce
 	s.renew(&access{Shown: card, ShownAt: s.now})
 	s.question.Ask = card
@@ -53,6 +54,7 @@ func (s *replyTx) showKeys() error {
 	if err != nil {
 		return err
 	}
+	// Secret keeps the text out of logs, events and idempotency records.
 	return s.enqueue(Reply{Kind: Message, Text: string(text), Secret: true, Buttons: append(rows, []Button{saved})}, card)
 }
 
@@ -145,6 +147,7 @@ func (s *replyTx) takeKeysAway(said string) error {
 	return s.reply(said, v)
 }
 
+// tapSaved removes shown keys because the person has saved them.
 func (c *Chat) tapSaved(_ context.Context, h Inbound, _ string) (Action, error) {
 	if !h.newest(apiFlow, keyShown) {
 		return (*replyTx).savedBeside, nil
@@ -199,6 +202,7 @@ func (s *replyTx) redrawList() error {
 	return s.showList(st)
 }
 
+// showList draws the list of keys with a button for each and one for a new key.
 func (s *replyTx) showList(st handlers.Standing) error {
 	const most = 20 // the chat creates at most handlers.MaxKeys; the command line may create more
 	var lines []string
@@ -229,6 +233,7 @@ func (s *replyTx) showList(st handlers.Standing) error {
 	if len(row) > 0 {
 		rows = append(rows, row)
 	}
+	// Below the keys: the links that ask people for consent to their apps, and a request that waits.
 	links, err := s.consentLinks(st.Keys)
 	if err != nil {
 		return err
@@ -328,6 +333,7 @@ func (c *Chat) tapKey(_ context.Context, _ Inbound, id string) (Action, error) {
 			return err
 		}
 		rows := [][]Button{append(row, b)}
+		// Only keys that can have webhooks get the portal.
 		if s.Portal.For(key) == nil {
 			b, err := s.ours("button.portal", "portal:"+id, keyCard(id), s.now.Add(menuLife))
 			if err != nil {
@@ -392,6 +398,7 @@ func (c *Chat) tapRotateYes(ctx context.Context, _ Inbound, id string) (Action, 
 	if err != nil {
 		return refuse(err)
 	}
+	// The key may have ended or been rotated since PrepareRotation read it, so it is read again here.
 	return c.begin(func(s *replyTx) error {
 		old, err := s.Developers.Key(s.tx, s.user.ID, id)
 		var ends time.Time
@@ -411,6 +418,7 @@ func (c *Chat) tapRotateYes(ctx context.Context, _ Inbound, id string) (Action, 
 		if err := s.show(keyCard(id), "keys.rotated", vars{"Hint": old.Hint, "New": next.Key.Hint, "Ends": moment(ends)}); err != nil {
 			return err
 		}
+		// The conversation shows the new key and removes it again like any other.
 		s.found = newKeys{Made: handlers.Made{App: wallet.App{Name: name}, Keys: []handlers.NewKey{next}}, oldEnds: ends}
 		return errors.Join(s.transition(apiFlow, keyMade), s.redrawList())
 	}, nil)

@@ -134,6 +134,7 @@ func (s *replyTx) notifyProven(wallet.Event) error {
 	} else if err := s.show(linkCard(bind), "link.used", nil); err != nil {
 		return err
 	}
+	// The proven address and two random ones. A person who does not look at their device has to guess.
 	var rows [][]Button
 	for _, choice := range bind.Choices {
 		b, err := s.button(html("…"+choice.Tail()), "choose:"+choice.String(), bind.Nonce, bind.ExpiresAt)
@@ -153,6 +154,7 @@ func (s *replyTx) notifyProven(wallet.Event) error {
 	if err := s.show(questionCard(bind), text, v, append(rows, []Button{none})...); err != nil {
 		return err
 	}
+	// The conversation follows only if it is still about this attempt.
 	if s.conv.Flow == walletFlow && dataOf[linking](s).Bind == bind.Nonce && s.state() == linkOpen {
 		if err := s.transition(walletFlow, proven); err != nil {
 			return err

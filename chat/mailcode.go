@@ -36,6 +36,7 @@ func (s *replyTx) askEmail() error {
 	return s.ask("access.ask_email", v, nil)
 }
 
+// askCode asks for the code that was mailed, with buttons for another code and another address.
 func (s *replyTx) askCode() error {
 	if err := s.newQuestion(); err != nil {
 		return err
@@ -51,6 +52,7 @@ func (s *replyTx) askCode() error {
 	if err != nil {
 		return err
 	}
+	// The question stays open as long as the code is valid, which is longer than Silence.
 	s.conv.ExpiresAt = sent.Until
 	v, rows := vars{"Address": sent.Address, "Until": moment(sent.Until), "Again": ""}, [][]Button{}
 	if !limit.IsZero() { // no mail is possible now, so neither button would work
@@ -165,6 +167,7 @@ func (s *replyTx) tryCode(typed string) error {
 	return s.goOn()
 }
 
+// tapNewCode mails another code to the same address. The limit of mails applies.
 func (c *Chat) tapNewCode(ctx context.Context, h Inbound, _ string) (Action, error) {
 	if !h.newest(apiFlow, coding) {
 		return toast("toast.old"), nil
@@ -184,6 +187,7 @@ func (c *Chat) tapNewCode(ctx context.Context, h Inbound, _ string) (Action, err
 	return h.tapAccess(coding, next), nil
 }
 
+// tapNewMail asks for another mail address.
 func (c *Chat) tapNewMail(_ context.Context, h Inbound, _ string) (Action, error) {
 	return h.tapAccess(coding, func(s *replyTx) error { return s.transition(apiFlow, emailMissing) }), nil
 }

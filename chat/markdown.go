@@ -17,6 +17,7 @@ func markdown(text string) string {
 		if open < 0 {
 			open = len(text)
 		}
+		// Text up to the next tag: decode entities, then escape for Markdown.
 		plain := stdhtml.UnescapeString(text[:open])
 		if inCode {
 			out.WriteString(strings.ReplaceAll(plain, "`", "'"))
@@ -28,6 +29,7 @@ func markdown(text string) string {
 		if end < 0 {
 			break
 		}
+		// The tag itself. Nested tags need no stack, since Markdown opens and closes with the same character.
 		switch strings.TrimSuffix(text[1:end], "/") {
 		case "b", "/b", "strong", "/strong":
 			out.WriteByte('*')

@@ -41,6 +41,7 @@ func (c *Chat) Profiles() []Profile {
 	return out
 }
 
+// profile returns the Profile in the language of words, without its Language.
 func (c *Chat) profile(words catalogue) Profile {
 	var p Profile
 	for _, row := range c.registry.commands {

@@ -23,6 +23,7 @@ func (s *replyTx) askName() error {
 	return s.ask("contacts.ask_name", vars{"Old": of.Old, "Address": code(of.Address.String())}, nil)
 }
 
+// sayNotNamed confirms /cancel: nothing was saved.
 func (s *replyTx) sayNotNamed() error { return s.reply("contacts.not_named", nil) }
 
 // name begins the conversation that asks for a name.
@@ -37,6 +38,7 @@ func (c *Chat) name(of namedContact) (Action, error) {
 func (c *Chat) hearName(_ context.Context, h Inbound) (Action, error) {
 	of, name := copyOf[namedContact](h.data), strings.Join(h.line.args, " ")
 	return func(s *replyTx) error {
+		// A refused name asks again, with the reason above the question.
 		added, err := s.putName(of, name)
 		if labelled(err) {
 			s.refusal = err

@@ -29,6 +29,7 @@ func (c *Chat) tapAsk(_ context.Context, h Inbound, _ string) (Action, error) {
 // askedCard is the card of the developer's own message about a request, as long as the request waits.
 func askedCard(id string) string { return "asked:" + id }
 
+// sayAsked confirms that the request went to the operators, with a button to withdraw it.
 func (s *replyTx) sayAsked() error {
 	dev, err := s.tx.Developer(s.user.ID)
 	if err != nil {
@@ -63,6 +64,7 @@ func (c *Chat) tapWithdraw(_ context.Context, _ Inbound, question string) (Actio
 // tellOperators sends the request to every operator, in their own chat and language, in this transaction.
 func (s *replyTx) tellOperators(dev wallet.Developer) error {
 	for _, admin := range s.Developers.Admins {
+		// Each operator has a chat of their own, and so a replyTx of their own.
 		there, err := s.elsewhere(admin)
 		if err != nil {
 			return err
@@ -101,6 +103,7 @@ func verdicts() map[handlers.Verdict]string {
 func (s *replyTx) aboutDeveloper(user wallet.User, dev wallet.Developer) (vars, error) {
 	r := dev.Request
 	var wants, steps []string
+	// Scopes are listed below the kind of key that they would belong to.
 	for _, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
 		if !slices.Contains(r.Kinds, kind) {
 			continue
@@ -205,6 +208,7 @@ func (s *replyTx) tellDeveloper(developer wallet.User, before, dev wallet.Develo
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
+	// A refusal says when the developer may ask again.
 	if verdict == handlers.Deny {
 		if err := there.reply("access.denied", vars{"Again": moment(s.now.Add(handlers.AskPause))}); err != nil {
 			return err
@@ -215,6 +219,7 @@ func (s *replyTx) tellDeveloper(developer wallet.User, before, dev wallet.Develo
 	if err != nil {
 		return err
 	}
+	// An approval says what was granted, which may be less than requested, and its limits.
 	yes := dev.Approval(asked.App, asked.Purpose)
 	var limits []string
 	for _, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {

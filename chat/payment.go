@@ -28,11 +28,12 @@ func (s *replyTx) showReview() error {
 	return s.card(t)
 }
 
+// sayRefused, sayCancelled and saySilent end the conversation without a payment.
 func (s *replyTx) sayRefused() error   { return s.refused(s.refusal) }
 func (s *replyTx) sayCancelled() error { return s.reply("cancel.done", nil) }
 func (s *replyTx) saySilent() error    { return s.reply("cancel.silent", nil) }
 
-// rejectTransaction is /cancel: it rejects this conversation's transaction if that is still possible.
+// reject rejects the conversation's transaction and confirms it with the text of the given key.
 func (s *replyTx) rejectTransaction() error { return s.reject("cancel.rejected") }
 
 // dropTransaction is rejectTransaction for a person who began something else. Only unconfirmed transactions get here.
@@ -195,6 +196,7 @@ func (c *Chat) tapAgain(ctx context.Context, h Inbound, _ string) (Action, error
 	case err != nil:
 		return refuse(err)
 	}
+	// The button is used and the retry recorded in one transaction, so two taps cannot make two payments.
 	return c.begin(func(s *replyTx) error {
 		s.found = evaluatedDraft{trigger: possible, proposal: proposal}
 		if err := s.use(); err != nil {
@@ -259,6 +261,7 @@ func (c *Chat) sendForApp(ctx context.Context, h Inbound) (Action, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Refusals are returned as errors here: the API answers with them, not the chat.
 	from, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
 		return nil, err

@@ -30,6 +30,7 @@ const (
 // the signing page, as only purser's messages do. The error is INVALID_REQUEST about the field message.
 func (c *Chat) plainText(message, mode string) error {
 	text := shown(message, mode)
+	// Blank lines and long messages would push the first line out of sight.
 	blank, lines := 0, strings.Split(text, "\n")
 	for _, line := range lines {
 		if blank++; strings.ContainsFunc(line, wallet.Visible) {
@@ -42,6 +43,7 @@ func (c *Chat) plainText(message, mode string) error {
 	if len(lines) > mostLines {
 		return badMessage("app_message.lines", wallet.NumberArg("Most", mostLines))
 	}
+	// Gaps make a line look empty, and stacked accents draw over the lines around them.
 	gap, marks := 0, 0
 	for _, r := range text {
 		if gap++; wallet.Visible(r) {

@@ -118,6 +118,7 @@ func roomForApp(tx store.Tx, chat int64, app string) error {
 	case waiting < maxOfApp: // below one app's limit even if all are its own
 		return nil
 	}
+	// Count the app's own messages only when that can matter: it decodes every waiting one.
 	jobs, err := tx.JobsOfKey(store.Outbox, store.ChatKey(chat), waiting)
 	if err != nil {
 		return err

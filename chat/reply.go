@@ -35,6 +35,7 @@ func (s *replyTx) answerApp() error {
 		return err
 	}
 	v := vars{"App": name, "Hint": "", "Operator": h.author == wallet.ToOperators}
+	// Find out who wrote the message, and whether replies can reach them at all.
 	if h.author != wallet.ToOperators {
 		own, err := s.ownKey(h.author)
 		if err != nil {
@@ -68,6 +69,7 @@ func (s *replyTx) answerApp() error {
 			return errors.Join(err, s.reply("reply.code", v))
 		}
 	}
+	// The event goes to this app alone, not to all apps with the scope.
 	s.to = h.author
 	err = s.tell(fmt.Sprintf("message_%d", h.MessageID), wallet.MessageReceived, wallet.MessageReceivedData{
 		ChatID: strconv.FormatInt(h.Chat, 10), Username: s.user.Handle(), Message: h.Text, Timestamp: wallet.Timestamp(h.At.UTC())})

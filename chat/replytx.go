@@ -414,4 +414,5 @@ func (h Inbound) newest(flow string, at State) bool {
 	return h.at(flow) == at && h.question.Ask == h.button.Subject
 }
 
+// toast returns an action that only answers the tap.
 func toast(key string) Action { return func(s *replyTx) error { return s.toast(key, nil) } }

@@ -8,6 +8,7 @@ import (
 	"purser/wallet"
 )
 
+// sendFlow is the name of the conversation of /send.
 const sendFlow = "send"
 
 // States and triggers of /send.

@@ -97,12 +97,14 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 	case err != nil:
 		return err
 	}
+	// From here on the person exists and the data is readable.
 	s.words = c.wordsFor(s.user.Language)
 	of := c.registry.byName[s.conv.Flow]
 	if s.user.Unreachable && of.cleanup[s.state()] { // blocked: the message cannot be deleted now, so try again later
 		s.conv.ExpiresAt, s.moved = s.now.Add(unreachablePause), true
 		return s.end()
 	}
+	// A conversation beside the main one has no table: its slot's function ends it.
 	if conv.Slot != "" {
 		if end := of.slots[conv.Slot]; end != nil {
 			return end(s, conv)
@@ -113,6 +115,7 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 	if err := s.transition(s.conv.Flow, silence); err != nil {
 		return err
 	}
+	// The state has ended; messages to a person who blocked the bot would only fail.
 	if s.user.Unreachable {
 		s.out = nil
 	}

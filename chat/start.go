@@ -35,6 +35,7 @@ func (c *Chat) linked(payload string) Action {
 	return nil
 }
 
+// welcome sends the welcome with the list of commands. In a private chat it shows the person's wallet, or how to create one.
 func (s *replyTx) welcome() error {
 	list, err := s.list()
 	if err != nil {

@@ -75,6 +75,7 @@ func (c *Chat) look(ctx context.Context, in Input) (Inbound, error) {
 		if h.conv, err = tx.Conversation(in.Chat, in.From.TelegramID, ""); err != nil {
 			return err
 		}
+		// A row that does not exist has no chat and user yet.
 		h.conv.Chat, h.conv.User = in.Chat, in.From.TelegramID
 		if h.author, err = c.authorOf(tx, in); err != nil {
 			return err
@@ -91,6 +92,7 @@ func (c *Chat) look(ctx context.Context, in Input) (Inbound, error) {
 	if err != nil {
 		return h, err
 	}
+	// Decoding needs no transaction.
 	h.question, h.data = c.open(&h.conv)
 	h.silent = h.conv.State != "" && !h.conv.ExpiresAt.IsZero() && !c.Now().Before(h.conv.ExpiresAt)
 	return h, nil

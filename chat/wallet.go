@@ -10,6 +10,7 @@ import (
 	"purser/wallet"
 )
 
+// walletFlow is the name of the conversation of /wallet new.
 const walletFlow = "wallet"
 
 // States and triggers of /wallet new.
@@ -150,6 +151,7 @@ func (c *Chat) walletOverview(ctx context.Context, h Inbound) (Action, error) {
 	if err != nil && !labelled(err) {
 		return nil, err
 	}
+	// A refusal here means that the network did not answer; the overview works without it.
 	unread := err != nil
 	var all []wallet.Wallet
 	err = c.Store.View(ctx, func(tx store.Tx) error {
@@ -160,6 +162,7 @@ func (c *Chat) walletOverview(ctx context.Context, h Inbound) (Action, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Everything slow is done. The action only renders.
 	return func(s *replyTx) error {
 		rows, err := s.menu("button.balance", "/wallet balance", "button.history", "/wallet history", "button.address", "/wallet address", "button.send", "/send")
 		if err != nil {
@@ -246,6 +249,7 @@ func (c *Chat) walletChosen(action string, args []string) Action {
 		if len(args) != 1 {
 			return s.reply("wallet.which", vars{"Action": action})
 		}
+		// purser shows short addresses as "…abcd", which people copy together with the ellipsis.
 		name := strings.TrimLeft(args[0], "….")
 		if action == "use" {
 			w, err := s.Wallets.Use(s.tx, s.user.ID, name)
@@ -258,6 +262,7 @@ func (c *Chat) walletChosen(action string, args []string) Action {
 		if err != nil {
 			return s.refuse(err)
 		}
+		// Disconnecting asks for confirmation first.
 		label, err := s.words.text("button.disconnect", nil)
 		if err != nil {
 			return err
@@ -326,6 +331,7 @@ func (s *replyTx) tokenLines(tokens []handlers.TokenBalance) (listed, others htm
 			unnamed = append(unnamed, string(line))
 		}
 	}
+	// Say how many tokens the message leaves out.
 	if more := len(tokens) - len(named) - len(unnamed); more > 0 {
 		line, err := s.words.text("wallet.more_tokens", vars{"Count": more})
 		if err != nil {
@@ -377,12 +383,14 @@ func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 	if _, err := c.Wallets.Default(ctx, h.user.ID); err != nil {
 		return refuse(err)
 	}
+	// A request needs a definite amount: "max" would depend on the payer's balance.
 	if p.Amount.Quantity.Max {
 		p.Amount.Wrong = wallet.Because("amount.malformed")
 	}
 	if err := p.Amount.refusal(); err != nil {
 		return refuse(err)
 	}
+	// The token may have to be looked up on chain.
 	if err := c.mayAsk(h); err != nil {
 		return nil, err
 	}
@@ -394,6 +402,7 @@ func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The request is stored before its link is shown, so that no payment of it can go unnoticed.
 	return func(s *replyTx) error {
 		if err := s.Transfers.CommitRequest(s.tx, r); err != nil {
 			return s.refuse(err)

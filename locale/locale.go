@@ -197,6 +197,7 @@ func (p *Printer) value(v any) (any, error) {
 	return nil, fmt.Errorf("a value of type %T cannot be shown", v)
 }
 
+// escape applies the style's escaping, if it has one.
 func (p *Printer) escape(text string) string {
 	if p.style.Escape == nil {
 		return text
