@@ -75,7 +75,7 @@ type paymentClass int
 
 const (
 	notYet      paymentClass = iota // not final, or not readable now
-	paysNothing                     // for good
+	paysNothing                     // final, and no payment
 	pays
 )
 

@@ -28,7 +28,7 @@ type answerOf[V any] struct {
 }
 
 // get returns the answer to key if it is at most `lives` old at now, and asks otherwise. With lives 0 it asks each
-// time. It returns when ctx ends, whoever asks.
+// time. It returns when its own ctx ends, even if another caller asks.
 func (s *shared[K, V]) get(ctx context.Context, key K, now func() time.Time, lives time.Duration, ask func(context.Context) (V, error)) (V, error) {
 	if lives <= 0 {
 		return ask(ctx)

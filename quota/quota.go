@@ -72,7 +72,7 @@ type Meter struct {
 	counters map[string]*counter
 	dirty    map[string]struct{} // names of counters to be written
 	wake     chan struct{}       // something is to be written
-	writing  chan struct{}       // a lock with one slot, held by whoever writes; taken before mu
+	writing  chan struct{}       // a lock with one slot, held while writing; taken before mu
 	start    time.Time           // of this run
 	run      int64               // names this run: nanoseconds of Unix time, later than every earlier run's
 	known    bool                // run was written

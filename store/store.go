@@ -36,7 +36,7 @@ import (
 var ErrNotFound = errors.New("store: not found")
 
 // ErrConflict says that a row exists already, or is no longer the version that was read. The caller reads again and
-// decides anew, or reports the conflict.
+// decides again, or reports the conflict.
 var ErrConflict = errors.New("store: changed meanwhile")
 
 // ErrDamaged says that a row, or an index entry that leads to it, is not what was written. Only a backup brings it

@@ -53,7 +53,7 @@ func (p *Pool) handle(h *held, job store.Job) Outcome {
 			return p.stopFor(err)
 		case errors.Is(err, store.ErrConflict) && tries < anewAtOnce:
 			continue
-		case h.ctx.Err() != nil: // it was told to stop: that is no failure of its own
+		case h.ctx.Err() != nil: // the pool stops: the job did not fail
 			return p.giveBack(h)
 		}
 		return p.fail(h, job, err)
@@ -286,7 +286,7 @@ func (p *Pool) renew(ctx context.Context) error {
 	defer p.mu.Unlock()
 	for _, ref := range lost {
 		h := p.held[ref.ID]
-		if h == nil || h.job.Attempt != ref.Attempt { // it ended meanwhile, or its lease was taken anew
+		if h == nil || h.job.Attempt != ref.Attempt { // it ended meanwhile, or has a newer lease
 			continue
 		}
 		h.lost = true

@@ -203,7 +203,7 @@ func (p *Pool) fill(ctx context.Context) (next time.Time, err error) {
 		p.mu.Lock()
 		room := p.room()
 		p.mu.Unlock()
-		if room <= 0 { // whoever ends a job claims the next one
+		if room <= 0 { // a worker that ends a job claims the next one
 			return time.Time{}, nil
 		}
 		var jobs []store.Job

@@ -25,7 +25,7 @@ import (
 //   - A new key is written and synced before the commit of the row that names it. After a crash between the two it
 //     is a key that nobody has: its place stays taken, and harms nothing.
 //   - A destroyed key is noted (destroyedKeys) in the commit that erases its person, and overwritten and synced after
-//     it, before anybody is told. After a crash between the two the next start overwrites it.
+//     it, before Update returns. After a crash between the two the next start overwrites it.
 //
 // A slot is written in one piece, with its checksum. Where a crash tears it, it is a slot of nobody yet, or of somebody
 // erased: a slot is only written over once the commit that empties it is durable, so no living person's key is lost. The

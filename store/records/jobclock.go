@@ -23,7 +23,7 @@ const (
 	// clockWrite is how far the clock advances before a claim that takes nothing writes it.
 	clockWrite = 10 * time.Second
 	// clocksKept is how many nodes a queue remembers. Beyond that the node whose last claim is oldest is forgotten; its
-	// next claim sets it anew.
+	// next claim adds it again.
 	clocksKept = 16
 	// clockRecent is the age of a node's last claim up to which the node may be putting jobs now.
 	clockRecent = 10 * time.Minute
@@ -72,7 +72,7 @@ func (q *jobQueue) setClock(node string, wall time.Time) time.Time {
 	return now
 }
 
-// offsetOf is the offset of a node's clock; of a node that never claimed, the one of whoever puts.
+// offsetOf is the offset of a node's clock; of a node that never claimed, offset.
 func (q *jobQueue) offsetOf(node string) time.Duration {
 	for _, n := range q.state.nodes {
 		if n.node == node {
@@ -82,7 +82,7 @@ func (q *jobQueue) offsetOf(node string) time.Duration {
 	return q.offset()
 }
 
-// offset is the offset of the clock of whoever puts a job. Nobody knows which node that is, so it is the smallest of
+// offset is the offset of the clock of the node that puts a job. Nobody knows which node that is, so it is the smallest of
 // the nodes that claimed lately. Where their clocks differ, a job with a time may be early by the difference, and is
 // not late.
 func (q *jobQueue) offset() time.Duration {

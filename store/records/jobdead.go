@@ -241,7 +241,7 @@ func (t *tx) dropJob(b table, key []byte) error {
 	}
 	seq := binary.BigEndian.Uint64(key[len(key)-8:])
 	j, err := q.read(seq)
-	if err != nil { // without their data key nothing in it opens; the claim that meets its entry passes over it
+	if err != nil { // nothing in it opens without the data key; a claim that finds its entry removes that
 		return q.skipJob(seq, err)
 	}
 	return q.move(j, nil)

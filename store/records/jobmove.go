@@ -79,7 +79,7 @@ func (q *jobQueue) dropHeadOf(seq uint64, changed *storedJob) error {
 		return q.dropHead(changed)
 	}
 	old, err := q.read(seq)
-	if err != nil { // its entry leads to a row that nobody can read: the claim that meets it takes it out
+	if err != nil { // its entry leads to an unreadable row: a claim that finds the entry removes it
 		return q.skipJob(seq, err)
 	}
 	return q.dropHead(old)

@@ -11,7 +11,7 @@ import (
 // How jobs lie. Rows are in the table jobs, under their queue and number; all that leads to them is in
 // the table jobIndex, whose keys begin with one byte that says what they are, then the queue and a zero byte:
 //
-//	'i' H(id)                          -> number, of jobs whose ID was chosen by whoever put them
+//	'i' H(id)                          -> number, of jobs whose ID the caller chose
 //	'k' H(key) class number            -> -: the jobs of a key. Class 0 is in flight, else 1 + priority. The first of a
 //	                                      key is the one in flight, or else its head: the only one that may be claimed.
 //	'h' H(owner) priority due number   -> H(key): heads, and jobs without a key. due is 12 zero bytes for at once.

@@ -288,7 +288,7 @@ func (t *tx) end(refs []store.Ref, how func(*jobQueue, *storedJob) error) error 
 	return t.settleJobs()
 }
 
-// DoneJobs removes jobs that are finished. One that was put anew meanwhile waits again, as it was put.
+// DoneJobs removes jobs that are finished. One that was put again meanwhile waits, with its new content.
 func (t *tx) DoneJobs(refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
 		if j.Anew {

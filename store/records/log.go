@@ -292,7 +292,7 @@ func (n tallies) add(to engine.Tables) error {
 
 // DropBefore removes the days that ended before a time, while nobody writes: a writer would make the day again.
 func (l *Log) DropBefore(ctx context.Context, before time.Time) (int, error) {
-	l.writing.Lock() // nobody makes a day anew while it is removed
+	l.writing.Lock() // a writer would make the day again while it is removed
 	defer l.writing.Unlock()
 	return l.days.Drop(ctx, before)
 }
