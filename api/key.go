@@ -21,7 +21,7 @@ type keyData struct {
 	Cluster    string         `json:"cluster"`
 	CreatedAt  string         `json:"created_at"`
 	ExpiresAt  string         `json:"expires_at"`
-	LastUsedAt string         `json:"last_used_at"` // before this request; late by up to a minute
+	LastUsedAt string         `json:"last_used_at"` // before this request; late by up to 30 seconds
 	RateLimit  rateLimitData  `json:"rate_limit"`
 }
 

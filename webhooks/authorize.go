@@ -104,7 +104,7 @@ func (k *subscriptionSnapshot) authorizeIgnoringPreferences(tx store.Tx, r subsc
 	return authAllowed, grant.Wish
 }
 
-// lets tells whether what is about a person may be told to who needs that of them; it also returns their grant.
+// consents says whether a person lets a receiver know of what is about them, and returns the grant by which they do.
 func (k *subscriptionSnapshot) consents(tx store.Tx, person wallet.UserID, of consentQuery) (bool, wallet.Grant) {
 	if of.all {
 		if _, err := tx.User(person); errors.Is(err, store.ErrNotFound) { // a damaged row is a person still

@@ -14,7 +14,7 @@
 // receiver points, and leads nobody into the operator's own network.
 //
 // A Service runs it. The relay turns each event into deliveries, one for each webhook that may have it (authorize.go
-// decides, by a cache of subscriptions). The dispatcher decides which delivery goes when. A Poster
-// makes the attempts, and connects to public addresses only (dial.go). Results are written together (record.go). A webhook
+// decides, by a cache of subscriptions). The session of a webhook decides which of its deliveries
+// goes when (session.go). A Poster makes the attempts, and connects to public addresses only (dial.go). Results are written together (record.go). A webhook
 // that fails for days is turned off (health.go). Saved is a delivery that a receiver got, checked as a receiver would.
 package webhooks
