@@ -261,10 +261,12 @@ func (f accountSnapshot) checkLamports(lamports, fee uint64) error {
 		return wallet.Refuse(wallet.InsufficientFunds, "funds.sol_short",
 			wallet.AmountArg("Free", wallet.Lamports(f.free)), wallet.AmountArg("Amount", wallet.Lamports(lamports)), wallet.AmountArg("Fee", wallet.Lamports(fee)))
 	}
+	// The recipient must end with the rent minimum at least.
 	if f.to.Lamports < f.floor && lamports < f.floor-f.to.Lamports {
 		return wallet.Refuse(wallet.InvalidRequest, "funds.recipient_dust",
 			wallet.AmountArg("Held", wallet.Lamports(f.to.Lamports)), wallet.AmountArg("Floor", wallet.Lamports(f.floor)), wallet.AmountArg("Least", wallet.Lamports(f.floor-f.to.Lamports)))
 	}
+	// The sender must end with the rent minimum, or with nothing. The message suggests the largest amount that works.
 	if left := f.free - lamports - fee; left != 0 && left < f.floor {
 		if f.free >= f.floor+fee && f.free-f.floor-fee > 0 {
 			return wallet.Refuse(wallet.InsufficientFunds, "funds.leaves_dust",
@@ -293,6 +295,7 @@ func (f accountSnapshot) StillFits(t wallet.Transaction) error {
 	if err := f.checkAccounts(); err != nil {
 		return err
 	}
+	// The costs must not exceed what the owner was shown.
 	switch {
 	case f.rent > t.Rent && t.Rent > 0:
 		return wallet.Refuse(wallet.InvalidRequest, "proposal.rent_grew")

@@ -118,6 +118,7 @@ func appName(tx store.Tx, bot BotName, owner wallet.UserID, text string) (string
 	if err != nil {
 		return "", err
 	}
+	// A name in use stays valid, also if the rules became stricter since.
 	if slices.ContainsFunc(own, func(app wallet.App) bool { return app.Name == name }) {
 		return name, nil
 	}
@@ -131,6 +132,7 @@ func appName(tx store.Tx, bot BotName, owner wallet.UserID, text string) (string
 	case owner != "" && wallet.Official(name, me):
 		return "", wallet.Refuse(wallet.InvalidRequest, "app_name.official", wallet.ListArg("Words", wallet.ReservedWords()))
 	}
+	// Compare with the apps of all owners.
 	all, err := tx.AllApps()
 	if err != nil {
 		return "", err

@@ -71,6 +71,7 @@ func (w *Wallets) balance(ctx context.Context, address wallet.Address, ours func
 		if err != nil {
 			return Balance{}, err
 		}
+		// Nothing on chain: whether the address is connected here decides, if the caller may know that.
 		if !account.Exists && len(held) == 0 {
 			const empty = "wallet_access.empty"
 			if _, err := tx.Wallet(address); err != nil {
@@ -90,6 +91,7 @@ func (w *Wallets) balance(ctx context.Context, address wallet.Address, ours func
 				return Balance{}, err
 			}
 		}
+		// To others, reservations would reveal that the address is connected.
 		if !told {
 			reserved, tokensReserved = Reservation{}, Reservation{}
 		}

@@ -114,6 +114,8 @@ func (w *Webhooks) Deliveries(ctx context.Context, who Caller, id wallet.Webhook
 	switch {
 	case len(page) > f.Limit:
 		page = page[:f.Limit]
+		// The next page continues after the last entry shown. In the log it continues after the last entry of the log
+		// that is shown, since others were read but cut off.
 		last := page[f.Limit-1]
 		next := cursor{last.CreatedAt, last.ID, from.logged}
 		for _, e := range logged {
@@ -185,6 +187,7 @@ func (w *Webhooks) logged(ctx context.Context, id wallet.WebhookID, f DeliveryFi
 			last = rows[len(rows)-1]
 			page.After = last.ID
 		}
+		// A dead-lettered delivery may have been put back since it was logged.
 		now, err := read(ctx, w.Store, func(tx store.Tx) ([]store.LogEntry, error) { return asTheyAre(tx, rows) })
 		if err != nil {
 			return nil, last, false, err
@@ -360,6 +363,7 @@ func (w *Webhooks) Recover(ctx context.Context, who Caller, id wallet.WebhookID,
 		return Recovered{}, err
 	}
 	defer w.Wake(hook.ID)
+	// Older entries are gone from the log.
 	if earliest := w.Now().Add(-w.Retention); since.Before(earliest) {
 		since = earliest
 	}
@@ -383,6 +387,7 @@ func (w *Webhooks) Recover(ctx context.Context, who Caller, id wallet.WebhookID,
 		if done.Count += put; len(givenUp) < recoverAtOnce {
 			return Recovered{Count: done.Count}, nil
 		}
+		// A full batch: there may be more, from the time of the last one on.
 		last := givenUp[len(givenUp)-1]
 		after, done.Next = last.ID, last.CreatedAt
 	}

@@ -133,6 +133,7 @@ func (k *Keys) PrepareRotation(ctx context.Context, id string) (NewKey, error) {
 // endNow is set. At most two keys of a lineage are usable. A successor that was never used is replaced: its secret must
 // have been lost. If it was used, the answer is CONFLICT.
 func (k *Keys) CommitRotation(tx store.Tx, id string, next NewKey, endNow bool) (time.Time, error) {
+	// Another rotation may have been committed since PrepareRotation.
 	old, err := k.rotatable(tx, id)
 	if err != nil {
 		return time.Time{}, err
@@ -305,6 +306,7 @@ func (k *Keys) bySecret(ctx context.Context, secret string) (wallet.Key, error) 
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	// A full cache is dropped as a whole: the keys in use are back after one read each.
 	if k.known == nil || len(k.known) >= mostKnown {
 		k.known = map[[32]byte]knownKey{}
 	}
@@ -410,6 +412,7 @@ func (k *Keys) SetTier(ctx context.Context, id string, tier wallet.Tier) (wallet
 		if !changed {
 			return nil
 		}
+		// The tier, its effect on the webhooks and the event become true in one commit.
 		hooks, err := k.stopOrStart(tx, key)
 		if err != nil {
 			return err
@@ -476,6 +479,7 @@ func (k *Keys) RevokeIn(tx store.Tx, id string) (wallet.Key, error) {
 	if err != nil || slices.ContainsFunc(all, func(other wallet.Key) bool { return other.Lineage() == key.Lineage() && other.UsableAt(k.Now()) }) {
 		return key, err
 	}
+	// This was the last usable key of its lineage.
 	hooks, err := tx.WebhooksOf(key.Lineage())
 	if err != nil {
 		return key, err

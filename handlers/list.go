@@ -34,6 +34,7 @@ func (s *Transfers) List(ctx context.Context, who Caller, f Filter) ([]wallet.Tr
 		}
 		mint = token.Mint
 	}
+	// An operator's key has no history of its own: it reads that of one wallet.
 	if who.operator() && f.Address.IsZero() {
 		return nil, "", wallet.About("address", wallet.Refuse(wallet.InvalidRequest, "page.address_needed"))
 	}
@@ -49,6 +50,7 @@ func (s *Transfers) List(ctx context.Context, who Caller, f Filter) ([]wallet.Tr
 // page reads one page inside a store transaction, in batches of Limit rows.
 func (f Filter) page(tx store.Tx, who Caller, mint wallet.Address) (out []wallet.Transaction, next wallet.TransactionID, _ error) {
 	owner := who.User
+	// With an address the history is that of the wallet, and only the transactions of its present owner are listed.
 	if !f.Address.IsZero() {
 		w, err := authorizeRead(tx, who, f.Address)
 		if err != nil {
@@ -63,6 +65,7 @@ func (f Filter) page(tx store.Tx, who Caller, mint wallet.Address) (out []wallet
 			return out, next, wallet.About("cursor", found(err, wallet.InvalidRequest, "page.old_cursor"))
 		}
 		for _, t := range batch {
+			// The history is sorted by time, so nothing behind this one can match.
 			if !f.Since.IsZero() && t.CreatedAt.Before(f.Since) {
 				return out, "", nil
 			}

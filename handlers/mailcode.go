@@ -91,6 +91,7 @@ func (d *Developers) MailCode(ctx context.Context, user wallet.UserID, address s
 	if err != nil {
 		return wallet.MailCode{}, err
 	}
+	// Count first: a mail that fails to send, or a crash in between, counts too.
 	if err := d.Store.Update(ctx, func(tx store.Tx) error { return d.count(tx, user, address) }); err != nil {
 		return wallet.MailCode{}, err
 	}
@@ -179,10 +180,12 @@ func (d *Developers) TryCode(tx store.Tx, user wallet.UserID, typed string) erro
 	if err != nil {
 		return err
 	}
+	// Compare in constant time. The right code is used up.
 	if subtle.ConstantTimeCompare(hashOf(sent.Salt, digits), sent.Hash) == 1 {
 		dev.Email, dev.MailCode = sent.Address, nil
 		return tx.PutDeveloper(dev.With(wallet.ByEmail, d.Now().UTC()))
 	}
+	// A wrong code costs a try, also if the caller shows nothing but the refusal.
 	tried := *sent
 	tried.Tries++
 	dev.MailCode = &tried

@@ -100,6 +100,7 @@ func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason string) (walle
 	if err != nil {
 		return wallet.Address{}, err
 	}
+	// Nobody can confirm or sign these any more. What is signed may land and is left to settle.
 	for _, t := range open {
 		if t.Status != wallet.AwaitingConfirmation && t.Status != wallet.AwaitingSignature {
 			continue

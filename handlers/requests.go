@@ -96,6 +96,7 @@ func (s *Transfers) CommitRequest(tx store.Tx, r PaymentRequest) error {
 	if err != nil {
 		return err
 	}
+	// Count what is open for the same requester, and for all programs together.
 	same, programs := 0, 0
 	for _, t := range open {
 		other, err := askerOf(tx, t.KeyID)

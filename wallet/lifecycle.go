@@ -10,16 +10,16 @@ type Status string
 
 // The states of a transaction.
 const (
-	AwaitingConfirmation Status = "awaiting_confirmation"
-	AwaitingSignature    Status = "awaiting_signature"
-	Signed               Status = "signed"
-	Pending              Status = "pending"
-	Confirmed            Status = "confirmed"
-	Failed               Status = "failed"
-	Rejected             Status = "rejected"
-	Expired              Status = "expired"
-	Received             Status = "received"
-	Requested            Status = "requested" // a payment request that waits for its payment
+	AwaitingConfirmation Status = "awaiting_confirmation" // proposed; its owner has to confirm it in chat
+	AwaitingSignature    Status = "awaiting_signature"    // confirmed; a device has to sign it
+	Signed               Status = "signed"                // signed bytes are stored; no node has accepted them yet
+	Pending              Status = "pending"               // a node has accepted them
+	Confirmed            Status = "confirmed"             // in a block; final once it is Closed
+	Failed               Status = "failed"                // failed on chain, or can never land
+	Rejected             Status = "rejected"              // by its owner
+	Expired              Status = "expired"               // its deadline passed
+	Received             Status = "received"              // an incoming payment, or a payment request that was paid
+	Requested            Status = "requested"             // a payment request that waits for its payment
 )
 
 // Known reports whether s is one of the states above.
