@@ -259,7 +259,7 @@ func (s *replyTx) leaveAccess() error {
 	return s.reply("access.left", nil)
 }
 
-// pauseAccess runs when nobody answered in time. The answers so far were saved by goOn.
+// pauseAccess runs when nobody answered in time. Once app, purpose and terms are known, goOn has saved the request.
 func (s *replyTx) pauseAccess() error { return s.reply("access.silent", nil) }
 
 // hearApp takes the typed name of an app.

@@ -178,7 +178,7 @@ func (s *replyTx) card(t wallet.Transaction) error {
 	case wallet.AwaitingConfirmation:
 		r.Buttons, err = s.reviewButtons(t)
 	case wallet.AwaitingSignature:
-		r.Secret = true // the link lets its holder see this transaction and sign or reject it
+		r.Secret = true // the link opens the signing page with this transaction
 		r.Buttons, err = s.signButtons(t)
 	default:
 		r.Buttons, err = s.endButtons(t)

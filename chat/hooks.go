@@ -11,8 +11,8 @@ import (
 	"purser/wallet"
 )
 
-// countHooks adds to v how many webhooks a key has, and how many of them are inactive or failing. Streaming listeners of the
-// API do not count as webhooks.
+// countHooks adds to v how many webhooks a key has, and how many of them are inactive or failing. Open connections of
+// `purser listen` (Webhook.Listener) do not count.
 func (s *replyTx) countHooks(key wallet.Key, v vars) error {
 	v["Hooks"], v["HooksOff"], v["HooksFailing"] = html(""), "", ""
 	all, err := s.tx.WebhooksOf(key.Lineage())

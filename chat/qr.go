@@ -16,8 +16,8 @@ const (
 	qrBorder = 4
 )
 
-// qrPicture returns a PNG with text as a QR code of error correction level M. Addresses are encoded as bare text: every
-// wallet reads that, while some do not understand a solana: URI without an amount.
+// qrPicture returns a PNG with text as a QR code of error correction level M. An address is encoded as bare text: every
+// wallet reads that, while some do not understand a solana: URI.
 func qrPicture(text string) ([]byte, error) {
 	matrix, err := qr.Encode(text, qr.M, qr.Auto)
 	if err != nil {
