@@ -33,11 +33,15 @@ type gate struct {
 	store.Store
 	mu     sync.Mutex
 	closed chan struct{} // not nil: paused; closed when the node goes on
+	reads  bool          // while it is paused it reads all the same
 }
 
-func (g *gate) pass() {
+func (g *gate) pass(reads bool) {
 	g.mu.Lock()
 	closed := g.closed
+	if reads && g.reads {
+		closed = nil
+	}
 	g.mu.Unlock()
 	if closed != nil {
 		<-closed
@@ -45,20 +49,25 @@ func (g *gate) pass() {
 }
 
 func (g *gate) View(ctx context.Context, read func(store.Tx) error) error {
-	g.pass()
+	g.pass(true)
 	return g.Store.View(ctx, read)
 }
 
 func (g *gate) Update(ctx context.Context, change func(store.Tx) error) error {
-	g.pass()
+	g.pass(false)
 	return g.Store.Update(ctx, change)
 }
 
 // pause has the node sleep: of what it does nothing reaches the store until resume.
-func (n *node) pause() (resume func()) {
+func (n *node) pause() (resume func()) { return n.hold(false) }
+
+// holdWrites has the node sleep at whatever it writes next, with what it has read by then.
+func (n *node) holdWrites() (resume func()) { return n.hold(true) }
+
+func (n *node) hold(reads bool) (resume func()) {
 	n.gate.mu.Lock()
 	defer n.gate.mu.Unlock()
-	n.gate.closed = make(chan struct{})
+	n.gate.closed, n.gate.reads = make(chan struct{}), reads
 	return sync.OnceFunc(func() {
 		n.gate.mu.Lock()
 		defer n.gate.mu.Unlock()
@@ -68,7 +77,7 @@ func (n *node) pause() (resume func()) {
 }
 
 // node starts one of several nodes over the harness's store.
-func (r *harness) node(name string) *node {
+func (r *harness) node(name string, change ...func(*webhooks.Service)) *node {
 	r.Helper()
 	n := &node{harness: r, name: name, gate: &gate{Store: r.store}}
 	log := slog.New(slog.DiscardHandler)
@@ -80,6 +89,9 @@ func (r *harness) node(name string) *node {
 			r.mu.Unlock()
 			return r.post(ctx, m)
 		}}
+	for _, c := range change {
+		c(n.service)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
 	go func() { ended <- n.service.Meter.Run(ctx) }()

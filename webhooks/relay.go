@@ -144,7 +144,7 @@ func (s *sender) place(ctx context.Context, rows []store.Delivery, done []uint64
 				return err
 			}
 			if offer != nil {
-				offer.Max = min(offer.Max, rowsAtOnce)
+				offer.Max, offer.Now = min(offer.Max, rowsAtOnce), s.Now() // which may have waited long for its turn
 				if claimed, _, err = tx.ClaimJobs(*offer); err != nil {
 					return err
 				}

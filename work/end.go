@@ -135,13 +135,13 @@ func (p *Pool) end(h *held, write func(store.Tx, store.Ref) error) error {
 		ref := h.job.Ref()
 		h.asked = p.running && (p.more || h.job.Key != "") && p.room() >= 0
 		p.mu.Unlock()
-		claim := p.claim(1)
 		err := p.run(func() error {
 			return p.Store.Update(context.WithoutCancel(h.ctx), func(tx store.Tx) (err error) {
 				if err = write(tx, ref); err != nil || !h.asked {
 					return err
 				}
 				var next time.Time
+				claim := p.claim(1)
 				h.claimed, next, err = tx.ClaimJobs(claim)
 				h.more = !next.IsZero() && !next.After(claim.Now)
 				return err
@@ -268,10 +268,9 @@ func (p *Pool) renew(ctx context.Context) error {
 		return nil
 	}
 	// Renew all of them in one Update.
-	until := p.Now().Add(p.Lease)
 	var lost []store.Ref
 	err := p.Store.Update(ctx, func(tx store.Tx) (err error) {
-		lost, err = tx.RenewJobs(until, refs...)
+		lost, err = tx.RenewJobs(p.Now().Add(p.Lease), refs...)
 		return err
 	})
 	switch {

@@ -188,7 +188,9 @@ func (p *Pool) failed() error {
 	return p.failure
 }
 
-// claim is this node's Claim for up to `most` jobs.
+// claim is this node's Claim for up to `most` jobs. For ClaimJobs it is made inside the Update: a time from before a long wait for the
+// store would look like a clock that is behind, which the store makes up for, and the next claim would end leases of
+// other nodes early.
 func (p *Pool) claim(most int) store.Claim {
 	return store.Claim{Queue: p.Queue, Node: p.Node, Now: p.Now(), Max: most, PerOwner: p.PerOwner, Lease: p.Lease}
 }
@@ -207,8 +209,9 @@ func (p *Pool) fill(ctx context.Context) (next time.Time, err error) {
 			return time.Time{}, nil
 		}
 		var jobs []store.Job
-		claim := p.claim(room)
+		var claim store.Claim
 		err = p.Store.Update(ctx, func(tx store.Tx) (err error) {
+			claim = p.claim(room)
 			jobs, next, err = tx.ClaimJobs(claim)
 			return err
 		})

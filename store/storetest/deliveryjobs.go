@@ -45,7 +45,7 @@ func testDeliveryJobs(t *testing.T, open Open) {
 	listener := webhook("wh_listener", "key_1", "usr_a")
 	listener.Listener, listener.Node = true, "a"
 	update(t, s, func(tx store.Tx) error {
-		for _, w := range []wallet.Webhook{webhook("wh_a", "key_1", "usr_a"), webhook("wh_op", "key_2", ""), listener} {
+		for _, w := range []wallet.Webhook{webhook("wh_a", "key_1", "usr_a"), webhook("wh_b", "key_1", "usr_a"), webhook("wh_op", "key_2", ""), listener} {
 			if err := tx.PutWebhook(w); err != nil {
 				return err
 			}
@@ -88,6 +88,8 @@ func testDeliveryJobs(t *testing.T, open Open) {
 		t.Errorf("woken %+v", woken)
 	}
 
+	testHeldAfterWaiting(t, s, put)
+
 	update(t, s, func(tx store.Tx) error { return tx.Emit(spoken("one")) })
 	update(t, s, func(tx store.Tx) error { return tx.Emit(spoken("two")) })
 	relay := claimOf(t, s, store.Relay, "a", noon())
@@ -98,6 +100,38 @@ func testDeliveryJobs(t *testing.T, open Open) {
 	update(t, s, func(tx store.Tx) error { return tx.RestoreDeliveryJobs(noon()) })
 	if relay = claimOf(t, s, store.Relay, "a", noon()); len(relay) != 1 {
 		t.Errorf("restored %+v", relay)
+	}
+}
+
+// testHeldAfterWaiting: a job that had waited for its time and is in flight now is left alone too. Its end removes it, and
+// what was put meanwhile is there for its holder to see.
+func testHeldAfterWaiting(t *testing.T, s store.Store, put func(id string, to wallet.WebhookID)) {
+	t.Helper()
+	put("dlv_in_time", "wh_b")
+	held := claimOf(t, s, store.Deliveries, "a", noon().Add(4*time.Second))
+	if len(held) != 1 || held[0].ID != "wh_b" {
+		t.Fatalf("claimed %+v", held)
+	}
+	due := noon().Add(50 * time.Second)
+	update(t, s, func(tx store.Tx) error { return tx.SnoozeJobs(due, held[0].Ref()) })
+	held = claimOf(t, s, store.Deliveries, "a", due.Add(time.Second))
+	if len(held) != 1 || held[0].ID != "wh_b" || !held[0].NotBefore.Equal(due) {
+		t.Fatalf("claimed when it was due %+v", held)
+	}
+	put("dlv_beside", "wh_b")
+	if now := jobsOf(t, s, store.Deliveries, "wh_b")["wh_b"]; !now.NotBefore.Equal(due) || !now.At.Equal(held[0].At) {
+		t.Errorf("put anew while it is in flight: %+v became %+v", held[0], now)
+	}
+	seen := get(t, s, func(tx store.Tx) (store.Delivery, error) { return tx.Delivery("dlv_in_time") })
+	update(t, s, func(tx store.Tx) error {
+		behind, err := tx.DeliveriesOf("wh_b", seen.Position(), 10)
+		if err != nil || len(behind) != 1 || behind[0].ID != "dlv_beside" {
+			t.Errorf("its holder sees %+v (%v)", behind, err)
+		}
+		return tx.DoneJobs(held[0].Ref())
+	})
+	if left := jobsOf(t, s, store.Deliveries, "wh_b"); len(left) != 0 {
+		t.Errorf("left %+v", left)
 	}
 }
 
