@@ -39,7 +39,8 @@ type sender struct {
 
 	mu   sync.RWMutex
 	open map[wallet.WebhookID]*session
-	of   map[wallet.UserID]int // sessions of each owner
+	jobs int                   // sessions that are a job's
+	of   map[wallet.UserID]int // of them, those of each owner
 }
 
 func newSender(s *Service, stopping <-chan struct{}) *sender {
@@ -63,7 +64,7 @@ func (s *sender) handle(ctx context.Context, job store.Job) (work.Result, error)
 // listen is the session of a listener whose connection this node holds, until ctx ends. It needs no job: its webhook goes
 // with the connection.
 func (s *sender) listen(ctx context.Context, id wallet.WebhookID) {
-	s.begin(id, nil, wallet.UserID("listener/"+string(id))).run(ctx)
+	s.begin(id, nil, "").run(ctx) // its owner is known when its webhook is
 }
 
 func (s *sender) begin(id wallet.WebhookID, job *store.Job, owner wallet.UserID) *session {
@@ -72,7 +73,10 @@ func (s *sender) begin(id wallet.WebhookID, job *store.Job, owner wallet.UserID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open[id] = x
-	s.of[owner]++
+	if job != nil {
+		s.jobs++
+		s.of[owner]++
+	}
 	return x
 }
 
@@ -82,6 +86,10 @@ func (s *sender) forget(x *session) {
 	if s.open[x.id] == x {
 		delete(s.open, x.id)
 	}
+	if x.job == nil {
+		return
+	}
+	s.jobs--
 	if s.of[x.owner]--; s.of[x.owner] == 0 {
 		delete(s.of, x.owner)
 	}
@@ -91,7 +99,7 @@ func (s *sender) forget(x *session) {
 func (x *session) crowded() bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return len(x.open) > roomy || x.of[x.owner] > roomyOfOwner
+	return x.jobs > roomy || x.of[x.owner] > roomyOfOwner
 }
 
 // session is the one of a webhook, nil where this node has none.

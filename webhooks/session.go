@@ -345,7 +345,8 @@ func (x *session) load(ctx context.Context, room [urgencies]int) error {
 func (x *session) begin(tx store.Tx, hook wallet.Webhook) {
 	x.known = true
 	if hook.Listener {
-		x.width = 1 // one connection
+		x.width = 1                                                               // one connection
+		x.owner = wallet.UserID(cmp.Or(string(hook.Owner), string(hook.Lineage))) // which it shares slots with
 	}
 	if health, err := tx.WebhookHealth(x.id); err == nil && !health.FailingSince.IsZero() {
 		x.failures = health.Failures

@@ -28,6 +28,7 @@ type slots struct {
 
 // ownerSlots are those of the webhooks of one owner.
 type ownerSlots struct {
+	owner    wallet.UserID
 	inFlight int
 	blocked  []*session // have something to send and no slot, longest first
 	waiting  bool       // among slots.waiting
@@ -77,6 +78,10 @@ func (s *slots) leave(x *session) {
 	if x.slot.queued {
 		o := s.of(x.owner)
 		o.blocked = slices.DeleteFunc(o.blocked, func(b *session) bool { return b == x })
+		if len(o.blocked) == 0 && o.waiting {
+			o.waiting = false
+			s.waiting = slices.DeleteFunc(s.waiting, func(w *ownerSlots) bool { return w == o })
+		}
 		s.forget(x.owner)
 	}
 	if x.slot.granted {
@@ -94,6 +99,7 @@ func (s *slots) free(owner wallet.UserID) {
 		s.waiting = s.waiting[1:]
 		o.waiting = false
 		s.serve(o)
+		s.forget(o.owner)
 	}
 	s.serve(own)
 	s.forget(owner)
@@ -128,7 +134,7 @@ func (s *slots) hasRoom(o *ownerSlots) bool {
 func (s *slots) of(owner wallet.UserID) *ownerSlots {
 	o := s.owners[owner]
 	if o == nil {
-		o = &ownerSlots{}
+		o = &ownerSlots{owner: owner}
 		s.owners[owner] = o
 	}
 	return o
