@@ -2,6 +2,7 @@ package records
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -79,9 +80,6 @@ func (t *tx) wakeWebhooks(fresh []store.PlacedDelivery) error {
 	return nil
 }
 
-// operators is the owner, for fairness, of the jobs of webhooks that belong to no person.
-const operators = "operators"
-
 // wakeWebhook puts the job of a webhook, unless one is in flight or may be claimed at once. A job that waits for a
 // later time is put again, for now. A listener has no job: the node that holds its connection looks for its deliveries
 // itself.
@@ -97,10 +95,7 @@ func (t *tx) wakeWebhook(q *jobQueue, id wallet.WebhookID, now time.Time) error 
 	if hook.Listener {
 		return nil
 	}
-	owner := string(hook.Owner)
-	if owner == "" {
-		owner = operators
-	}
+	owner := cmp.Or(string(hook.Owner), hook.Lineage) // for fairness, an operator's key is an owner of its own
 	_, err = t.PutJobs([]store.Job{{ID: store.JobID(id), Queue: store.Deliveries, Owner: owner, Priority: store.JobNormal, About: hook.Owner, At: now}}, nil)
 	return err
 }
