@@ -96,9 +96,9 @@ func EventOf(j Job) (e wallet.Event, err error) {
 // Claim says which jobs a node wants to take.
 type Claim struct {
 	Queue Queue
-	Node  string // the name of the node, the same after a restart (see ReleaseNode)
-	Now   time.Time
-	Max   int // how many at most; 0: none
+	Node  string    // the name of the node, the same after a restart (see ReleaseNode)
+	Now   time.Time // read inside the Update that claims: one that was read before a pause looks like a clock set back
+	Max   int       // how many at most; 0: none
 	// PerOwner is how many jobs of one owner may be in flight at once, on all nodes together. 0: any number. All claims
 	// of a queue must use the same number.
 	PerOwner int

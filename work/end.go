@@ -169,11 +169,11 @@ func (p *Pool) fail(h *held, job store.Job, cause error) Outcome {
 	if errors.As(cause, &forGood) || p.Schedule.spent(failures) {
 		outcome = DeadLettered
 	}
-	now := p.Now()
 	wait := p.Schedule.wait(failures)
 	// One Update ends the attempt in either case.
 	write := func(dead func(store.Tx, store.Job, error) error) error {
 		return p.end(h, func(tx store.Tx, ref store.Ref) error {
+			now := p.Now()
 			if outcome == Retried {
 				return lostOr(tx.RetryJobs(now.Add(wait), ref))
 			}

@@ -188,9 +188,8 @@ func (p *Pool) failed() error {
 	return p.failure
 }
 
-// claim is this node's Claim for up to `most` jobs. For ClaimJobs it is made inside the Update: a time from before a long wait for the
-// store would look like a clock that is behind, which the store makes up for, and the next claim would end leases of
-// other nodes early.
+// claim is this node's Claim for up to `most` jobs. It is made inside the Update that uses it, each time that runs: a
+// time from before a long wait, or from before the node slept, would look to the store like a clock that was set back.
 func (p *Pool) claim(most int) store.Claim {
 	return store.Claim{Queue: p.Queue, Node: p.Node, Now: p.Now(), Max: most, PerOwner: p.PerOwner, Lease: p.Lease}
 }
@@ -241,9 +240,10 @@ func (p *Pool) take(jobs []store.Job, more bool) {
 	}
 }
 
-// hold takes up one job. p.mu is held. If the node holds the job already, its lease ended early, for example because a
-// clock was set forward. Then the attempt in progress becomes the new one. If the job was put again meanwhile, the
-// attempt is stopped and the new content is handled after it.
+// hold takes up one job. p.mu is held. If the node holds the job already, its lease ended. If the new claim is the very
+// next attempt, for example because a clock was set forward, nobody else had the job in between: the attempt in progress
+// becomes the new one. If another node had it in between, or the job was put again, the attempt in progress is lost, and
+// the job is handled again after it. A claim older than the one that is held is ignored.
 func (p *Pool) hold(job store.Job) {
 	old := p.held[job.ID]
 	if old == nil {
@@ -253,7 +253,10 @@ func (p *Pool) hold(job store.Job) {
 		p.ready = append(p.ready, h)
 		return
 	}
-	if same(old.job, job) && !old.lost {
+	switch {
+	case outdated(job, old.job) || old.next != nil && outdated(job, *old.next):
+		return
+	case same(old.job, job) && job.Attempt == old.job.Attempt+1 && !old.lost:
 		old.job.Attempt = job.Attempt
 		return
 	}
@@ -262,9 +265,12 @@ func (p *Pool) hold(job store.Job) {
 	old.next = &job
 }
 
+// outdated tells whether a claim is of the same job as another, and not newer.
+func outdated(job, than store.Job) bool { return job.Seq == than.Seq && job.Attempt <= than.Attempt }
+
 // same tells whether two claims are of the same job with the same content.
 func same(a, b store.Job) bool {
-	return a.At.Equal(b.At) && a.NotBefore.Equal(b.NotBefore) && a.Priority == b.Priority && string(a.Body) == string(b.Body)
+	return a.Seq == b.Seq && a.At.Equal(b.At) && a.NotBefore.Equal(b.NotBefore) && a.Priority == b.Priority && string(a.Body) == string(b.Body)
 }
 
 // start gives ready jobs to new workers, up to Width. p.mu is held.
@@ -331,7 +337,7 @@ func (p *Pool) Ref(id store.JobID) (ref store.Ref, ok bool) {
 }
 
 // Offer is a Claim for PutJobs: jobs put with it may be leased to this pool directly. It is nil if the pool has no
-// room, or if other jobs wait, which must go first.
+// room, or if other jobs wait, which must go first. Call it inside the Update that uses it (see claim).
 func (p *Pool) Offer() *store.Claim {
 	p.mu.Lock()
 	defer p.mu.Unlock()

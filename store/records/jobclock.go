@@ -13,11 +13,23 @@ import (
 // for all nodes would not do. With two clocks that differ, the slow one would raise it at each claim, the fast one
 // would then be ahead by as much again, and the queue's time would run away from both.
 //
-// An offset only ever brings a node up to the queue's time. So that time passes as a node's clock does, and leaps only
-// to a clock that is ahead of all that claimed before: once, by the difference. A leap ends leases early, which fencing
-// makes harmless. The queue's time is never ahead of all clocks, unless these were set back.
+// The rule, for a claim by a node whose clock plus offset is T, where the queue's time is Q:
+//
+//   - T is behind Q by more than clockSlack: the offset grows by the difference. The queue's time stays Q.
+//   - T is ahead of Q by more than clockSlack, and would be near Q (within clockSlack) by no offset, or by the one before it
+//     last grew: the node takes that offset again. Its clock was set back and then put right, or it slept while a claim of
+//     its was on its way, and that claim looked like a clock set back.
+//   - Else the offset stays, and the queue's time goes on to T if that is later.
+//
+// So time passes as a node's clock does, and leaps only to a clock that is ahead of all that claimed before: once, by the
+// difference. A leap ends leases early, which fencing makes harmless. The queue's time is never ahead of all clocks,
+// unless these were set back.
+//
+// When no node claimed for a day, the first claim sees that a day has passed, whatever the offsets. Only if nobody
+// claimed for just as long as an offset is, that looks like a clock that was put right: then the waits go on from where
+// they were, late by the offset once, and none is early.
 const (
-	// clockSlack is how far a node may be behind the queue's time before it gets an offset: clocks differ a little, and
+	// clockSlack is how far a node may be from the queue's time before its offset changes: clocks differ a little, and
 	// a claim may wait for its commit.
 	clockSlack = time.Minute
 	// clockWrite is how far the clock advances before a claim that takes nothing writes it.
@@ -33,6 +45,7 @@ const (
 type nodeClock struct {
 	node   string
 	offset time.Duration // added to the node's clock it gives the queue's time
+	before time.Duration // the offset before it last grew; 0: none
 	seen   time.Time     // the last claim that was written, in the queue's time
 }
 
@@ -48,8 +61,18 @@ func (q *jobQueue) setClock(node string, wall time.Time) time.Time {
 	now := wall.Add(n.offset)
 	// This clock was set back, or was always behind.
 	if behind := s.clock.Sub(now); behind > clockSlack {
-		n.offset += behind
+		n.before, n.offset = n.offset, n.offset+behind
 		now, s.dirty = wall.Add(n.offset), true
+	}
+	// This clock was put right, or the offset came of a claim that was late.
+	if now.Sub(s.clock) > clockSlack {
+		for _, offset := range [...]time.Duration{n.before, 0} {
+			if offset < n.offset && wall.Add(offset).Sub(s.clock).Abs() <= clockSlack {
+				n.offset, n.before = offset, 0
+				now, s.dirty = wall.Add(offset), true
+				break
+			}
+		}
 	}
 	// The state is written when it changes anyway, and else once in clockWrite: an idle worker's claims commit nothing.
 	s.dirty = s.dirty || now.Sub(s.clock) > clockWrite || now.Sub(n.seen) > clockWrite

@@ -110,15 +110,16 @@ func (o *jobOwner) decode(raw []byte) {
 // stateSize is the length of the fixed part of a queue's state, in bytes: five numbers and the clock. Its nodes follow.
 const stateSize = 5*8 + timeSize
 
-// encode writes the fixed part, then of each node: length of the name, offset in nanoseconds, last claim, name.
+// encode writes the fixed part, then of each node: length of the name, both offsets in nanoseconds, last claim, name.
 func (s *queueState) encode() []byte {
-	out := make([]byte, 0, stateSize+len(s.nodes)*64)
+	out := make([]byte, 0, stateSize+len(s.nodes)*72)
 	for _, n := range []uint64{s.turns, s.picks, s.waiting, s.inFlight, s.dead} {
 		out = binary.BigEndian.AppendUint64(out, n)
 	}
 	out = appendTime(out, s.clock)
 	for _, n := range s.nodes {
 		out = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint16(out, uint16(len(n.node))), uint64(n.offset))
+		out = binary.BigEndian.AppendUint64(out, uint64(n.before))
 		out = append(appendTime(out, n.seen), n.node...)
 	}
 	return out
@@ -139,7 +140,7 @@ func (s *queueState) decode(raw []byte) (err error) {
 	if s.clock, err = keyTime(raw[stateSize-timeSize:]); err != nil {
 		return err
 	}
-	const head = 2 + 8 + timeSize
+	const head = 2 + 2*8 + timeSize
 	for raw = raw[stateSize:]; len(raw) > 0; {
 		if len(raw) < head {
 			return bad
@@ -148,8 +149,9 @@ func (s *queueState) decode(raw []byte) (err error) {
 		if len(raw) < size {
 			return bad
 		}
-		n := nodeClock{offset: time.Duration(binary.BigEndian.Uint64(raw[2:])), node: string(raw[head:size])}
-		if n.seen, err = keyTime(raw[10:]); err != nil {
+		n := nodeClock{offset: time.Duration(binary.BigEndian.Uint64(raw[2:])), before: time.Duration(binary.BigEndian.Uint64(raw[10:])),
+			node: string(raw[head:size])}
+		if n.seen, err = keyTime(raw[18:]); err != nil {
 			return err
 		}
 		s.nodes, raw = append(s.nodes, n), raw[size:]

@@ -101,6 +101,59 @@ func testSkewedClocks(t *testing.T, open Open) {
 	}
 }
 
+// testLateClaims: a claim that arrives long after its clock was read, as of a node that slept, moves the queue's time neither
+// back nor forward. Nor does a clock that was set back and is put right, while others go on. A day without any node is one.
+func testLateClaims(t *testing.T, open Open) {
+	for _, skew := range []time.Duration{0, -5 * time.Minute} { // of the node that sleeps
+		s := freshJobs(t, open)
+		claim := func(node string, now time.Time) []store.Job {
+			c := at(now, 9)
+			c.Node = node
+			return s.claim(c)
+		}
+		now := noon()
+		awake := func(d time.Duration, nodes ...string) {
+			for range d / (10 * time.Second) {
+				now = now.Add(10 * time.Second)
+				for _, node := range nodes {
+					wall := now
+					if node == "sleeper" {
+						wall = now.Add(skew)
+					}
+					same(t, "nothing is due", jobIDs(claim(node, wall)), "")
+				}
+			}
+		}
+		awake(time.Minute, "other", "sleeper")
+		asleep := now.Add(skew)
+		for range 3 { // a second pause is as the first one
+			awake(10*time.Minute, "other")
+			retry := aJob("retry")
+			retry.At, retry.NotBefore = now, now.Add(9*time.Minute)
+			s.put(aJob("held"), retry)
+			held := claim("other", now)
+			same(t, "held", jobIDs(held), "held")
+			same(t, "late", jobIDs(claim("sleeper", asleep.Add(time.Second))), "")
+			awake(50*time.Second, "sleeper", "other")
+			s.done(held...)
+			awake(8*time.Minute, "sleeper", "other")
+			update(t, s, func(tx store.Tx) error { return tx.RemoveJobs(queue, "retry") })
+			asleep = now.Add(skew)
+		}
+		s.put(aJob("held"))
+		held := claim("other", now)
+		same(t, "set back by an hour", jobIDs(claim("sleeper", now.Add(skew-time.Hour))), "")
+		awake(50*time.Second, "sleeper", "other")
+		s.done(held...)
+		tomorrow := aJob("tomorrow")
+		tomorrow.At, tomorrow.NotBefore = now, now.Add(24*time.Hour)
+		s.put(tomorrow)
+		same(t, "set back again", jobIDs(claim("sleeper", now.Add(skew-time.Hour))), "")
+		now = now.Add(24 * time.Hour)
+		same(t, "after a day of nobody", jobIDs(claim("sleeper", now.Add(skew-time.Hour))), "tomorrow")
+	}
+}
+
 func testLeaders(t *testing.T, open Open) {
 	s := fresh(t, open)
 	lead := func(node string, now time.Time) (leads bool) {

@@ -40,6 +40,7 @@ const (
 	nodeJobs  = 240
 	nodeKeys  = 12
 	nodeLease = 10 * time.Second
+	longPause = 3 * time.Minute
 )
 
 // cluster is three nodes over one store.
@@ -255,6 +256,9 @@ func (c *cluster) run() {
 		}
 		if n := c.random.IntN(3); put < nodeJobs && pausedUntil[n].IsZero() && deadUntil[n].IsZero() {
 			pause := time.Duration(c.random.Int64N(int64(3 * nodeLease)))
+			if c.random.IntN(8) == 0 {
+				pause = longPause // the queue takes no clock for slow that differs by less than a minute
+			}
 			switch c.random.IntN(5) {
 			case 0:
 				c.kill(n)
@@ -278,7 +282,20 @@ func (c *cluster) run() {
 		synctest.Wait()
 		c.oneLeader()
 	}
+	c.timeIsTrue()
 	c.finish(next)
+}
+
+// timeIsTrue checks that no pause has moved the queue's time on: what was put to wait for three minutes is due then and
+// not before, by any node's claim. The nodes go on meanwhile.
+func (c *cluster) timeIsTrue() {
+	time.Sleep(5 * time.Second)
+	begin := time.Now()
+	job := store.Job{ID: "waits", Queue: queue, At: begin, NotBefore: begin.Add(longPause), Body: []byte("1")}
+	update(c.T, c.store, func(tx store.Tx) error { _, err := tx.PutJobs([]store.Job{job}, nil); return err })
+	time.Sleep(longPause - time.Nanosecond)
+	waits := get(c.T, c.store, func(tx store.Tx) (store.Job, error) { return tx.Job(queue, "waits") })
+	same(c.T, "attempts at what waits for three minutes", waits.Attempt, 0)
 }
 
 // putOne puts the next job of a random key, at times with an offer of a node to take it at once.

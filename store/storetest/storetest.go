@@ -60,6 +60,7 @@ func Run(t *testing.T, open Open) {
 		{"JobHandOver", testJobHandOver},
 		{"JobClock", testJobClock},
 		{"SkewedClocks", testSkewedClocks},
+		{"LateClaims", testLateClaims},
 		{"MadeIDs", testMadeIDs},
 		{"JobModel", testJobModel},
 		{"DeadLetters", testDeadLetters},
