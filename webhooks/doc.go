@@ -13,8 +13,7 @@
 // and what a receiver says beyond its status and the first KiB of its answer. It never follows where a
 // receiver points, and leads nobody into the operator's own network.
 //
-// A Service runs it. The relay turns each event into deliveries, one for each webhook that may have it (authorize.go
-// decides, by a cache of subscriptions). The session of a webhook decides which of its deliveries
-// goes when (session.go). A Poster makes the attempts, and connects to public addresses only (dial.go). Results are written together (record.go). A webhook
-// that fails for days is turned off (health.go). Saved is a delivery that a receiver got, checked as a receiver would.
+// Who may have an event is decided in authorize.go, by a cache of subscriptions. A Poster connects to public addresses only
+// (dial.go). A webhook that fails for days is turned off (health.go). Saved is a delivery that a receiver got, checked as a
+// receiver would.
 package webhooks
