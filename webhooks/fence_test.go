@@ -54,8 +54,8 @@ func (r *harness) jobCounts() (waiting, inFlight int) {
 	return waiting, inFlight
 }
 
-// byHand puts a delivery as another node would, which wakes nobody here.
-func (r *harness) byHand(user wallet.UserID, hook wallet.Webhook, name string) {
+// manual puts a delivery as another node would, which wakes nobody here.
+func (r *harness) manual(user wallet.UserID, hook wallet.Webhook, name string) {
 	r.Helper()
 	r.update(func(tx store.Tx) error {
 		_, err := tx.PutDeliveries([]store.Delivery{{ID: "dlv_" + name, Webhook: hook.ID, EventID: "evt_" + name, Event: wallet.TransactionConfirmed, User: user,
@@ -208,7 +208,7 @@ func TestADeliveryAtTheEndOfASessionIsNotLeftLying(t *testing.T) {
 				if !there {
 					t.Fatal("the session has ended before")
 				}
-				r.byHand(alice, hook, "late")
+				r.manual(alice, hook, "late")
 				if now, _ := r.jobOf(hook); now.Attempt != held.Attempt || now.Seq != held.Seq {
 					t.Errorf("a job in flight was put anew: %+v became %+v", held, now)
 				}

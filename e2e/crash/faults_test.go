@@ -47,7 +47,8 @@ func TestTroubledNodeAfterTheSignature(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newCouple(t, 200*time.Millisecond)
+			// A call that hangs takes half a minute, and the signature must outlive it: a blockhash is good for 150 slots.
+			c := newCouple(t, 400*time.Millisecond)
 			p := c.propose(nth(1))
 			link := c.confirm(p, 1)
 			asked := make(chan struct{})

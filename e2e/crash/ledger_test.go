@@ -29,9 +29,6 @@ func (c *couple) settled(paid []payment) {
 		want += p.lamports
 	}
 	c.finish()
-	if n := c.world.Telegram.Pending(); n != 0 {
-		c.Errorf("%d updates wait at Telegram", n)
-	}
 	if got := c.world.Solana.Balance(c.bob.Device.Address()); got != want {
 		c.Errorf("Bob holds %d lamports, the acknowledged payments are %d", got, want)
 	}
@@ -48,6 +45,10 @@ func (c *couple) finish() {
 	for deadline := time.Now().Add(harness.Wait); ; {
 		c.purser.Stop()
 		left := c.left()
+		// Telegram drops an update when the next request for updates comes, which a stop may have been faster than.
+		if n := c.world.Telegram.Pending(); n != 0 {
+			left = append(left, fmt.Sprintf("%d updates wait at Telegram", n))
+		}
 		if len(left) == 0 {
 			return
 		}
