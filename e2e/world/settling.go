@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -34,7 +35,8 @@ func (w *World) Look() {
 	w.warnings.Reset()
 }
 
-// Settle does what the settler's pools do: jobs that are due are claimed, a few looked at at a time, until none is left.
+// Settle does what the settler's pools do: jobs that are due are claimed and looked at, a few at a time, until none is left.
+// What the looks found is written in the order of the claims, so that what people are told always comes in the same order.
 func (w *World) Settle() error {
 	const (
 		most     = 100 // looks in a row, each because of the one before
@@ -56,32 +58,35 @@ func (w *World) Settle() error {
 		if len(due) == 0 {
 			return failed
 		}
-		errs := make([]error, len(due))
+		ends := make([]func() error, len(due))
 		group := errgroup.Group{}
 		group.SetLimit(parallel)
 		for i, job := range due {
 			group.Go(func() error {
-				errs[i] = w.lookAt(job)
+				result, err := w.Settler.Handle(context.Background(), job)
+				ends[i] = func() error { return w.endLook(job, result.Commit, result.Again, err) }
 				return nil
 			})
 		}
-		failed = errors.Join(failed, group.Wait(), errors.Join(errs...))
+		failed = errors.Join(failed, group.Wait())
+		for _, end := range ends {
+			failed = errors.Join(failed, end())
+		}
 	}
 	return errors.Join(failed, fmt.Errorf("settling finds no end: %d looks in a row", most))
 }
 
-// lookAt is one look, with its end. One that cannot be written is tried again, like any job.
-func (w *World) lookAt(job store.Job) error {
-	result, err := w.Settler.Handle(context.Background(), job)
+// endLook writes what a look found, and the end of its job. One that cannot be written is tried again, like any job.
+func (w *World) endLook(job store.Job, commit func(store.Tx) error, again time.Time, err error) error {
 	if err == nil {
 		err = w.Settler.Store.Update(context.Background(), func(tx store.Tx) error {
-			if result.Commit != nil {
-				if err := result.Commit(tx); err != nil {
+			if commit != nil {
+				if err := commit(tx); err != nil {
 					return err
 				}
 			}
-			if !result.Again.IsZero() {
-				return tx.SnoozeJobs(result.Again, job.Ref())
+			if !again.IsZero() {
+				return tx.SnoozeJobs(again, job.Ref())
 			}
 			return tx.DoneJobs(job.Ref())
 		})
