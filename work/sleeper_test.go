@@ -130,11 +130,11 @@ func TestASleeperTellsTheTimeAtWhichItWoke(t *testing.T) {
 func TestASleeperDoesNotGoOnWhereAnotherWas(t *testing.T) {
 	inBubble(t, func(h *harness) {
 		s := &asleep{Store: h.store, T: t, told: map[string]bool{}}
-		var first error
+		first := make(chan error, 1) // why the first attempt ended
 		p := h.pool(func(ctx context.Context, job store.Job) (Result, error) {
 			if job.Attempt == 1 {
 				<-ctx.Done()
-				first = context.Cause(ctx)
+				first <- context.Cause(ctx)
 				time.Sleep(10 * time.Second) // it takes its time to heed it
 			}
 			return Result{Commit: func(tx store.Tx) error { return card(tx, string('0'+rune(job.Attempt))) }}, nil
@@ -157,7 +157,7 @@ func TestASleeperDoesNotGoOnWhereAnotherWas(t *testing.T) {
 			t.Errorf("what was under way goes on as %v", ref)
 		}
 		time.Sleep(time.Minute)
-		h.same("why the first ended", first, ErrLost)
+		h.same("why the first ended", <-first, ErrLost)
 		h.same("begun", h.begun(), "job job")
 		h.same("committed", []int{h.committed("1"), h.committed("2"), h.committed("3")}, []int{0, 0, 1})
 		stop()
