@@ -59,9 +59,9 @@ func bannedNames() map[string]map[string]string {
 	}
 }
 
-// TestNamesAreTheFieldsOwn keeps names from coming back that only purser used.
-func TestNamesAreTheFieldsOwn(t *testing.T) {
-	seen := 0
+// eachGoFile parses every Go file of the project, tests too, with its comments. Its path has forward slashes.
+func eachGoFile(t *testing.T, look func(path string, files *token.FileSet, file *ast.File)) {
+	t.Helper()
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -72,10 +72,21 @@ func TestNamesAreTheFieldsOwn(t *testing.T) {
 			return nil
 		}
 		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
+		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution|parser.ParseComments)
+		if err == nil {
+			look(filepath.ToSlash(path), files, file)
 		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNamesAreTheFieldsOwn keeps names from coming back that only purser used.
+func TestNamesAreTheFieldsOwn(t *testing.T) {
+	seen := 0
+	eachGoFile(t, func(path string, files *token.FileSet, file *ast.File) {
 		banned := inPackage(bannedNames(), filepath.ToSlash(filepath.Dir(path)))
 		for _, name := range declared(file) {
 			seen++
@@ -83,11 +94,7 @@ func TestNamesAreTheFieldsOwn(t *testing.T) {
 				t.Errorf("%s: %s is called %s", files.Position(name.Pos()), name.Name, standard)
 			}
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if seen < 5000 {
 		t.Fatalf("%d names were looked at only", seen)
 	}
@@ -117,19 +124,9 @@ func wordsAllowed() map[string]string {
 // TestWordsOfOurOwnStayAway looks at each part of every name (KeyLine has key, line and keyline), and at comments.
 func TestWordsOfOurOwnStayAway(t *testing.T) {
 	names, comments := 0, 0
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && path != "."):
-			return fs.SkipDir
-		case d.IsDir() || !strings.HasSuffix(path, ".go") || wordsAllowed()[filepath.ToSlash(path)] != "":
-			return nil
-		}
-		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution|parser.ParseComments)
-		if err != nil {
-			return err
+	eachGoFile(t, func(path string, files *token.FileSet, file *ast.File) {
+		if wordsAllowed()[path] != "" {
+			return
 		}
 		banned := inPackage(bannedWords(), filepath.ToSlash(filepath.Dir(path)))
 		check := func(at token.Pos, words []string) {
@@ -150,11 +147,7 @@ func TestWordsOfOurOwnStayAway(t *testing.T) {
 			comments++
 			check(group.Pos(), strings.FieldsFunc(strings.ToLower(group.Text()), func(r rune) bool { return !unicode.IsLetter(r) }))
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if names < 50_000 || comments < 2_000 {
 		t.Fatalf("%d names and %d comments were looked at only", names, comments)
 	}

@@ -140,14 +140,14 @@ func (l adminListener) Close() error {
 // Run serves ln, as ListenAdmin made it, until ctx ends; then it lets requests finish.
 func (a *Admin) Run(ctx context.Context, ln net.Listener) error {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /keys", a.create)
+	mux.HandleFunc("POST /keys", withBody(a, a.create))
 	mux.HandleFunc("GET /keys", a.list)
-	mux.HandleFunc("POST /keys/revoke", a.revoke)
-	mux.HandleFunc("POST /keys/rotate", a.rotate)
-	mux.HandleFunc("POST /keys/tier", a.setTier)
+	mux.HandleFunc("POST /keys/revoke", withBody(a, a.revoke))
+	mux.HandleFunc("POST /keys/rotate", withBody(a, a.rotate))
+	mux.HandleFunc("POST /keys/tier", withBody(a, a.setTier))
 	mux.HandleFunc("GET /queues", a.queues)
-	mux.HandleFunc("POST /queues/dead-letters", a.deadLetters)
-	mux.HandleFunc("POST /queues/replay", a.replay)
+	mux.HandleFunc("POST /queues/dead-letters", withBody(a, a.deadLetters))
+	mux.HandleFunc("POST /queues/replay", withBody(a, a.replay))
 	server := &http.Server{
 		Handler: http.MaxBytesHandler(mux, maxBody), ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
@@ -166,13 +166,9 @@ func (a *Admin) Run(ctx context.Context, ln net.Listener) error {
 	return err
 }
 
-func (a *Admin) create(w http.ResponseWriter, r *http.Request) {
-	var req adminKeyRequest
-	if !a.read(w, r, &req) {
-		return
-	}
-	key, secret, err := a.Keys.Create(r.Context(), handlers.KeyRequest(req))
-	a.answer(w, adminAnswer{Key: key, Secret: secret}, err)
+func (a *Admin) create(ctx context.Context, req adminKeyRequest) (adminAnswer, error) {
+	key, secret, err := a.Keys.Create(ctx, handlers.KeyRequest(req))
+	return adminAnswer{Key: key, Secret: secret}, err
 }
 
 func (a *Admin) list(w http.ResponseWriter, r *http.Request) {
@@ -180,31 +176,19 @@ func (a *Admin) list(w http.ResponseWriter, r *http.Request) {
 	a.answer(w, adminAnswer{Keys: keys}, err)
 }
 
-func (a *Admin) revoke(w http.ResponseWriter, r *http.Request) {
-	var req adminRevoke
-	if !a.read(w, r, &req) {
-		return
-	}
-	key, err := a.Keys.Revoke(r.Context(), req.ID)
-	a.answer(w, adminAnswer{Key: key}, err)
+func (a *Admin) revoke(ctx context.Context, req adminRevoke) (adminAnswer, error) {
+	key, err := a.Keys.Revoke(ctx, req.ID)
+	return adminAnswer{Key: key}, err
 }
 
-func (a *Admin) rotate(w http.ResponseWriter, r *http.Request) {
-	var req adminRotate
-	if !a.read(w, r, &req) {
-		return
-	}
-	key, secret, err := a.Keys.Rotate(r.Context(), req.ID, req.Now)
-	a.answer(w, adminAnswer{Key: key, Secret: secret}, err)
+func (a *Admin) rotate(ctx context.Context, req adminRotate) (adminAnswer, error) {
+	key, secret, err := a.Keys.Rotate(ctx, req.ID, req.Now)
+	return adminAnswer{Key: key, Secret: secret}, err
 }
 
-func (a *Admin) setTier(w http.ResponseWriter, r *http.Request) {
-	var req adminTier
-	if !a.read(w, r, &req) {
-		return
-	}
-	key, err := a.Keys.SetTier(r.Context(), req.ID, req.Tier)
-	a.answer(w, adminAnswer{Key: key}, err)
+func (a *Admin) setTier(ctx context.Context, req adminTier) (adminAnswer, error) {
+	key, err := a.Keys.SetTier(ctx, req.ID, req.Tier)
+	return adminAnswer{Key: key}, err
 }
 
 func (a *Admin) queues(w http.ResponseWriter, r *http.Request) {
@@ -212,31 +196,28 @@ func (a *Admin) queues(w http.ResponseWriter, r *http.Request) {
 	a.answer(w, adminAnswer{Queues: states}, err)
 }
 
-func (a *Admin) deadLetters(w http.ResponseWriter, r *http.Request) {
-	var req adminQueue
-	if !a.read(w, r, &req) {
-		return
-	}
-	letters, err := a.Queues.DeadLetters(r.Context(), req.Queue)
-	a.answer(w, adminAnswer{Letters: letters}, err)
+func (a *Admin) deadLetters(ctx context.Context, req adminQueue) (adminAnswer, error) {
+	letters, err := a.Queues.DeadLetters(ctx, req.Queue)
+	return adminAnswer{Letters: letters}, err
 }
 
-func (a *Admin) replay(w http.ResponseWriter, r *http.Request) {
-	var req adminReplay
-	if !a.read(w, r, &req) {
-		return
-	}
-	a.answer(w, adminAnswer{}, a.Queues.Replay(r.Context(), req.Queue, req.ID))
+func (a *Admin) replay(ctx context.Context, req adminReplay) (adminAnswer, error) {
+	return adminAnswer{}, a.Queues.Replay(ctx, req.Queue, req.ID)
 }
 
-func (a *Admin) read(w http.ResponseWriter, r *http.Request, into any) bool {
-	decoder := json.NewDecoder(r.Body)
-	decoder.DisallowUnknownFields() // both ends are one binary: an unknown field is another version
-	if err := decoder.Decode(into); err != nil {
-		a.answer(w, adminAnswer{}, &wallet.Error{Code: wallet.InvalidRequest, Reason: wallet.Because("admin.other_version"), Err: err})
-		return false
+// withBody makes a handler of a command that takes a request body: it decodes the body and writes what run answers.
+func withBody[R any](a *Admin, run func(context.Context, R) (adminAnswer, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var req R
+		decoder := json.NewDecoder(r.Body)
+		decoder.DisallowUnknownFields() // both ends are one binary: an unknown field is another version
+		if err := decoder.Decode(&req); err != nil {
+			a.answer(w, adminAnswer{}, &wallet.Error{Code: wallet.InvalidRequest, Reason: wallet.Because("admin.other_version"), Err: err})
+			return
+		}
+		answer, err := run(r.Context(), req)
+		a.answer(w, answer, err)
 	}
-	return true
 }
 
 // answer writes an answer or a refusal; both are 200 on this wire, the code says which.

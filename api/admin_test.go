@@ -3,9 +3,11 @@ package api
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -247,4 +249,23 @@ func (r *harness) buries(reason string, queue store.Queue) {
 			}
 		}
 	}))
+}
+
+// TestACommandOfAnotherVersionIsRefused: a field that this version doesn't know is refused, not ignored.
+func TestACommandOfAnotherVersionIsRefused(t *testing.T) {
+	r := newHarness(t)
+	path := socketPath(t)
+	stop := r.admin(path)
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	}}}
+	answer, err := client.Post("http://purser/keys/revoke", "application/json", strings.NewReader(`{"id":"key_x","at_once":true}`))
+	check(t, err)
+	body, err := io.ReadAll(answer.Body)
+	check(t, errors.Join(err, answer.Body.Close()))
+	if !strings.Contains(string(body), string(wallet.InvalidRequest)) || !strings.Contains(string(body), "admin.other_version") {
+		t.Errorf("%d %s", answer.StatusCode, body)
+	}
+	client.CloseIdleConnections()
+	check(t, stop())
 }

@@ -200,9 +200,10 @@ func (r *refusing) Update(ctx context.Context, change func(store.Tx) error) erro
 	})
 }
 
-// TestWhatCouldNotBeLeftOutIsHandled: where the commit fails, nothing is lost of what was acknowledged, and nobody was
-// told.
-func TestWhatCouldNotBeLeftOutIsHandled(t *testing.T) {
+// newRefusedFlood is a chat of which one update is being handled and two wait, which is all that may: the commit that would
+// have left the oldest out for a fourth has failed, and all such commits fail until refuse.now is false.
+func newRefusedFlood(t *testing.T) *flood {
+	t.Helper()
 	f := newFlood(t)
 	f.says(telegram.Alice, "first")
 	<-f.begun
@@ -213,6 +214,13 @@ func TestWhatCouldNotBeLeftOutIsHandled(t *testing.T) {
 	if err := f.bot.Accept(f.ctx(), "s", message(900, telegram.Alice, "fourth")); err == nil {
 		t.Error("it was taken")
 	}
+	return f
+}
+
+// TestWhatCouldNotBeLeftOutIsHandled: where the commit fails, nothing is lost of what was acknowledged, and nobody was
+// told.
+func TestWhatCouldNotBeLeftOutIsHandled(t *testing.T) {
+	f := newRefusedFlood(t)
 	f.refuse.now.Store(false)
 	close(f.release)
 	f.eventually("all are handled", func() bool { return len(f.inbox()) == 0 })
@@ -227,16 +235,7 @@ func TestWhatCouldNotBeLeftOutIsHandled(t *testing.T) {
 // TestWhatIsLeftOutAndItsNoticeAreOne: one commit leaves the oldest out and tells the person. Where it fails, the person is
 // told when it is tried again.
 func TestWhatIsLeftOutAndItsNoticeAreOne(t *testing.T) {
-	f := newFlood(t)
-	f.says(telegram.Alice, "first")
-	<-f.begun
-	f.bot.maxOfChat = 2
-	f.says(telegram.Alice, "second")
-	f.says(telegram.Alice, "third")
-	f.refuse.now.Store(true)
-	if err := f.bot.Accept(f.ctx(), "s", message(900, telegram.Alice, "fourth")); err == nil {
-		t.Error("it was taken")
-	}
+	f := newRefusedFlood(t)
 	f.refuse.but.Store(1)
 	err := f.bot.Accept(f.ctx(), "s", message(900, telegram.Alice, "fourth"))
 	f.refuse.now.Store(false)

@@ -1,19 +1,12 @@
 package chat
 
 import (
-	"crypto/ed25519"
 	_ "embed"
-	"encoding/hex"
 	"regexp"
-	"strconv"
 	"strings"
 	"unicode"
-
-	"github.com/mr-tron/base58"
 )
 
-// english is the English word list of BIP-39: 2048 words, one a line.
-//
 // english is the English word list of BIP-39: 2048 words, one on each line.
 //
 //go:embed words/english.txt
@@ -55,9 +48,9 @@ func (s Secrets) In(text string) Secret {
 		return r
 	}, text)
 	switch {
-	case s.phrase(text), s.phrase(shown), privateKey(shown):
+	case s.phrase(text), shown != text && s.phrase(shown), privateKey(shown):
 		return WalletSecret
-	case credential.MatchString(shown):
+	case strings.Contains(shown, "_") && credential.MatchString(shown): // which is slow, and nearly no text has a "_"
 		return CredentialSecret
 	}
 	return NoSecret
@@ -84,66 +77,4 @@ func (s Secrets) phrase(text string) bool {
 		}
 	}
 	return known >= fewestWords && 4*known >= 3*all
-}
-
-// privateKey reports whether a text contains a Solana private key as wallets export it: 64 bytes in base58, in hex, or as
-// decimal numbers, with anything before, between or after. A signature has 64 bytes too, so the second half must be the
-// public key of the first: other texts do not match by chance.
-func privateKey(text string) bool {
-	together := strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return r
-		}
-		return -1
-	}, text)
-	for run := range strings.FieldsFuncSeq(together, func(r rune) bool { return !strings.ContainsRune(base58Digits, r) }) {
-		for from := range run {
-			for size := shortestKey; size <= longestKey && from+size <= len(run); size++ {
-				if raw, err := base58.Decode(run[from : from+size]); err == nil && isKey(raw) {
-					return true
-				}
-			}
-		}
-	}
-	for run := range strings.FieldsFuncSeq(together, func(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF", r) }) {
-		for from := 0; from+2*ed25519.PrivateKeySize <= len(run); from++ {
-			if raw, err := hex.DecodeString(run[from : from+2*ed25519.PrivateKeySize]); err == nil && isKey(raw) {
-				return true
-			}
-		}
-	}
-	return keyInNumbers(text)
-}
-
-// base58Digits are the digits of base58 as Bitcoin and Solana use it. 64 bytes have at most longestKey digits. Each zero byte
-// at the beginning takes only one digit; shortestKey allows for more of them than any real key has.
-const (
-	base58Digits = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-	shortestKey  = 80
-	longestKey   = 88
-)
-
-// keyInNumbers reports whether a text contains the bytes of a key as decimal numbers without a word between them.
-func keyInNumbers(text string) bool {
-	for part := range strings.FieldsFuncSeq(text, unicode.IsLetter) {
-		var row []byte
-		for digits := range strings.FieldsFuncSeq(part, func(r rune) bool { return r < '0' || r > '9' }) {
-			n, err := strconv.ParseUint(digits, 10, 8)
-			if err != nil { // not a byte: start again
-				row = nil
-				continue
-			}
-			row = append(row, byte(n))
-			if len(row) >= ed25519.PrivateKeySize && isKey(row[len(row)-ed25519.PrivateKeySize:]) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// isKey reports whether raw is an Ed25519 private key: a seed followed by its public key.
-func isKey(raw []byte) bool {
-	return len(raw) == ed25519.PrivateKeySize &&
-		ed25519.NewKeyFromSeed(raw[:ed25519.SeedSize]).Equal(ed25519.PrivateKey(raw))
 }

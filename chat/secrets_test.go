@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -65,6 +66,12 @@ func TestPrivateKeysAreKnownInAnyDress(t *testing.T) {
 	s := NewSecrets()
 	key := ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", 32)))
 	zeros := ed25519.NewKeyFromSeed(append(make([]byte, 3), strings.Repeat("z", 29)...))
+	for digits, first := range map[int][]byte{86: {0, 0, 5}, 87: {5}, 88: {200}} {
+		key := base58.Encode(ed25519.NewKeyFromSeed(append(first, strings.Repeat("s", 32-len(first))...)))
+		if len(key) != digits || s.In(key) != WalletSecret || s.In("a"+key+"b") != WalletSecret {
+			t.Errorf("a key of %d digits, meant to be %d, is not seen", len(key), digits)
+		}
+	}
 	numbers := strings.Trim(strings.ReplaceAll(fmt.Sprint([]byte(key)), " ", ","), "[]")
 	k, h := base58.Encode(key), hex.EncodeToString(key)
 	for _, secret := range []string{
@@ -93,9 +100,61 @@ func TestPrivateKeysAreKnownInAnyDress(t *testing.T) {
 	}
 }
 
+// TestTheSearchForKeysIsBounded holds that a text costs only so many derivations, whatever it is made of, and that a key
+// is still found behind much that could have been one.
+func TestTheSearchForKeysIsBounded(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	digits := func(of string, n int) string {
+		var b strings.Builder
+		for range n {
+			b.WriteByte(of[random.IntN(len(of))])
+		}
+		return b.String()
+	}
+	numbers := strings.Trim(fmt.Sprint([]byte(digits("abcdef", 1000))), "[]")
+	for name, text := range map[string]string{
+		"base58": digits(base58Digits, 4096), "hex": digits("123456789abcdef", 4096), "numbers": numbers,
+		"base58 in single digits": strings.Join(strings.Split(digits(base58Digits, 2048), ""), " "), "ones": "1" + strings.Repeat("1aB", 1365),
+	} {
+		s := newKeySearch(text)
+		if s.find(text) {
+			t.Errorf("%s: a key", name)
+		}
+		if s.left != 0 {
+			t.Errorf("%s: %d tries are left: it is not the dear text that it should be", name, s.left)
+		}
+	}
+	prose := strings.Repeat("some words before it. ", 180)
+	if s := newKeySearch(prose); s.find(prose) || s.left != maxTries {
+		t.Errorf("words of a language take %d tries", maxTries-s.left)
+	}
+
+	key := ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", 32)))
+	k, h := base58.Encode(key), hex.EncodeToString(key)
+	for name, before := range map[string]string{
+		"prose": prose, "signatures": strings.Repeat(base58.Encode(ed25519.Sign(key, []byte("x")))+" ", 20),
+		"one long run": digits(base58Digits, 2000) + " ", "hex": digits("123456789abcdef", 2000) + " ",
+	} {
+		for _, text := range []string{before + k, before + h, before + k[:44] + "\n" + k[44:], before + k + " and " + before} {
+			if !newKeySearch(text).find(text) {
+				t.Errorf("a key behind %s is not found: %.60q…", name, text[len(before):])
+			}
+		}
+	}
+}
+
+// BenchmarkSecretsInTheDearestText is a message of 4,096 characters that takes all tries.
 func BenchmarkSecretsInTheDearestText(b *testing.B) {
 	s, text := NewSecrets(), strings.Repeat("a9", 2048)
 	for b.Loop() {
 		s.In(text)
+	}
+}
+
+// BenchmarkSecretsInTalk is what a message usually is.
+func BenchmarkSecretsInTalk(b *testing.B) {
+	s := NewSecrets()
+	for b.Loop() {
+		s.In("/send 1.5 SOL 7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -218,5 +219,32 @@ func TestNobodyProvesAnAddressThatAllCanSignFor(t *testing.T) {
 	err := r.Wallets.Prove(context.Background(), r.Link(who), wallet.PageWallet, weak, sig)
 	if code := wallet.CodeOf(err); code != wallet.InvalidSignature && code != wallet.InvalidRequest {
 		t.Errorf("proven: %v", err)
+	}
+}
+
+// TestOpenTransactionsAreOfAllWallets: a payment from a wallet that is not the default one is as open as any other.
+func TestOpenTransactionsAreOfAllWallets(t *testing.T) {
+	r := newHarness(t)
+	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
+	other := r.Stranger()
+	r.Must(r.Update(func(tx store.Tx) error {
+		err := tx.PutWallet(wallet.Wallet{Address: other, Owner: alice.User.ID})
+		for id, from := range map[wallet.TransactionID]wallet.Address{"tx_default": alice.Address(), "tx_other": other, "tx_bobs": bob.Address()} {
+			err = errors.Join(err, store.Create(tx, wallet.Transaction{ID: id, Kind: wallet.Send, Status: wallet.AwaitingConfirmation, Owner: alice.User.ID,
+				From: from, To: r.Stranger(), Token: wallet.SOL, Amount: 1, CreatedAt: r.Now(), Deadline: r.Now().Add(time.Minute)}))
+		}
+		return err
+	}))
+	var open []string
+	r.View(func(tx store.Tx) error {
+		all, err := handlers.OpenTransactions(tx, alice.User.ID)
+		for _, found := range all {
+			open = append(open, string(found.ID))
+		}
+		return err
+	})
+	slices.Sort(open)
+	if !slices.Equal(open, []string{"tx_default", "tx_other"}) {
+		t.Errorf("open: %v", open)
 	}
 }

@@ -152,6 +152,10 @@ func TestFullDiskStopsAndLosesNothing(t *testing.T) {
 			c.must(err)
 		}
 	}
+	for range 2000 { // while purser is away; each costs as many tries for a private key as a message may
+		_, err := c.world.Telegram.Say(carol, strings.Repeat("a9", 2000))
+		c.must(err)
+	}
 	c.purser.Start()
 	again := c.propose(nth(2))
 	c.sign(c.confirm(again, 1))
