@@ -126,7 +126,7 @@ func (s *Server) postMessage(c *fiber.Ctx, key wallet.Key, fields object, id int
 			if err := s.People.Reachable(tx, who, person.ID, wallet.BotSend); err != nil {
 				return err
 			}
-			if err := posting.Commit(tx, r.outcomeUntil(s.Now())); err != nil {
+			if err := posting.Commit(tx, r.sendResultUntil(s.Now())); err != nil {
 				return err
 			}
 			return r.keep(tx, pending, kept)
@@ -152,15 +152,15 @@ func (s *Server) mayPost(c *fiber.Ctx, who handlers.Caller, person wallet.User, 
 }
 
 // How often a request looks in the store for what became of its message, which another node may have sent: first after
-// firstOutcomeLook, then after twice the wait before, and after lastOutcomeLook at most.
+// firstResultPoll, then after twice the wait before, and after longestResultPoll at most.
 const (
-	firstOutcomeLook = 50 * time.Millisecond
-	lastOutcomeLook  = time.Second
+	firstResultPoll   = 50 * time.Millisecond
+	longestResultPoll = time.Second
 )
 
 // awaited answers as soon as a message is sent, or found impossible. ended hints at that where this node sends it.
 func (s *Server) awaited(c *fiber.Ctx, r record, sent openMessage, ended <-chan struct{}) error {
-	for wait := firstOutcomeLook; ; wait = min(2*wait, lastOutcomeLook) {
+	for wait := firstResultPoll; ; wait = min(2*wait, longestResultPoll) {
 		timer := time.NewTimer(wait)
 		select {
 		case <-ended:
@@ -171,29 +171,29 @@ func (s *Server) awaited(c *fiber.Ctx, r record, sent openMessage, ended <-chan 
 		if c.UserContext().Err() != nil {
 			return wallet.Refuse(wallet.TelegramError, "app_message.delayed")
 		}
-		outcome, open, err := s.outcome(c, sent)
+		result, open, err := s.sendResult(c, sent)
 		if err != nil {
 			return err
 		}
 		if !open {
-			return s.ended(c, r, sent, outcome)
+			return s.ended(c, r, sent, result)
 		}
 	}
 }
 
-func (s *Server) outcome(c *fiber.Ctx, sent openMessage) (outcome store.Outcome, open bool, err error) {
+func (s *Server) sendResult(c *fiber.Ctx, sent openMessage) (result store.SendResult, open bool, err error) {
 	err = s.Store.View(c.UserContext(), func(tx store.Tx) (err error) {
-		outcome, open, err = store.OutcomeOf(tx, sent.Chat, sent.Card)
+		result, open, err = store.SendResultOf(tx, sent.Chat, sent.Card)
 		return err
 	})
-	return outcome, open, err
+	return result, open, err
 }
 
 // errSettled says that another node has answered the same request.
 var errSettled = errors.New("api: the request was answered by another node")
 
 // ended answers what became of a message, and settles the request's record. Its outcome was needed for that alone.
-func (s *Server) ended(c *fiber.Ctx, r record, sent openMessage, o store.Outcome) error {
+func (s *Server) ended(c *fiber.Ctx, r record, sent openMessage, o store.SendResult) error {
 	var refusal error
 	switch {
 	case o.Blocked:
@@ -208,7 +208,7 @@ func (s *Server) ended(c *fiber.Ctx, r record, sent openMessage, o store.Outcome
 		if err := r.stillPending(tx); err != nil {
 			return err
 		}
-		if err := tx.DropOutcome(sent.Chat, sent.Card); err != nil {
+		if err := tx.DropSendResult(sent.Chat, sent.Card); err != nil {
 			return err
 		}
 		if refusal != nil {
@@ -243,11 +243,11 @@ func (s *Server) resumeMessage(c *fiber.Ctx, r record, kept []byte) error {
 	}
 	ended, done := s.Bot.Await(sent.Chat, sent.Card) // first, so that nothing ends unheard
 	defer done()
-	switch outcome, open, err := s.outcome(c, sent); {
+	switch result, open, err := s.sendResult(c, sent); {
 	case err != nil:
 		return err
 	case !open:
-		return s.ended(c, r, sent, outcome)
+		return s.ended(c, r, sent, result)
 	}
 	return s.awaited(c, r, sent, ended)
 }

@@ -55,7 +55,7 @@ func (r *harness) withdraws(p person, a app) {
 }
 
 // sends posts a message and lets Telegram answer it.
-func (r *harness) sends(secret, body string, o store.Outcome, headers ...string) (answer, chat.Reply) {
+func (r *harness) sends(secret, body string, o store.SendResult, headers ...string) (answer, chat.Reply) {
 	r.Helper()
 	r.bot.awaited = make(chan string, 1)
 	got := make(chan answer, 1)
@@ -74,7 +74,7 @@ func TestAnAppWritesToWhoeverAllowedIt(t *testing.T) {
 	post := func(secret, body string) answer { return r.call("POST", "/v1/telegram/send-message", secret, body) }
 	r.want(post(a.token, body), 403, wallet.ConsentRequired, "start=app_")
 	r.allows(r.alice, a)
-	got, said := r.sends(a.token, body, store.Outcome{MessageID: 77})
+	got, said := r.sends(a.token, body, store.SendResult{MessageID: 77})
 	r.want(got, 200, "", "")
 	if got.field("data", "message_id") != 77.0 || got.text("data", "sent_at") != "2026-11-21T12:00:00.000Z" {
 		t.Errorf("got %s", got.body)
@@ -82,16 +82,16 @@ func TestAnAppWritesToWhoeverAllowedIt(t *testing.T) {
 	if said.ParseMode != "Markdown" || said.Text != "Not from purser. “Carol's <Shop>” writes:\n\nYour order *42* is <ready>" {
 		t.Errorf("said %+v", said)
 	}
-	_, said = r.sends(a.token, `{"chat_id":"1001","message":"1 < 2 & so on"}`, store.Outcome{MessageID: 78})
+	_, said = r.sends(a.token, `{"chat_id":"1001","message":"1 < 2 & so on"}`, store.SendResult{MessageID: 78})
 	if said.ParseMode != "HTML" || said.Text != "Not from purser. “Carol's &lt;Shop&gt;” writes:\n\n1 &lt; 2 &amp; so on" {
 		t.Errorf("said %+v", said)
 	}
-	_, said = r.sends(a.token, `{"chat_id":"1001","message":"x","parse_mode":"MarkdownV2"}`, store.Outcome{MessageID: 79})
+	_, said = r.sends(a.token, `{"chat_id":"1001","message":"x","parse_mode":"MarkdownV2"}`, store.SendResult{MessageID: 79})
 	if said.Text != "Not from purser\\. “Carol's <Shop\\>” writes:\n\nx" {
 		t.Errorf("said %q", said.Text)
 	}
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
-	if _, said = r.sends(operator, `{"chat_id":"1001","message":"hello","parse_mode":""}`, store.Outcome{MessageID: 80}); said.Text != "hello" {
+	if _, said = r.sends(operator, `{"chat_id":"1001","message":"hello","parse_mode":""}`, store.SendResult{MessageID: 80}); said.Text != "hello" {
 		t.Errorf("an operator's: %q", said.Text)
 	}
 	for body, c := range map[string]struct {
@@ -121,13 +121,13 @@ func TestWhatTelegramSaysOfAMessageIsTold(t *testing.T) {
 	r := newHarness(t)
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	body := `{"chat_id":"1001","message":"*x","parse_mode":"Markdown"}`
-	got, _ := r.sends(operator, body, store.Outcome{Refusal: "Bad Request: can't parse entities"}, "Idempotency-Key", "m")
+	got, _ := r.sends(operator, body, store.SendResult{Refusal: "Bad Request: can't parse entities"}, "Idempotency-Key", "m")
 	r.want(got, 400, wallet.InvalidRequest, "can't parse entities")
-	got, _ = r.sends(operator, body, store.Outcome{Blocked: true}, "Idempotency-Key", "m") // the key was left free
+	got, _ = r.sends(operator, body, store.SendResult{Blocked: true}, "Idempotency-Key", "m") // the key was left free
 	r.want(got, 403, wallet.BotBlocked, "")
-	got, _ = r.sends(operator, body, store.Outcome{}, "Idempotency-Key", "m")
+	got, _ = r.sends(operator, body, store.SendResult{}, "Idempotency-Key", "m")
 	r.want(got, 502, wallet.TelegramError, "")
-	got, _ = r.sends(operator, body, store.Outcome{MessageID: 5}, "Idempotency-Key", "m")
+	got, _ = r.sends(operator, body, store.SendResult{MessageID: 5}, "Idempotency-Key", "m")
 	r.want(got, 200, "", "")
 	again := r.call("POST", "/v1/telegram/send-message", operator, body, "Idempotency-Key", "m")
 	if again.status != 200 || string(again.body) != string(got.body) || again.header.Get("Idempotency-Replayed") != "true" {
@@ -172,12 +172,12 @@ func TestAMessageIsSentOnceWhateverCrashes(t *testing.T) {
 		r.server.base = context.Background()
 		if sent { // it goes out while nobody waits
 			r.bot.awaited <- card
-			r.ends(store.Outcome{MessageID: 9})
+			r.ends(store.SendResult{MessageID: 9})
 			r.want(post(), 200, "", "")
 		} else {
 			second := make(chan answer, 1)
 			go func() { second <- post() }()
-			r.ends(store.Outcome{MessageID: 9})
+			r.ends(store.SendResult{MessageID: 9})
 			got := <-second
 			r.want(got, 200, "", "")
 			if got.field("data", "message_id") != 9.0 {
@@ -199,7 +199,7 @@ func TestWhatAppsWroteLeavesNoRowsBehind(t *testing.T) {
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	kept := func(card string) (yes bool) {
 		r.View(func(tx store.Tx) error {
-			_, err := tx.Outcome(1001, card)
+			_, err := tx.SendResult(1001, card)
 			_, cardErr := tx.Card(1001, card)
 			yes = !errors.Is(err, store.ErrNotFound) || !errors.Is(cardErr, store.ErrNotFound)
 			return nil
@@ -215,7 +215,7 @@ func TestWhatAppsWroteLeavesNoRowsBehind(t *testing.T) {
 		go func() {
 			got <- r.call("POST", "/v1/telegram/send-message", operator, `{"chat_id":"1001","message":"x"}`, headers...)
 		}()
-		row := r.ends(store.Outcome{MessageID: 5})
+		row := r.ends(store.SendResult{MessageID: 5})
 		r.want(<-got, 200, "", "")
 		if kept(row.Card) {
 			t.Errorf("%v: what became of it outlives its answer", headers)
@@ -239,7 +239,7 @@ func TestWhatAppsWroteLeavesNoRowsBehind(t *testing.T) {
 		cancel()
 		r.want(<-got, 502, wallet.TelegramError, "")
 		r.server.base = context.Background()
-		_, err := r.sendAs(card, store.Outcome{MessageID: 6}, nil)
+		_, err := r.sendAs(card, store.SendResult{MessageID: 6}, nil)
 		r.Must(err)
 		r.Pass(w.life)
 		swept()
@@ -261,7 +261,7 @@ func TestNobodyGetsMoreMessagesThanTheLimit(t *testing.T) {
 		tokens = append(tokens, r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier}))
 	}
 	for i := range 3 {
-		got, _ := r.sends(tokens[i%2], `{"chat_id":"1001","message":"x"}`, store.Outcome{MessageID: i + 1})
+		got, _ := r.sends(tokens[i%2], `{"chat_id":"1001","message":"x"}`, store.SendResult{MessageID: i + 1})
 		r.want(got, 200, "", "")
 	}
 	over := r.call("POST", "/v1/telegram/send-message", tokens[1], `{"chat_id":"1001","message":"x"}`)
@@ -269,7 +269,7 @@ func TestNobodyGetsMoreMessagesThanTheLimit(t *testing.T) {
 	if over.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
-	got, _ := r.sends(tokens[1], `{"chat_id":"1002","message":"x"}`, store.Outcome{MessageID: 9})
+	got, _ := r.sends(tokens[1], `{"chat_id":"1002","message":"x"}`, store.SendResult{MessageID: 9})
 	r.want(got, 200, "", "")
 }
 
@@ -344,7 +344,7 @@ func TestAnAppProposesAndNeverConfirms(t *testing.T) {
 	a := r.app()
 	r.allows(r.alice, a)
 	r.Must(r.Update(func(tx store.Tx) error {
-		return tx.PutConversation(store.Conversation{Chat: 1001, User: 1001, Flow: "send", State: "amount", Data: []byte("{}"), ExpiresAt: r.Now().Add(chat.Silence)})
+		return tx.PutConversation(store.Conversation{Chat: 1001, User: 1001, Flow: "send", State: "amount", Data: []byte("{}"), ExpiresAt: r.Now().Add(chat.AnswerTimeout)})
 	}))
 	command := fmt.Sprintf(`{"chat_id":"1001","command":"/send 1.5 SOL %s memo order 7","silent":true}`, r.bob.Address())
 	got := r.call("POST", "/v1/telegram/execute-command", a.token, command, "Idempotency-Key", "pay")
@@ -490,7 +490,7 @@ func TestAMistakeInAMessageIsNotPlacedInPursersOwnLine(t *testing.T) {
 	} {
 		r := newHarness(t)
 		token := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
-		a, _ := r.sends(token, `{"chat_id":"1001","message":"a *b","parse_mode":"Markdown"}`, store.Outcome{Refusal: telegram})
+		a, _ := r.sends(token, `{"chat_id":"1001","message":"a *b","parse_mode":"Markdown"}`, store.SendResult{Refusal: telegram})
 		r.want(a, 400, wallet.InvalidRequest, "message: Telegram doesn't accept it: "+told)
 	}
 }

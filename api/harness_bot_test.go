@@ -14,9 +14,9 @@ import (
 type fakeBot struct {
 	mu      sync.Mutex
 	waiting map[string]chan struct{}
-	awaited chan string               // cards, as somebody begins to wait for them
-	auto    func(n int) store.Outcome // what becomes of the nth message, as soon as it is put; nil: a test decides
-	send    func(card string, o store.Outcome, given <-chan struct{}) (store.Reply, error)
+	awaited chan string                  // cards, as somebody begins to wait for them
+	auto    func(n int) store.SendResult // what becomes of the nth message, as soon as it is put; nil: a test decides
+	send    func(card string, o store.SendResult, given <-chan struct{}) (store.Reply, error)
 	count   int
 }
 
@@ -58,10 +58,10 @@ func (b *fakeBot) wake(card string) {
 }
 
 // sentAtOnce is an auto of whom every message reaches.
-func sentAtOnce(n int) store.Outcome { return store.Outcome{MessageID: n} }
+func sentAtOnce(n int) store.SendResult { return store.SendResult{MessageID: n} }
 
 // ends takes a message of an app out of the outbox, as the bot of this node does.
-func (r *harness) ends(o store.Outcome) store.Reply {
+func (r *harness) ends(o store.SendResult) store.Reply {
 	r.Helper()
 	card := <-r.bot.awaited
 	row, err := r.sendAs(card, o, nil)
@@ -74,7 +74,7 @@ var errNothingToSend = errors.New("the message was never put")
 
 // sendAs takes a message of an app out of the outbox, as the bot of some node does that wakes nobody here. It waits for the
 // message until given ends: it is enqueued a moment after somebody waits for it.
-func (r *harness) sendAs(card string, o store.Outcome, given <-chan struct{}) (row store.Reply, err error) {
+func (r *harness) sendAs(card string, o store.SendResult, given <-chan struct{}) (row store.Reply, err error) {
 	for row.Card == "" {
 		select {
 		case <-given:
@@ -94,9 +94,9 @@ func (r *harness) sendAs(card string, o store.Outcome, given <-chan struct{}) (r
 				return err
 			}
 		}
-		if r.Now().Before(row.OutcomeUntil) {
-			o.ExpiresAt = row.OutcomeUntil
-			if err := tx.PutOutcome(row.Chat, card, o); err != nil {
+		if r.Now().Before(row.SendResultUntil) {
+			o.ExpiresAt = row.SendResultUntil
+			if err := tx.PutSendResult(row.Chat, card, o); err != nil {
 				return err
 			}
 		}

@@ -104,14 +104,14 @@ type attackKey struct {
 func newHostility(t *testing.T) *hostility {
 	r := newHarness(t)
 	h := &hostility{harness: r, address: strings.TrimPrefix(r.base, "http://"), statuses: map[int]int{}, reached: map[string]int{}}
-	r.bot.auto = func(n int) store.Outcome {
+	r.bot.auto = func(n int) store.SendResult {
 		switch {
 		case n%11 == 0:
-			return store.Outcome{Blocked: true}
+			return store.SendResult{Blocked: true}
 		case n%7 == 0:
-			return store.Outcome{Refusal: "can't parse entities"}
+			return store.SendResult{Refusal: "can't parse entities"}
 		}
-		return store.Outcome{MessageID: n}
+		return store.SendResult{MessageID: n}
 	}
 	h.mallory = r.person(1003, sol)
 	for template, item := range r.contract.doc.Paths.Map() {

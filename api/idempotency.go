@@ -55,9 +55,9 @@ type record struct {
 	now         func() time.Time
 }
 
-// outcomeUntil is how long what became of a message is needed to answer the request: as long as it may wait, where it has
+// sendResultUntil is how long what became of a message is needed to answer the request: as long as it may wait, where it has
 // no key and nobody can ask again. Else no longer than the record lives, and a moment for a request that came as it ended.
-func (r record) outcomeUntil(now time.Time) time.Time {
+func (r record) sendResultUntil(now time.Time) time.Time {
 	if r.name == "" {
 		return now.UTC().Add(answerTimeout + time.Minute)
 	}

@@ -136,15 +136,15 @@ func TestAMessageIsAnsweredByTheNodeThatWasAsked(t *testing.T) {
 	other := r.node()
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	for _, end := range []struct {
-		outcome store.Outcome
+		outcome store.SendResult
 		status  int
 		code    wallet.Code
 		says    string
 	}{
-		{store.Outcome{MessageID: 7}, 200, "", ""},
-		{store.Outcome{Blocked: true}, 403, wallet.BotBlocked, ""},
-		{store.Outcome{Refusal: "can't parse entities"}, 400, wallet.InvalidRequest, "can't parse entities"},
-		{store.Outcome{}, 502, wallet.TelegramError, ""},
+		{store.SendResult{MessageID: 7}, 200, "", ""},
+		{store.SendResult{Blocked: true}, 403, wallet.BotBlocked, ""},
+		{store.SendResult{Refusal: "can't parse entities"}, 400, wallet.InvalidRequest, "can't parse entities"},
+		{store.SendResult{}, 502, wallet.TelegramError, ""},
 	} {
 		for _, headers := range [][]string{nil, {"Idempotency-Key", fmt.Sprint("m", end.status)}} {
 			got := make(chan answer, 1)
@@ -159,7 +159,7 @@ func TestAMessageIsAnsweredByTheNodeThatWasAsked(t *testing.T) {
 				t.Errorf("%s", a.body)
 			}
 			r.View(func(tx store.Tx) error {
-				if _, err := tx.Outcome(sent.Chat, sent.Card); !errors.Is(err, store.ErrNotFound) {
+				if _, err := tx.SendResult(sent.Chat, sent.Card); !errors.Is(err, store.ErrNotFound) {
 					t.Errorf("what became of it is left: %v", err)
 				}
 				return nil
@@ -178,11 +178,11 @@ func TestAMessageIsAnsweredByTheNodeThatWasAsked(t *testing.T) {
 }
 
 // sendsNext takes the next message of an app out of the outbox, as another node does.
-func (r *harness) sendsNext(o store.Outcome) store.Reply {
+func (r *harness) sendsNext(o store.SendResult) store.Reply {
 	r.Helper()
 	for {
 		for _, row := range storetest.Outbox(r, r.Store) {
-			if !row.OutcomeUntil.IsZero() {
+			if !row.SendResultUntil.IsZero() {
 				sent, err := r.sendAs(row.Card, o, nil)
 				r.Must(err)
 				return sent
@@ -212,7 +212,7 @@ func TestAMessageThatTwoNodesWaitForIsSentOnce(t *testing.T) {
 		}
 		go func() { answers <- post(r.base, key) }()
 		<-r.bot.awaited // the second waits for it
-		r.sendsNext(store.Outcome{MessageID: 70 + i})
+		r.sendsNext(store.SendResult{MessageID: 70 + i})
 		for range 2 {
 			a := <-answers
 			if r.want(a, 200, "", ""); a.field("data", "message_id") != float64(70+i) {

@@ -412,14 +412,14 @@ func TestEveryEndOfAMessageIsDescribed(t *testing.T) {
 			"Authorization", "Bearer "+token, "Content-Type", "application/json", "Idempotency-Key", key)
 	}
 	for _, end := range []struct {
-		outcome store.Outcome
+		outcome store.SendResult
 		status  int
 		code    wallet.Code
 	}{
-		{store.Outcome{MessageID: 7}, 200, ""},
-		{store.Outcome{Blocked: true}, 403, wallet.BotBlocked},
-		{store.Outcome{Refusal: "can't parse entities"}, 400, wallet.InvalidRequest},
-		{store.Outcome{}, 502, wallet.TelegramError},
+		{store.SendResult{MessageID: 7}, 200, ""},
+		{store.SendResult{Blocked: true}, 403, wallet.BotBlocked},
+		{store.SendResult{Refusal: "can't parse entities"}, 400, wallet.InvalidRequest},
+		{store.SendResult{}, 502, wallet.TelegramError},
 	} {
 		key := "message " + strconv.Itoa(end.status)
 		answered := make(chan answer, 1)

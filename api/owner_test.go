@@ -15,7 +15,7 @@ import (
 func TestAnAPIKeyWritesToItsOwner(t *testing.T) {
 	r := newHarness(t, func(s *Server) { s.Limits.Messages = 3 })
 	const path = "/v1/messages"
-	sends := func(body string, o store.Outcome, headers ...string) (answer, store.Reply) {
+	sends := func(body string, o store.SendResult, headers ...string) (answer, store.Reply) {
 		t.Helper()
 		r.bot.awaited = make(chan string, 1)
 		got := make(chan answer, 1)
@@ -25,7 +25,7 @@ func TestAnAPIKeyWritesToItsOwner(t *testing.T) {
 		return <-got, row
 	}
 	const body = `{"message":"The backup is done","parse_mode":"Markdown"}`
-	got, row := sends(body, store.Outcome{MessageID: 77}, "Idempotency-Key", "m")
+	got, row := sends(body, store.SendResult{MessageID: 77}, "Idempotency-Key", "m")
 	r.want(got, 200, "", "")
 	hint := r.alice.secret[len(r.alice.secret)-4:]
 	if got.field("data", "message_id") != 77.0 || row.Chat != 1001 || !strings.Contains(string(row.Body), "Not from purser. “your own key …"+hint+"” writes:") ||
@@ -48,9 +48,9 @@ func TestAnAPIKeyWritesToItsOwner(t *testing.T) {
 	} {
 		r.want(r.call("POST", path, r.alice.secret, body), 400, wallet.InvalidRequest, says)
 	}
-	got, _ = sends(body, store.Outcome{Blocked: true})
+	got, _ = sends(body, store.SendResult{Blocked: true})
 	r.want(got, 403, wallet.BotBlocked, "")
-	sends(body, store.Outcome{MessageID: 79})
+	sends(body, store.SendResult{MessageID: 79})
 	r.want(r.call("POST", path, r.alice.secret, body), 429, wallet.RateLimitExceeded, "3 messages a minute") // the first, the blocked, the last
 
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})

@@ -103,12 +103,12 @@ type Bot struct {
 	reader    reader
 	me        atomic.Pointer[account]
 
-	inbox    *work.Pool // of updates that are to be handled
-	outbox   *work.Pool // of replies that are to be sent; it runs while this node leads
-	pacer    *pacer
-	floods   floods
-	outcomes outcomes
-	ran      atomic.Bool
+	inbox   *work.Pool // of updates that are to be handled
+	outbox  *work.Pool // of replies that are to be sent; it runs while this node leads
+	pacer   *pacer
+	floods  floods
+	waiters sendWaiters
+	ran     atomic.Bool
 
 	maxWaiting, maxOfChat int // changed by tests
 

@@ -47,9 +47,9 @@ func TestAnUpdateIsAcknowledgedOnlyOnceItIsKept(t *testing.T) {
 	})
 }
 
-// TestAnOutcomeIsToldOnceItIsNoted: a message whose note fails is sent again, and whoever waits is woken when the store
+// TestASendResultIsReportedOnceItIsStored: a message whose note fails is sent again, and whoever waits is woken when the store
 // knows what became of it.
-func TestAnOutcomeIsToldOnceItIsNoted(t *testing.T) {
+func TestASendResultIsReportedOnceItIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, done := newBubbleWorld(t)
 		defer done()
@@ -88,26 +88,26 @@ func TestAnOutcomeIsToldOnceItIsNoted(t *testing.T) {
 
 // asked is a reply that somebody waits for.
 func asked(r store.Reply) store.Reply {
-	r.OutcomeUntil = time.Now().UTC().Add(time.Hour)
+	r.SendResultUntil = time.Now().UTC().Add(time.Hour)
 	return r
 }
 
 // outcome is what the store knows of a card's reply.
-func (w *world) outcome(chat int64, card string) (o store.Outcome, open bool) {
+func (w *world) outcome(chat int64, card string) (o store.SendResult, open bool) {
 	w.t.Helper()
 	w.must(nil, w.store.View(w.ctx(), func(tx store.Tx) (err error) {
-		o, open, err = store.OutcomeOf(tx, chat, card)
+		o, open, err = store.SendResultOf(tx, chat, card)
 		return err
 	}))
 	return o, open
 }
 
-// TestEveryOutcomeIsTold: sent, refused, too late, and to somebody who has blocked the bot.
-func TestEveryOutcomeIsTold(t *testing.T) {
+// TestEverySendResultIsReported: sent, refused, too late, and to somebody who has blocked the bot.
+func TestEverySendResultIsReported(t *testing.T) {
 	w := newWorld(t)
 	w.greet(telegram.Alice)
 	b, _ := w.run()
-	ends := func(card string, reply store.Reply) store.Outcome {
+	ends := func(card string, reply store.Reply) store.SendResult {
 		t.Helper()
 		ended, done := b.Await(reply.Chat, card)
 		defer done()
@@ -125,7 +125,7 @@ func TestEveryOutcomeIsTold(t *testing.T) {
 		default:
 		}
 		o, open := w.outcome(reply.Chat, card)
-		if open || !o.ExpiresAt.Equal(reply.OutcomeUntil) {
+		if open || !o.ExpiresAt.Equal(reply.SendResultUntil) {
 			t.Errorf("%s: open %v, kept until %v", card, open, o.ExpiresAt)
 		}
 		return o
@@ -141,14 +141,14 @@ func TestEveryOutcomeIsTold(t *testing.T) {
 	if o := ends("late", late); o.MessageID != 0 || o.Blocked {
 		t.Errorf("late: %+v", o)
 	}
-	if o := ends("not asked", row(telegram.Alice, 0, says("nobody asks"))); o != (store.Outcome{}) {
+	if o := ends("not asked", row(telegram.Alice, 0, says("nobody asks"))); o != (store.SendResult{}) {
 		t.Errorf("what nobody asked for is kept: %+v", o)
 	}
 	gone := row(telegram.Alice, 0, says("long ago"))
-	gone.OutcomeUntil = time.Now()
+	gone.SendResultUntil = time.Now()
 	w.enqueue(onCard(gone, "long ago"))
 	w.sentAll()
-	if o, _ := w.outcome(telegram.Alice, "long ago"); o != (store.Outcome{}) {
+	if o, _ := w.outcome(telegram.Alice, "long ago"); o != (store.SendResult{}) {
 		t.Errorf("what nobody asks for any more is kept: %+v", o)
 	}
 	w.must(nil, w.telegram.Block(telegram.Alice))

@@ -137,8 +137,8 @@ func (b *Bot) sent(row store.Reply, message int, why error) work.Result {
 				return err
 			}
 		}
-		if row.Card != "" && b.now().Before(row.OutcomeUntil) {
-			if err := tx.PutOutcome(row.Chat, row.Card, outcomeOf(message, why, row.OutcomeUntil)); err != nil {
+		if row.Card != "" && b.now().Before(row.SendResultUntil) {
+			if err := tx.PutSendResult(row.Chat, row.Card, sendResultOf(message, why, row.SendResultUntil)); err != nil {
 				return err
 			}
 		}
@@ -149,7 +149,7 @@ func (b *Bot) sent(row store.Reply, message int, why error) work.Result {
 			return reachable(tx, row.Chat, false)
 		}
 		return nil
-	}, After: func() { b.outcomes.wake(row) }}
+	}, After: func() { b.waiters.wake(row) }}
 }
 
 // handing is the end of an update with what was decided. The replies among it that can go at once are handed to this

@@ -297,7 +297,7 @@ func (s *replyTx) notThat(err error) error {
 	if err := s.reason(v); err != nil {
 		return err
 	}
-	if until := s.now.Add(Silence); until.After(s.conv.ExpiresAt) {
+	if until := s.now.Add(AnswerTimeout); until.After(s.conv.ExpiresAt) {
 		s.conv.ExpiresAt = until
 	}
 	s.moved = true

@@ -355,8 +355,8 @@ func TestAKeyBesideAConversationLeavesWithThePerson(t *testing.T) {
 	silent := func() (list []store.Conversation) {
 		r.View(func(tx store.Tx) error {
 			list = nil
-			for _, job := range r.silences() {
-				conv, err := store.SilentConversation(tx, job)
+			for _, job := range r.timeouts() {
+				conv, err := store.ConversationOfTimeout(tx, job)
 				if err != nil {
 					return err
 				}

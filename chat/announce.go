@@ -121,23 +121,23 @@ func plainWords(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
 }
 
-// lateFor is how long after a question has ended by silence a text may still be meant as its answer.
+// lateFor is how long after a question has ended by time-out a text may still be meant as its answer.
 const lateFor = 10 * time.Minute
 
 // fellSilent records that a question has ended without an answer. Text that follows within lateFor is not announced to apps.
 func (s *replyTx) fellSilent() error {
-	return s.tx.PutCounters([]store.Counter{{Name: s.silence(), ExpiresAt: s.now.Add(lateFor)}})
+	return s.tx.PutCounters([]store.Counter{{Name: s.timedOutCounter(), ExpiresAt: s.now.Add(lateFor)}})
 }
 
-// silence returns the name of the counter row that records it.
-func (s *replyTx) silence() string {
-	return s.tx.CounterName("silence", strconv.FormatInt(s.conv.User, 10))
+// timedOutCounter returns the name of the counter row that records it.
+func (s *replyTx) timedOutCounter() string {
+	return s.tx.CounterName("timed out", strconv.FormatInt(s.conv.User, 10))
 }
 
-// late reports whether a text may be a late answer: to a question that ended by silence within lateFor, or by the judgement
+// late reports whether a text may be a late answer: to a question that ended by time-out within lateFor, or by the judgement
 // of a conversation (lateAnswer). Late answers may be private, so they are not announced.
 func (s *replyTx) late() (bool, error) {
-	switch silent, err := s.tx.Counter(s.silence()); {
+	switch silent, err := s.tx.Counter(s.timedOutCounter()); {
 	case err == nil && s.now.Before(silent.ExpiresAt):
 		return true, nil
 	case err != nil && !errors.Is(err, store.ErrNotFound):

@@ -295,10 +295,10 @@ func TestWhatNoAppMayRunIsAnnouncedByItsNameAlone(t *testing.T) {
 	}
 }
 
-// TestALateAnswerIsNoMessage: what is written when a question has just fallen silent may be its answer, and a
+// TestALateAnswerIsNoMessage: what is written when a question has just timed out may be its answer, and a
 // mail address or code may be one for as long as it is waited for.
 func TestALateAnswerIsNoMessage(t *testing.T) {
-	for _, ended := range []bool{false, true} { // by the look for silence, or by the late answer itself
+	for _, ended := range []bool{false, true} { // by the look for time-outs, or by the late answer itself
 		r := newHarness(t)
 		r.listen()
 		r.rich("alice", 10*sol)

@@ -124,7 +124,7 @@ func onboarding() Flow {
 		flow[q.at] = map[Trigger]Step{
 			cancelled: {idle, (*replyTx).dropAccess},
 			movedOn:   {idle, (*replyTx).leaveAccess},
-			silence:   {idle, (*replyTx).pauseAccess},
+			timedOut:  {idle, (*replyTx).pauseAccess},
 		}
 		for _, next := range questions[i:] {
 			if next.by != codeMailed || q.at == mailing || q.at == coding {
@@ -141,7 +141,7 @@ func onboarding() Flow {
 		keySaved:  {idle, (*replyTx).keysAreSaved},
 		cancelled: {idle, (*replyTx).removeKeys},
 		movedOn:   {idle, (*replyTx).leaveKeys},
-		silence:   {idle, (*replyTx).removeKeys},
+		timedOut:  {idle, (*replyTx).removeKeys},
 	}
 	return flow
 }

@@ -343,7 +343,7 @@ func TestRunEndsSilentConversations(t *testing.T) {
 	r.rich("alice", 10*sol)
 	r.says("alice", "/send")
 	r.seen = nil
-	r.Pass(chat.Silence)
+	r.Pass(chat.AnswerTimeout)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
 	for _, node := range []string{"a", "b"} {
@@ -367,10 +367,10 @@ func TestRunEndsSilentConversations(t *testing.T) {
 	}
 }
 
-// silences are the time-outs that wait.
-func (r *harness) silences() []store.Job {
+// timeouts are the time-outs that wait.
+func (r *harness) timeouts() []store.Job {
 	r.Helper()
-	return storetest.Jobs(r, r.Store, store.Silences)
+	return storetest.Jobs(r, r.Store, store.ConversationTimeouts)
 }
 
 // TestAnAnswerMovesATimeOut: the job that comes too early waits for the new time, and says nothing.
@@ -381,18 +381,18 @@ func TestAnAnswerMovesATimeOut(t *testing.T) {
 	begun := r.Now()
 	r.Pass(4 * time.Minute)
 	r.says("alice", "0.5")
-	if jobs := r.silences(); len(jobs) != 1 || !jobs[0].NotBefore.Equal(begun.Add(chat.Silence)) {
+	if jobs := r.timeouts(); len(jobs) != 1 || !jobs[0].NotBefore.Equal(begun.Add(chat.AnswerTimeout)) {
 		t.Fatalf("an answer moved the job: %+v", jobs)
 	}
 	r.seen = nil
 	r.clock(time.Minute)
 	answered := begun.Add(4 * time.Minute)
-	if jobs := r.silences(); len(jobs) != 1 || !jobs[0].NotBefore.Equal(answered.Add(chat.Silence)) || r.conversation("alice").State == "" || len(r.seen) != 0 {
+	if jobs := r.timeouts(); len(jobs) != 1 || !jobs[0].NotBefore.Equal(answered.Add(chat.AnswerTimeout)) || r.conversation("alice").State == "" || len(r.seen) != 0 {
 		t.Errorf("at its first time: %+v, %+v, said %q", jobs, r.conversation("alice"), r.seen)
 	}
 	r.clock(4 * time.Minute)
-	if conv := r.conversation("alice"); conv.State != "" || len(r.silences()) != 0 || len(r.seen) == 0 {
-		t.Errorf("at its time: %+v, %+v, said %q", conv, r.silences(), r.seen)
+	if conv := r.conversation("alice"); conv.State != "" || len(r.timeouts()) != 0 || len(r.seen) == 0 {
+		t.Errorf("at its time: %+v, %+v, said %q", conv, r.timeouts(), r.seen)
 	}
 }
 
@@ -404,17 +404,17 @@ func TestAnEndedConversationHasNothingToTimeOut(t *testing.T) {
 	r.says("alice", "/cancel")
 	r.Pass(4 * time.Minute)
 	r.says("alice", "/send")
-	if jobs := r.silences(); len(jobs) != 1 {
+	if jobs := r.timeouts(); len(jobs) != 1 {
 		t.Fatalf("%+v", jobs)
 	}
 	r.clock(time.Minute)
-	if r.conversation("alice").State == "" || len(r.silences()) != 1 {
+	if r.conversation("alice").State == "" || len(r.timeouts()) != 1 {
 		t.Error("the second conversation was timed by the first one's job")
 	}
 	r.says("alice", "/cancel")
 	r.seen = nil
 	r.clock(4 * time.Minute)
-	if jobs := r.silences(); len(jobs) != 0 || len(r.seen) != 0 {
+	if jobs := r.timeouts(); len(jobs) != 0 || len(r.seen) != 0 {
 		t.Errorf("left %+v, said %q", jobs, r.seen)
 	}
 }
@@ -437,23 +437,23 @@ func TestATimeOutIsNotLostToWhatHappensMeanwhile(t *testing.T) {
 		r.Pass(time.Minute)
 		var due []store.Job
 		r.Must(r.Update(func(tx store.Tx) (err error) {
-			due, _, err = tx.ClaimJobs(store.Claim{Queue: store.Silences, Node: "a", Now: r.Now(), Max: 100, Lease: time.Minute})
+			due, _, err = tx.ClaimJobs(store.Claim{Queue: store.ConversationTimeouts, Node: "a", Now: r.Now(), Max: 100, Lease: time.Minute})
 			return err
 		}))
 		if len(due) != 1 {
 			t.Fatalf("%s: %d are due", what, len(due))
 		}
-		result, err := r.chat.FellSilent(t.Context(), due[0])
+		result, err := r.chat.HandleTimeout(t.Context(), due[0])
 		r.Must(err)
 		to.meanwhile(r)
 		if err := r.Update(result.Commit); !errors.Is(err, store.ErrConflict) {
 			t.Errorf("%s: %v", what, err)
 		}
-		r.silence(due[0]) // anew, as the pool does
+		r.timeOut(due[0]) // anew, as the pool does
 		r.seen = nil
-		r.clock(chat.Silence)
-		if conv := r.conversation("alice"); conv.State != "" || len(r.silences()) != 0 {
-			t.Errorf("%s: %+v is left, and %+v", what, conv, r.silences())
+		r.clock(chat.AnswerTimeout)
+		if conv := r.conversation("alice"); conv.State != "" || len(r.timeouts()) != 0 {
+			t.Errorf("%s: %+v is left, and %+v", what, conv, r.timeouts())
 		}
 	}
 }
@@ -464,7 +464,7 @@ func TestSpeakingAfterSilenceIsNoAnswer(t *testing.T) {
 	r.rich("alice", 10*sol)
 	r.says("alice", "/send")
 	r.seen = nil
-	r.Pass(chat.Silence)
+	r.Pass(chat.AnswerTimeout)
 	r.says("alice", "0.5")
 	if said := strings.Join(r.seen, ""); !strings.Contains(said, "for 5 minutes") || !strings.Contains(said, "I only understand commands") {
 		t.Errorf("said %q", said)
@@ -524,7 +524,7 @@ func TestConversationOfAnotherVersionIsForgotten(t *testing.T) {
 	strange := func(version uint64) {
 		r.Must(r.Update(func(tx store.Tx) error {
 			id := r.people["alice"].TelegramID
-			return store.Converse(tx, store.Conversation{Chat: id, User: id, Flow: "swap", State: "quote", Data: []byte("?"),
+			return store.SaveConversation(tx, store.Conversation{Chat: id, User: id, Flow: "swap", State: "quote", Data: []byte("?"),
 				ExpiresAt: r.Now(), Version: version}, r.Now())
 		}))
 	}
@@ -576,7 +576,7 @@ func TestSilenceOfWhoeverBlockedTheBotIsNotTold(t *testing.T) {
 		return tx.PutUser(user)
 	}))
 	r.seen = nil
-	r.clock(chat.Silence)
+	r.clock(chat.AnswerTimeout)
 	if conv := r.conversation("alice"); conv.State != "" || len(r.seen) != 0 {
 		t.Errorf("the conversation is %+v, and %q was said", conv, r.seen)
 	}

@@ -34,7 +34,7 @@ func contactsConversation() conversation {
 				named:      {idle, nil},
 				cancelled:  {idle, (*replyTx).sayNotNamed},
 				movedOn:    {idle, nil},
-				silence:    {idle, nil},
+				timedOut:   {idle, nil},
 			},
 		},
 		version: 1, data: func() any { return new(namedContact) },
@@ -291,11 +291,11 @@ func (c *Chat) tapRemove(_ context.Context, _ Inbound, name string) (Action, err
 			return s.refuse(err)
 		}
 		card := contactCard(contact.Address)
-		no, err := s.ours("button.keep", "contactkeep:"+contact.Name, card, s.now.Add(Silence))
+		no, err := s.ours("button.keep", "contactkeep:"+contact.Name, card, s.now.Add(AnswerTimeout))
 		if err != nil {
 			return err
 		}
-		yes, err := s.ours("button.remove", "contactgone:"+contact.Name, card, s.now.Add(Silence))
+		yes, err := s.ours("button.remove", "contactgone:"+contact.Name, card, s.now.Add(AnswerTimeout))
 		if err != nil {
 			return err
 		}

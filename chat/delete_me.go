@@ -18,7 +18,7 @@ func deleteMeCommand() conversation {
 // deleteMe asks for confirmation.
 func (c *Chat) deleteMe(context.Context, Inbound) (Action, error) {
 	return func(s *replyTx) error {
-		yes, err := s.ours("button.erase", "erase", "", s.now.Add(Silence))
+		yes, err := s.ours("button.erase", "erase", "", s.now.Add(AnswerTimeout))
 		if err != nil {
 			return err
 		}

@@ -110,7 +110,7 @@ func (c *Chat) forOtherBot(h Inbound) bool {
 // waiting returns the handler of the open question for an answer of this kind, or nil if no question takes one.
 func (c *Chat) waiting(h Inbound, kind Kind) Handler {
 	conv := c.registry.byName[h.conv.Flow]
-	if conv == nil || h.silent {
+	if conv == nil || h.timedOut {
 		return nil
 	}
 	return map[Kind]map[State]Handler{ByText: conv.texts, ByContact: conv.contacts, ByPerson: conv.people}[kind][State(h.conv.State)]

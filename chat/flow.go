@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// State is where a conversation stands in its Flow. Conversations end after a few minutes of silence. The life of a
+// State is where a conversation stands in its Flow. Conversations end after a few minutes without an answer. The life of a
 // transaction is a separate table, wallet.Lifecycle: no step of a conversation can change what that table forbids.
 type State string
 
@@ -37,14 +37,14 @@ func (f Flow) Next(at State, by Trigger) (Step, bool) {
 // idle is the first and last state of every conversation. The store holds it as the empty string.
 const idle State = "idle"
 
-// Silence is how long a question waits for an answer before its conversation ends.
-const Silence = 5 * time.Minute
+// AnswerTimeout is how long a question waits for an answer before its conversation ends.
+const AnswerTimeout = 5 * time.Minute
 
 // Triggers that any conversation can have.
 const (
 	cancelled Trigger = "/cancel"
 	movedOn   Trigger = "another command"
-	silence   Trigger = "silence"
+	timedOut  Trigger = "timeout"
 	ended     Trigger = "ended elsewhere"
 )
 

@@ -10,7 +10,7 @@ import (
 	"purser/wallet"
 )
 
-// TestNoStateTrapsAnybody proves of each conversation that every state ends by /cancel, by silence
+// TestNoStateTrapsAnybody proves of each conversation that every state ends by /cancel, by time-out
 // and by another command, and that every step leads to a state of the table.
 func TestNoStateTrapsAnybody(t *testing.T) {
 	for _, c := range conversations() {
@@ -31,7 +31,7 @@ func TestNoStateTrapsAnybody(t *testing.T) {
 			if at == idle {
 				continue
 			}
-			for _, by := range []Trigger{cancelled, silence, movedOn} {
+			for _, by := range []Trigger{cancelled, timedOut, movedOn} {
 				if step, ok := flow.Next(at, by); !ok || step.To != idle {
 					t.Errorf("%s: %q does not end %q", name, by, at)
 				}
@@ -52,7 +52,7 @@ const conversationsHead = `# Conversations
 
 What the chat remembers of a conversation, printed from the tables of ` + "`chat`" + `'s conversations by
 ` + "`go test ./chat -update`" + `. A conversation is forgetful: every question ends by ` + "`/cancel`" + `, by another
-command that begins something, and by silence (5 minutes; a proposal's 5 minutes, a signature's 15, a
+command that begins something, and by a time-out (5 minutes; a proposal's 5 minutes, a signature's 15, a
 link's and a mailed code's 10 where one is waited for; one minute while a new key is shown). Money is not: what happens to a transaction is in
 [lifecycle.md](lifecycle.md), and no conversation can bend it. Commands that only look (` + "`/help`" + `,
 ` + "`/wallet balance`" + `) leave a question open.

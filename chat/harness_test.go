@@ -211,7 +211,7 @@ func (r *harness) fallsSilent() {
 	for {
 		var due []store.Job
 		r.Must(r.Update(func(tx store.Tx) (err error) {
-			due, _, err = tx.ClaimJobs(store.Claim{Queue: store.Silences, Node: "a", Now: r.Now(), Max: 100, Lease: time.Minute})
+			due, _, err = tx.ClaimJobs(store.Claim{Queue: store.ConversationTimeouts, Node: "a", Now: r.Now(), Max: 100, Lease: time.Minute})
 			return err
 		}))
 		if len(due) == 0 {
@@ -221,7 +221,7 @@ func (r *harness) fallsSilent() {
 		over := map[store.JobID]time.Time{}
 		r.View(func(tx store.Tx) error {
 			for _, job := range due {
-				conv, err := store.SilentConversation(tx, job)
+				conv, err := store.ConversationOfTimeout(tx, job)
 				if err != nil {
 					return err
 				}
@@ -231,15 +231,15 @@ func (r *harness) fallsSilent() {
 		})
 		slices.SortStableFunc(due, func(a, b store.Job) int { return over[a.ID].Compare(over[b.ID]) })
 		for _, job := range due {
-			r.silence(job)
+			r.timeOut(job)
 		}
 	}
 }
 
-// silence handles one time-out.
-func (r *harness) silence(job store.Job) {
+// timeOut handles one time-out.
+func (r *harness) timeOut(job store.Job) {
 	r.Helper()
-	result, err := r.chat.FellSilent(context.Background(), job)
+	result, err := r.chat.HandleTimeout(context.Background(), job)
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error {
 		if err := result.Commit(tx); err != nil {

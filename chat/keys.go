@@ -107,7 +107,7 @@ func (s *replyTx) leaveKeys() error {
 		return err
 	}
 	beside.Flow, beside.State, beside.ExpiresAt = apiFlow, string(keyShown), dataOf[access](s).ShownAt.Add(KeyShown)
-	return store.Converse(s.tx, beside, s.now)
+	return store.SaveConversation(s.tx, beside, s.now)
 }
 
 // keysSlot is the store.Conversation.Slot of that second conversation. /delete_me erases it with the person.
@@ -369,11 +369,11 @@ func askOfKey(id, text, label, operation string) Action {
 		if err != nil {
 			return err
 		}
-		yes, err := s.ours(label, operation+":"+id, keyCard(id), s.now.Add(Silence))
+		yes, err := s.ours(label, operation+":"+id, keyCard(id), s.now.Add(AnswerTimeout))
 		if err != nil {
 			return err
 		}
-		no, err := s.ours("button.keep", "keepkey:"+id, keyCard(id), s.now.Add(Silence))
+		no, err := s.ours("button.keep", "keepkey:"+id, keyCard(id), s.now.Add(AnswerTimeout))
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func (s *replyTx) askCode() error {
 	if err != nil {
 		return err
 	}
-	// The question stays open as long as the code is valid, which is longer than Silence.
+	// The question stays open as long as the code is valid, which is longer than AnswerTimeout.
 	s.conv.ExpiresAt = sent.Until
 	v, rows := vars{"Address": sent.Address, "Until": moment(sent.Until), "Again": ""}, [][]Button{}
 	if !limit.IsZero() { // no mail is possible now, so neither button would work

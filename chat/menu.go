@@ -153,7 +153,7 @@ func (c *Chat) tapKeep(context.Context, Inbound, string) (Action, error) {
 
 // keep returns that button. It shares subject with the yes, so that using one ends both.
 func (s *replyTx) keep(subject string) (Button, error) {
-	return s.ours("button.keep", "keep", subject, s.now.Add(Silence))
+	return s.ours("button.keep", "keep", subject, s.now.Add(AnswerTimeout))
 }
 
 // network returns the name of a test network, which texts mention because its money is worthless; "" on mainnet.

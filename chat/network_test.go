@@ -86,7 +86,7 @@ func (r *harness) fails(p *person, id wallet.TransactionID) {
 	r.Fund(p.Address(), spent+wallet.SignatureFee)
 }
 
-// clock lets time go by: silent conversations end, and the settler looks.
+// clock lets time go by: conversations time out, and the settler looks.
 func (r *harness) clock(d time.Duration) {
 	r.Helper()
 	r.Pass(d)

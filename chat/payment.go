@@ -28,10 +28,10 @@ func (s *replyTx) showReview() error {
 	return s.card(t)
 }
 
-// sayRefused, sayCancelled and saySilent end the conversation without a payment.
+// sayRefused, sayCancelled and sayTimedOut end the conversation without a payment.
 func (s *replyTx) sayRefused() error   { return s.refused(s.refusal) }
 func (s *replyTx) sayCancelled() error { return s.reply("cancel.done", nil) }
-func (s *replyTx) saySilent() error    { return s.reply("cancel.silent", nil) }
+func (s *replyTx) sayTimedOut() error  { return s.reply("cancel.silent", nil) }
 
 // reject rejects the conversation's transaction and confirms it with the text of the given key.
 func (s *replyTx) rejectTransaction() error { return s.reject("cancel.rejected") }

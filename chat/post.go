@@ -23,7 +23,7 @@ type AppMessage struct {
 }
 
 // Posting is a checked message of an app. Commit queues it in the caller's transaction. Its outcome (sent or failed) is kept
-// under Card until the given time (store.OutcomeOf).
+// under Card until the given time (store.SendResultOf).
 type Posting struct {
 	Card   string
 	Commit func(tx store.Tx, until time.Time) error
@@ -80,7 +80,7 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	row := store.Reply{Chat: m.Chat, Priority: broadcasts, Card: appCard + m.ID, App: app, Body: body, At: c.Now().UTC()}
 	return Posting{row.Card, func(tx store.Tx, until time.Time) error {
 		queued := row
-		queued.CardUntil, queued.OutcomeUntil = queued.At, until // the message is never edited, so the row of its card may expire at once
+		queued.CardUntil, queued.SendResultUntil = queued.At, until // the message is never edited, so the row of its card may expire at once
 		if err := roomForApp(tx, m.Chat, app); err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func probe() conversation {
 		return s.ask("probe.ask_colour", vars{}, [][]Button{{red}})
 	}}
 	ends := func(with map[Trigger]Step) map[Trigger]Step {
-		for by, text := range map[Trigger]string{cancelled: "probe.stopped", movedOn: "probe.stopped", silence: "probe.silent"} {
+		for by, text := range map[Trigger]string{cancelled: "probe.stopped", movedOn: "probe.stopped", timedOut: "probe.silent"} {
 			with[by] = Step{idle, func(s *replyTx) error { return s.reply(text, nil) }}
 		}
 		return with

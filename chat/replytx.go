@@ -80,7 +80,7 @@ func copyOf[D any](data any) (d D) {
 func (s *replyTx) renew(data any) { s.question, s.data = question{}, data }
 
 // play runs an action in the caller's store transaction with everything around it: it records the person, ends a conversation
-// that fell silent, announces the input to apps and queues the replies. It returns store.ErrConflict if the conversation has
+// that timed out, announces the input to apps and queues the replies. It returns store.ErrConflict if the conversation has
 // changed since Receive read it.
 func (c *Chat) play(tx store.Tx, h Inbound, action Action) error {
 	s := &replyTx{Chat: c, tx: tx, inbound: h, user: h.user, now: c.Now().UTC(), conv: h.conv}
@@ -98,9 +98,9 @@ func (c *Chat) play(tx store.Tx, h Inbound, action Action) error {
 	}
 	// The language of this message, which may be newer than the stored one.
 	s.words = c.wordsFor(h.From.Language)
-	// The silence of the previous question comes first, so that its reply precedes the answer.
-	if h.silent {
-		if err := s.transition(h.conv.Flow, silence); err != nil {
+	// The time-out of the previous question comes first, so that its reply precedes the answer.
+	if h.timedOut {
+		if err := s.transition(h.conv.Flow, timedOut); err != nil {
 			return err
 		}
 		s.answered = len(s.out)
@@ -119,7 +119,7 @@ func (c *Chat) play(tx store.Tx, h Inbound, action Action) error {
 	return s.end()
 }
 
-// end writes the conversation, if it moved, and queues the collected replies. store.Converse compares the row's version and
+// end writes the conversation, if it moved, and queues the collected replies. store.SaveConversation compares the row's version and
 // returns store.ErrConflict if another input was faster.
 func (s *replyTx) end() error {
 	if s.moved {
@@ -130,7 +130,7 @@ func (s *replyTx) end() error {
 		if s.conv.State == "" {
 			s.conv.Flow, s.conv.Data, s.conv.ExpiresAt = "", nil, time.Time{}
 		}
-		if err := store.Converse(s.tx, s.conv, s.now); err != nil {
+		if err := store.SaveConversation(s.tx, s.conv, s.now); err != nil {
 			return err
 		}
 	}
@@ -157,13 +157,13 @@ func (s *replyTx) transition(flow string, by Trigger) error {
 	}
 	s.moved = true
 	was := s.question
-	if by == silence && was.Asked != "" {
+	if by == timedOut && was.Asked != "" {
 		if err := s.fellSilent(); err != nil {
 			return err
 		}
 	}
-	// The effect may set another deadline than Silence.
-	s.conv.Flow, s.conv.State, s.conv.ExpiresAt = flow, string(step.To), s.now.Add(Silence)
+	// The effect may set another deadline than AnswerTimeout.
+	s.conv.Flow, s.conv.State, s.conv.ExpiresAt = flow, string(step.To), s.now.Add(AnswerTimeout)
 	// A keyboard that belongs to the state that ends would cover the person's own keyboard: close it.
 	if k := was.Keyboard; k.Closed != "" && k.In != step.To {
 		if err := s.closeKeyboard(k.Closed, nil); err != nil {

@@ -81,7 +81,7 @@ func sendTable() Flow {
 			impossible:     {idle, (*replyTx).sayRefused},
 			cancelled:      {idle, (*replyTx).sayCancelled},
 			movedOn:        {idle, (*replyTx).sayCancelled},
-			silence:        {idle, (*replyTx).saySilent},
+			timedOut:       {idle, (*replyTx).sayTimedOut},
 		}
 	}
 	// Only the question for an address offers Telegram's list of people.
@@ -103,14 +103,14 @@ func sendTable() Flow {
 			cancelled: {idle, (*replyTx).rejectTransaction},
 			movedOn:   {idle, (*replyTx).dropTransaction},
 			ended:     {idle, nil},
-			silence:   {idle, nil}, // the card reports it when the transaction expires
+			timedOut:  {idle, nil}, // the card reports it when the transaction expires
 		},
 		signing: {
 			signed:    {idle, nil},
 			cancelled: {idle, (*replyTx).rejectTransaction},
 			movedOn:   {idle, nil}, // already confirmed: the payment, its card and its link stay valid
 			ended:     {idle, nil},
-			silence:   {idle, nil},
+			timedOut:  {idle, nil},
 		},
 	}
 }

@@ -19,7 +19,7 @@ type Inbound struct {
 	line     line
 	user     wallet.User        // the zero User for a new person
 	conv     store.Conversation // the zero row with its version if there is none
-	silent   bool               // the conversation's time is over and the person has not been told yet
+	timedOut bool               // the conversation's time is over and the person has not been told yet
 	question question
 	data     any          // the conversation's data, read-only: handlers use copyOf
 	button   store.Button // the tapped button; zero if its nonce is unknown
@@ -33,7 +33,7 @@ func (h Inbound) caller() handlers.Caller { return handlers.Caller{User: h.user.
 // at returns the state of the conversation if it belongs to this flow. It returns idle for another flow and for a
 // conversation whose time is over.
 func (h Inbound) at(flow string) State {
-	if h.silent || h.conv.Flow != flow || h.conv.State == "" {
+	if h.timedOut || h.conv.Flow != flow || h.conv.State == "" {
 		return idle
 	}
 	return State(h.conv.State)
@@ -94,7 +94,7 @@ func (c *Chat) look(ctx context.Context, in Input) (Inbound, error) {
 	}
 	// Decoding needs no transaction.
 	h.question, h.data = c.open(&h.conv)
-	h.silent = h.conv.State != "" && !h.conv.ExpiresAt.IsZero() && !c.Now().Before(h.conv.ExpiresAt)
+	h.timedOut = h.conv.State != "" && !h.conv.ExpiresAt.IsZero() && !c.Now().Before(h.conv.ExpiresAt)
 	return h, nil
 }
 

@@ -42,13 +42,13 @@ func walletConversation() conversation {
 				proven:    {choosing, nil},
 				cancelled: {idle, (*replyTx).closeLink},
 				movedOn:   {idle, nil}, // the link stays valid: the question comes once it is used
-				silence:   {idle, (*replyTx).linkRanOut},
+				timedOut:  {idle, (*replyTx).linkRanOut},
 			},
 			choosing: {
 				chosen:    {idle, nil},
 				cancelled: {idle, (*replyTx).closeLink},
 				movedOn:   {idle, nil},
-				silence:   {idle, (*replyTx).linkRanOut},
+				timedOut:  {idle, (*replyTx).linkRanOut},
 			},
 		},
 		version: 1, data: func() any { return new(linking) },
@@ -267,7 +267,7 @@ func (c *Chat) walletChosen(action string, args []string) Action {
 		if err != nil {
 			return err
 		}
-		yes, err := s.button(label, "disconnect:"+w.Address.String(), "disconnect:"+w.Address.String(), s.now.Add(Silence))
+		yes, err := s.button(label, "disconnect:"+w.Address.String(), "disconnect:"+w.Address.String(), s.now.Add(AnswerTimeout))
 		if err != nil {
 			return err
 		}

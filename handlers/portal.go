@@ -14,7 +14,7 @@ import (
 )
 
 // Portal gives a person access to a page where they manage the webhooks of a key. A link from their chat can be opened
-// once and starts a session, which stands for the key's lineage. Both are rows of the store (store.Pass), so every node
+// once and starts a session, which stands for the key's lineage. Both are rows of the store (store.PortalToken), so every node
 // knows them and a restart ends neither. A session is read at each request, and written only at its beginning and end.
 type Portal struct {
 	Store  store.Store
@@ -70,19 +70,19 @@ func (p *Portal) Offer(tx store.Tx, token string, key wallet.Key) error {
 	if err := p.For(key); err != nil {
 		return err
 	}
-	return tx.PutPass(p.pass(store.PortalLink, key, PortalLinkLife), token, maxPortalLinks)
+	return tx.PutPortalToken(p.token(store.PortalLink, key, PortalLinkLife), token, maxPortalLinks)
 }
 
-// pass returns the row of a link or session that lives from now on.
-func (p *Portal) pass(kind store.PassKind, key wallet.Key, life time.Duration) store.Pass {
-	return store.Pass{Kind: kind, Owner: key.Owner, Lineage: key.Lineage(), EndsAt: p.Now().UTC().Add(life)}
+// token returns the row of a link or session that lives from now on.
+func (p *Portal) token(kind store.PortalTokenKind, key wallet.Key, life time.Duration) store.PortalToken {
+	return store.PortalToken{Kind: kind, Owner: key.Owner, Lineage: key.Lineage(), EndsAt: p.Now().UTC().Add(life)}
 }
 
 // Open turns a link into a session. It deletes the link and creates the session in one store transaction, so if two nodes
 // get the same link, one opens it. A link whose key has ended is used up too. INVALID_API_KEY.
 func (p *Portal) Open(ctx context.Context, token string) (PortalOpened, error) {
 	// Read first: guessing tokens must not cost commits.
-	if _, err := read(ctx, p.Store, func(tx store.Tx) (store.Pass, error) { return p.link(tx, token) }); err != nil {
+	if _, err := read(ctx, p.Store, func(tx store.Tx) (store.PortalToken, error) { return p.link(tx, token) }); err != nil {
 		return PortalOpened{}, err
 	}
 	secret, err := p.draw(PortalSession)
@@ -97,7 +97,7 @@ func (p *Portal) Open(ctx context.Context, token string) (PortalOpened, error) {
 		if err != nil {
 			return err
 		}
-		if err := tx.DeletePass(store.PortalLink, token); err != nil {
+		if err := tx.DeletePortalToken(store.PortalLink, token); err != nil {
 			return err
 		}
 		if opened.Key, err = p.keyOf(tx, link.Lineage); wallet.CodeOf(err) == wallet.InvalidAPIKey {
@@ -107,9 +107,9 @@ func (p *Portal) Open(ctx context.Context, token string) (PortalOpened, error) {
 		if err != nil {
 			return err
 		}
-		session := p.pass(store.PortalSession, opened.Key, PortalSessionLife)
+		session := p.token(store.PortalSession, opened.Key, PortalSessionLife)
 		opened.EndsAt = session.EndsAt
-		if err := tx.PutPass(session, secret, maxPortalSessions); err != nil {
+		if err := tx.PutPortalToken(session, secret, maxPortalSessions); err != nil {
 			return err
 		}
 		app, err := tx.App(opened.Key.App)
@@ -126,17 +126,17 @@ func (p *Portal) Open(ctx context.Context, token string) (PortalOpened, error) {
 }
 
 // link returns the unused link of a token. INVALID_API_KEY.
-func (p *Portal) link(tx store.Tx, token string) (store.Pass, error) {
+func (p *Portal) link(tx store.Tx, token string) (store.PortalToken, error) {
 	return p.unexpired(tx, store.PortalLink, token, "portal_access.link")
 }
 
-// unexpired returns the pass of a secret if it has not expired. Otherwise it is INVALID_API_KEY with the given sentence.
-func (p *Portal) unexpired(tx store.Tx, kind store.PassKind, secret, sentence string) (store.Pass, error) {
-	pass, err := tx.Pass(kind, secret)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !p.Now().Before(pass.EndsAt) {
-		return store.Pass{}, wallet.Refuse(wallet.InvalidAPIKey, sentence)
+// unexpired returns the portal token of a secret if it has not expired. Otherwise it is INVALID_API_KEY with the given sentence.
+func (p *Portal) unexpired(tx store.Tx, kind store.PortalTokenKind, secret, sentence string) (store.PortalToken, error) {
+	token, err := tx.PortalToken(kind, secret)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !p.Now().Before(token.EndsAt) {
+		return store.PortalToken{}, wallet.Refuse(wallet.InvalidAPIKey, sentence)
 	}
-	return pass, err
+	return token, err
 }
 
 // Check returns the key that a session stands for, in its current state. INVALID_API_KEY.
@@ -166,7 +166,7 @@ func (p *Portal) keyOf(tx store.Tx, first string) (wallet.Key, error) {
 // End ends a session. It is no error if the session has ended already.
 func (p *Portal) End(ctx context.Context, secret string) error {
 	return p.Store.Update(ctx, func(tx store.Tx) error {
-		err := tx.DeletePass(store.PortalSession, secret)
+		err := tx.DeletePortalToken(store.PortalSession, secret)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}

@@ -37,7 +37,7 @@ const (
 	ByContact     Label = "contact"
 	ByCounter     Label = "counter"
 	ByJob         Label = "job"
-	ByPass        Label = "portal pass"
+	ByPortalToken Label = "portal token"
 
 	// OfRow is the hash of a row as it is stored: it tells whether the row is what was written there.
 	OfRow Label = "row"
@@ -45,7 +45,7 @@ const (
 
 // labels lists all labels.
 func labels() []Label {
-	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact, ByCounter, ByJob, ByPass, OfRow}
+	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact, ByCounter, ByJob, ByPortalToken, OfRow}
 }
 
 // Hash is a keyed hash. An engine finds a row by it without learning the value.

@@ -17,12 +17,12 @@ func ChatKey(chat int64) string { return strconv.FormatInt(chat, 10) }
 
 // replyHead is the first line of a reply's job, as JSON. The reply's Body is everything after it, unchanged.
 type replyHead struct {
-	Chat         int64     `json:"chat"`
-	Card         string    `json:"card,omitempty"`
-	App          string    `json:"app,omitempty"`
-	CardUntil    time.Time `json:"card_until,omitzero"`
-	OutcomeUntil time.Time `json:"outcome_until,omitzero"`
-	NotAfter     time.Time `json:"not_after,omitzero"`
+	Chat            int64     `json:"chat"`
+	Card            string    `json:"card,omitempty"`
+	App             string    `json:"app,omitempty"`
+	CardUntil       time.Time `json:"card_until,omitzero"`
+	SendResultUntil time.Time `json:"send_result_until,omitzero"`
+	NotAfter        time.Time `json:"not_after,omitzero"`
 }
 
 // Enqueue puts replies into the outbox. Of one chat and priority they are sent in this order. A reply with a Card
@@ -43,7 +43,7 @@ func Enqueue(tx Tx, replies ...Reply) error {
 
 // job is the job that sends a reply. The key of the person whose chat it is seals it.
 func (r Reply) job(tx Tx) (Job, error) {
-	head, err := json.Marshal(replyHead{r.Chat, r.Card, r.App, r.CardUntil, r.OutcomeUntil, r.NotAfter})
+	head, err := json.Marshal(replyHead{r.Chat, r.Card, r.App, r.CardUntil, r.SendResultUntil, r.NotAfter})
 	if err != nil {
 		return Job{}, fmt.Errorf("write a reply: %w", err)
 	}
@@ -72,7 +72,7 @@ func ReplyOf(j Job) (Reply, error) {
 	if !ok || json.Unmarshal(head, &h) != nil {
 		return Reply{}, errors.New("store: a job of the outbox holds no reply")
 	}
-	return Reply{ID: j.ID, Chat: h.Chat, Card: h.Card, App: h.App, CardUntil: h.CardUntil, OutcomeUntil: h.OutcomeUntil, NotAfter: h.NotAfter, Priority: int(j.Priority), At: j.At, Body: body}, nil
+	return Reply{ID: j.ID, Chat: h.Chat, Card: h.Card, App: h.App, CardUntil: h.CardUntil, SendResultUntil: h.SendResultUntil, NotAfter: h.NotAfter, Priority: int(j.Priority), At: j.At, Body: body}, nil
 }
 
 // Waits tells whether a reply of a card waits to be sent or is being sent.
@@ -93,15 +93,15 @@ func ChatPerson(tx Tx, chat int64) wallet.UserID {
 	return tx.PersonOf(chat)
 }
 
-// OutcomeOf says what became of the reply of a card that was put with Reply.OutcomeUntil. open: it still waits or is
-// being sent. A zero Outcome of a reply that is not open means that nothing is known: the reply was dropped, its person
-// was erased, or the outcome was removed.
-func OutcomeOf(tx Tx, chat int64, card string) (o Outcome, open bool, err error) {
+// SendResultOf says what became of the reply of a card that was put with Reply.SendResultUntil. open: it still waits or is
+// being sent. A zero SendResult of a reply that is not open means that nothing is known: the reply was dropped, its person
+// was erased, or the send result was removed.
+func SendResultOf(tx Tx, chat int64, card string) (o SendResult, open bool, err error) {
 	if open, err = Waits(tx, chat, card); open || err != nil {
-		return Outcome{}, open, err
+		return SendResult{}, open, err
 	}
-	if o, err = tx.Outcome(chat, card); errors.Is(err, ErrNotFound) {
-		return Outcome{}, false, nil
+	if o, err = tx.SendResult(chat, card); errors.Is(err, ErrNotFound) {
+		return SendResult{}, false, nil
 	}
 	return o, false, err
 }

@@ -3,7 +3,7 @@ package store
 import "time"
 
 // How long rows are kept that nobody removes; then Sweep does. Rows with a time of their own (buttons, idempotency
-// answers, outcomes, passes: when they expire) are kept until then. The rest is kept: transactions that were or could
+// answers, send results, portal tokens: when they expire) are kept until then. The rest is kept: transactions that were or could
 // have been signed, and the ids of events, for good; users, wallets, contacts, conversations and keys until they are
 // replaced, removed, or their person is erased.
 const (

@@ -95,8 +95,8 @@ const (
 	// own, so that no number of them delays a signed payment.
 	Collecting Queue = "collecting"
 
-	// Silences has the time-outs of conversations, for chat (Converse).
-	Silences Queue = "silences"
+	// ConversationTimeouts has the time-outs of conversations, for chat (SaveConversation).
+	ConversationTimeouts Queue = "conversation_timeouts"
 
 	// Relay has one job while events wait to be turned into deliveries. Deliveries has one for each webhook that
 	// deliveries wait for, by the webhook's id. The store puts both.
@@ -124,12 +124,12 @@ type Tx interface {
 	Queues
 	Jobs
 	Keys
-	Passes
+	PortalTokens
 	Apps
 	Webhooks
 	Counters
 	// Sweep removes up to limit rows whose time is over at now and returns how many: update ids, buttons, bind links,
-	// portal passes, idempotency answers, outcomes, cards, counters, dead letters, transactions that came to nothing,
+	// portal tokens, idempotency answers, send results, cards, counters, dead letters, transactions that came to nothing,
 	// and deliveries and jobs of webhooks and people that are gone. A result of limit means that there may be more.
 	Sweep(now time.Time, limit int) (int, error)
 }
@@ -146,7 +146,7 @@ type Users interface {
 	// PutUser creates or replaces a user. A Telegram id of another user is ErrConflict.
 	PutUser(wallet.User) error
 	// EraseUser destroys the user's data key, so that nothing sealed by it can be read again. It removes the user with
-	// their wallets, bind links, contacts, conversations, buttons, cards, API keys, portal passes, apps (with every
+	// their wallets, bind links, contacts, conversations, buttons, cards, API keys, portal tokens, apps (with every
 	// grant to them), grants, webhooks and developer data, and what waits in queues for them or about them (a long list
 	// of deliveries is left to Sweep). Their transactions leave every list and read as ErrNotFound. Nothing about them
 	// can be written later: events and deliveries are ignored, any other row is ErrNotFound.
@@ -252,7 +252,7 @@ type Chats interface {
 	Conversation(chat, user int64, slot string) (Conversation, error)
 	// PutConversation replaces the row of Version c.Version (0: none yet) and raises the version; any other version is
 	// ErrConflict. State "" ends the conversation: its content is removed, its version stays. It sets no time-out:
-	// Converse does.
+	// SaveConversation does.
 	PutConversation(c Conversation) error
 
 	Button(nonce string) (Button, error)
@@ -268,18 +268,18 @@ type Chats interface {
 	Card(chat int64, card string) (messageID int, err error)
 	PutCard(chat int64, card string, messageID int, until time.Time) error
 
-	// Outcome says what became of the reply of a card for which somebody waits (Reply.OutcomeUntil), also after its
+	// SendResult says what became of the reply of a card for which somebody waits (Reply.SendResultUntil), also after its
 	// time is over; ErrNotFound without one.
-	Outcome(chat int64, card string) (Outcome, error)
-	// PutOutcome creates or replaces.
-	PutOutcome(chat int64, card string, o Outcome) error
-	// DropOutcome removes it; without one it does nothing.
-	DropOutcome(chat int64, card string) error
+	SendResult(chat int64, card string) (SendResult, error)
+	// PutSendResult creates or replaces.
+	PutSendResult(chat int64, card string, o SendResult) error
+	// DropSendResult removes it; without one it does nothing.
+	DropSendResult(chat int64, card string) error
 }
 
-// Outcome is how a reply ended: as a message, or why not. The node that sends it writes this in the Update that ends
+// SendResult is how a reply ended: as a message, or why not. The node that sends it writes this in the Update that ends
 // the reply's job, and the node that waits for it reads and removes it. All of it is sealed.
-type Outcome struct {
+type SendResult struct {
 	MessageID int       `json:"message_id,omitempty"` // in its chat; 0: no message was sent
 	Blocked   bool      `json:"blocked,omitempty"`    // the person or group accepts no messages from the bot
 	Refusal   string    `json:"refusal,omitempty"`    // Telegram's error
@@ -296,9 +296,9 @@ type Reply struct {
 
 	// CardUntil is how long Card remembers the message; zero: for good. A time that is over already stores no card.
 	CardUntil time.Time
-	// OutcomeUntil is how long Outcome says what became of the reply; zero: nobody will ask. It needs a Card, by which
-	// Outcome is read.
-	OutcomeUntil time.Time
+	// SendResultUntil is how long SendResult says what became of the reply; zero: nobody will ask. It needs a Card, by which
+	// SendResult is read.
+	SendResultUntil time.Time
 
 	Body     []byte // JSON of package chat, sealed
 	At       time.Time

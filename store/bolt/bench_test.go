@@ -137,7 +137,7 @@ func BenchmarkCommand(b *testing.B) {
 		}
 		if err := s.Update(ctx, func(tx store.Tx) error {
 			x.Event.ID, x.Button.Nonce = fmt.Sprint("evt_", n), fmt.Sprint("nonce_", n)
-			return errors.Join(store.Converse(tx, x.Conversation, x.Reply.At), tx.PutButtons([]store.Button{x.Button}),
+			return errors.Join(store.SaveConversation(tx, x.Conversation, x.Reply.At), tx.PutButtons([]store.Button{x.Button}),
 				store.Enqueue(tx, []store.Reply{x.Reply}...), tx.Emit(x.Event), tx.DoneJobs(put[0].Ref()))
 		}); err != nil {
 			b.Fatal(err)

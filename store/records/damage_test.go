@@ -285,7 +285,7 @@ func TestDamageInAChatBarsNobody(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	later := at.Add(time.Hour)
 	button := store.Button{Nonce: "nonce", Chat: person, User: person, Subject: "tx_1", Action: "confirm", ExpiresAt: later}
-	damaged := []table{outcomes, cards, passes, buttons, conversations}
+	damaged := []table{sendResults, cards, portalTokens, buttons, conversations}
 	for round, b := range slices.Concat(damaged, damaged) {
 		atOnce := round >= len(damaged) // they are erased before anything else happens
 		for what, how := range storetest.WaysOfDamage() {
@@ -293,12 +293,12 @@ func TestDamageInAChatBarsNobody(t *testing.T) {
 			s := openAt(t, path)
 			mustUpdate(t, s, func(tx store.Tx) error {
 				return errors.Join(tx.PutUser(wallet.User{ID: "usr_1", TelegramID: person, RegisteredAt: at}),
-					tx.PutOutcome(person, "card", store.Outcome{MessageID: 5, ExpiresAt: later}),
+					tx.PutSendResult(person, "card", store.SendResult{MessageID: 5, ExpiresAt: later}),
 					tx.PutCard(person, "card", 5, later),
-					tx.PutPass(store.Pass{Kind: store.PortalSession, Owner: "usr_1", Lineage: "key_1", EndsAt: later}, "secret", 5),
+					tx.PutPortalToken(store.PortalToken{Kind: store.PortalSession, Owner: "usr_1", Lineage: "key_1", EndsAt: later}, "secret", 5),
 					tx.PutButtons([]store.Button{button}),
-					store.Converse(tx, store.Conversation{Chat: person, User: person, State: "asks", Flow: "send", ExpiresAt: later}, at),
-					store.Converse(tx, store.Conversation{Chat: person, User: person, State: "asks again", Flow: "send", ExpiresAt: later, Version: 1}, at))
+					store.SaveConversation(tx, store.Conversation{Chat: person, User: person, State: "asks", Flow: "send", ExpiresAt: later}, at),
+					store.SaveConversation(tx, store.Conversation{Chat: person, User: person, State: "asks again", Flow: "send", ExpiresAt: later, Version: 1}, at))
 			})
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
@@ -306,14 +306,14 @@ func TestDamageInAChatBarsNobody(t *testing.T) {
 			inFile(t, path, b, 0, how)
 			s = openAt(t, path)
 			for step, do := range map[string]func(tx store.Tx) error{
-				"an outcome is noted": func(tx store.Tx) error {
-					return tx.PutOutcome(person, "card", store.Outcome{MessageID: 6, ExpiresAt: later})
+				"a send result is noted": func(tx store.Tx) error {
+					return tx.PutSendResult(person, "card", store.SendResult{MessageID: 6, ExpiresAt: later})
 				},
-				"an outcome is dropped": func(tx store.Tx) error { return tx.DropOutcome(person, "card") },
-				"a card is noted":       func(tx store.Tx) error { return tx.PutCard(person, "card", 6, later) },
-				"a button is replaced":  func(tx store.Tx) error { return tx.PutButtons([]store.Button{button}) },
+				"a send result is dropped": func(tx store.Tx) error { return tx.DropSendResult(person, "card") },
+				"a card is noted":          func(tx store.Tx) error { return tx.PutCard(person, "card", 6, later) },
+				"a button is replaced":     func(tx store.Tx) error { return tx.PutButtons([]store.Button{button}) },
 				"a session begins": func(tx store.Tx) error {
-					return tx.PutPass(store.Pass{Kind: store.PortalSession, Owner: "usr_1", Lineage: "key_1", EndsAt: later}, "another", 1)
+					return tx.PutPortalToken(store.PortalToken{Kind: store.PortalSession, Owner: "usr_1", Lineage: "key_1", EndsAt: later}, "another", 1)
 				},
 				"they say something": func(tx store.Tx) error {
 					c, err := tx.Conversation(person, person, "")
@@ -322,7 +322,7 @@ func TestDamageInAChatBarsNobody(t *testing.T) {
 					}
 					stale := c
 					c.State, c.Flow, c.ExpiresAt = "goes on", "send", later
-					if err := store.Converse(tx, c, at); err != nil {
+					if err := store.SaveConversation(tx, c, at); err != nil {
 						return err
 					}
 					for _, version := range []uint64{0, 1, 2, stale.Version} { // of steps that were made before
@@ -345,7 +345,7 @@ func TestDamageInAChatBarsNobody(t *testing.T) {
 			mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_1") })
 			if err := s.View(t.Context(), func(v store.Tx) error {
 				in := v.(*tx)
-				for _, empty := range []table{outcomes, cards, buttons, buttonsOf, conversations} {
+				for _, empty := range []table{sendResults, cards, buttons, buttonsOf, conversations} {
 					if n := len(in.prefixed(empty, nil)); n != 0 {
 						t.Errorf("%v, %s: %d rows are left in %v", b, what, n, empty)
 					}

@@ -28,7 +28,7 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 		func() error { return t.eraseWebhooks(id) },
 		func() error { return t.abandon(personErased, []byte(id)) },
 		func() error { return t.eraseKeys(id) },
-		func() error { return t.erasePasses(id) },
+		func() error { return t.erasePortalTokens(id) },
 		func() error { return t.eraseApps(id) },
 		func() error { return t.eraseGrants(id) },
 		func() error { return t.delete(developers, []byte(id)) },
@@ -129,8 +129,8 @@ func (t *tx) eraseTelegram(id int64) error {
 			return err
 		}
 	}
-	for _, e := range t.prefixed(outcomes, chat[:]) {
-		if err := t.removeOutcome(e.key); err != nil {
+	for _, e := range t.prefixed(sendResults, chat[:]) {
+		if err := t.removeSendResult(e.key); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ func inTheClear() []string {
 		"Transaction.ErrorCode", "Transaction.ErrorReason.Key", "Transaction.ErrorReason.Args[0]", "Transaction.ErrorReason.Args[1]",
 		"Transaction.Refusal", "Transaction.RefusalReason.Key", "Transaction.RefusalReason.Args[0]", "Transaction.RefusalReason.Args[1]",
 		"Key.ID", "Key.Kind", "Key.Tier", "Key.Scopes[0]", "Key.Scopes[1]", "Key.Owner", "Key.Hint", "Key.App", "Key.First", "Key.Next",
-		"Pass.Kind", "Pass.Owner",
+		"PortalToken.Kind", "PortalToken.Owner",
 		"App.ID", "App.Owner", "App.Scopes[0]", "App.Scopes[1]",
 		"Grant.User", "Grant.App", "Grant.Scopes[0]", "Grant.Scopes[1]",
 		"Developer.User", "Developer.Verified[0].By", "Developer.Verified[1].By",
@@ -57,32 +57,32 @@ func inTheClear() []string {
 func TestFileTellsNothingOfPeople(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "purser.db")
 	s := openAt(t, path)
-	marks := map[string]any{"api key": "pur_live_marked_secret", "idempotency key": "marked-idempotency-key", "portal pass": "marked-portal-pass"}
+	marks := map[string]any{"api key": "pur_live_marked_secret", "idempotency key": "marked-idempotency-key", "portal token": "marked-portal-pass"}
 	var (
-		u    wallet.User
-		w    wallet.Wallet
-		b    wallet.Bind
-		row  wallet.Transaction
-		k    wallet.Key
-		pass store.Pass
-		c    store.Conversation
-		n    store.Button
-		out  store.Reply
-		a    store.Answer
-		end  store.Outcome
-		e    wallet.Event
-		book wallet.Contact
-		app  wallet.App
-		gr   wallet.Grant
-		dev  wallet.Developer
-		hook wallet.Webhook
-		fare wallet.WebhookHealth
-		post store.Delivery
-		tick store.Counter
-		task store.Job
-		from = int64(7_700_000_000_000) // numbers as unlikely as Telegram ids
+		u           wallet.User
+		w           wallet.Wallet
+		b           wallet.Bind
+		row         wallet.Transaction
+		k           wallet.Key
+		portalToken store.PortalToken
+		c           store.Conversation
+		n           store.Button
+		out         store.Reply
+		a           store.Answer
+		end         store.SendResult
+		e           wallet.Event
+		book        wallet.Contact
+		app         wallet.App
+		gr          wallet.Grant
+		dev         wallet.Developer
+		hook        wallet.Webhook
+		fare        wallet.WebhookHealth
+		post        store.Delivery
+		tick        store.Counter
+		task        store.Job
+		from        = int64(7_700_000_000_000) // numbers as unlikely as Telegram ids
 	)
-	for _, one := range []any{&u, &w, &b, &row, &k, &pass, &c, &n, &out, &a, &end, &e, &book, &app, &gr, &dev, &hook, &fare, &post, &tick, &task} {
+	for _, one := range []any{&u, &w, &b, &row, &k, &portalToken, &c, &n, &out, &a, &end, &e, &book, &app, &gr, &dev, &hook, &fare, &post, &tick, &task} {
 		maps.Copy(marks, storetest.Fill(one, from))
 		from += 1_000_003
 	}
@@ -101,8 +101,8 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		if _, err := tx.PutJobs([]store.Job{task}, nil); err != nil {
 			return err
 		}
-		for _, step := range []error{tx.PutWallet(w), tx.PutBind(b), tx.PutConversation(c), tx.PutPass(pass, marks["portal pass"].(string), 1),
-			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1, time.Time{}), tx.PutOutcome(out.Chat, out.Card, end), store.Enqueue(tx, []store.Reply{out}...), tx.Emit(e), tx.PutContact(book),
+		for _, step := range []error{tx.PutWallet(w), tx.PutBind(b), tx.PutConversation(c), tx.PutPortalToken(portalToken, marks["portal token"].(string), 1),
+			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1, time.Time{}), tx.PutSendResult(out.Chat, out.Card, end), store.Enqueue(tx, []store.Reply{out}...), tx.Emit(e), tx.PutContact(book),
 			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutCounters([]store.Counter{tick})} {
 			if step != nil {
 				return step
@@ -128,7 +128,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 	c.Version, c.User = 0, u.TelegramID
 	out.Chat, n.User = u.TelegramID, u.TelegramID
 	book.Owner = u.ID
-	pass.Owner, gr.User, dev.User, task.About, task.ID = u.ID, u.ID, u.ID, u.ID, task.ID+"-second"
+	portalToken.Owner, gr.User, dev.User, task.About, task.ID = u.ID, u.ID, u.ID, u.ID, task.ID+"-second"
 	app.ID, app.Owner = "app_second", u.ID
 	hook.ID, hook.Owner = "wh_second", u.ID
 	post.ID, post.Webhook, post.User = "dlv_second", hook.ID, u.ID

@@ -14,13 +14,13 @@ import (
 type expiry byte
 
 const (
-	seenOver       expiry = 's'
-	buttonOver     expiry = 'b'
-	bindOver       expiry = 'l'
-	answerOver     expiry = 'a'
-	cardOver       expiry = 'k'
-	portalPassOver expiry = 'p'
-	outcomeOver    expiry = 'o'
+	seenOver        expiry = 's'
+	buttonOver      expiry = 'b'
+	bindOver        expiry = 'l'
+	answerOver      expiry = 'a'
+	cardOver        expiry = 'k'
+	portalTokenOver expiry = 'p'
+	sendResultOver  expiry = 'o'
 
 	counterOver  expiry = 'c'
 	proposalOver expiry = 't'
@@ -113,10 +113,10 @@ func (t *tx) removeOver(e expiry, key []byte) error {
 		return t.removeAnswer(key)
 	case cardOver:
 		return t.removeCard(key)
-	case portalPassOver:
-		return t.removePass(key)
-	case outcomeOver:
-		return t.removeOutcome(key)
+	case portalTokenOver:
+		return t.removePortalToken(key)
+	case sendResultOver:
+		return t.removeSendResult(key)
 	case counterOver:
 		return t.removeCounter(key)
 	case proposalOver:

@@ -34,7 +34,7 @@ const (
 	buttonsOf     // H(telegram id) H(chat, subject) nonce -> -
 	cards         // H(chat) H(card) -> message id, and where it is ever over, when
 
-	outcomes // H(chat) H("outcome", card) -> row of store.Outcome
+	sendResults // H(chat) H("send_result", card) -> row of store.SendResult
 
 	seen // update id -> time it was last taken in
 
@@ -47,8 +47,8 @@ const (
 	keySecrets // H(secret) -> key id
 	keysOf     // user.0 key id -> -
 
-	passes   // H(kind, secret) -> row of store.Pass
-	passesOf // user.0 kind 0 ends-at key-of-passes -> H(lineage); an operator's under a bare zero byte
+	portalTokens   // H(kind, secret) -> row of store.PortalToken
+	portalTokensOf // user.0 kind 0 ends-at key-of-portal-tokens -> H(lineage); an operator's under a bare zero byte
 
 	apps       // app id -> row of wallet.App
 	appsOf     // user.0 app id -> -; an operator's under a bare zero byte
@@ -82,8 +82,8 @@ func (b table) String() string {
 	return [tableCount]string{
 		"meta", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
 		"transactions", "by_sign_id", "by_signature", "unsettled", "by_owner", "paid_by", "by_wallet", "contacts",
-		"conversations", "buttons", "buttons_of", "cards", "outcomes", "seen",
-		"announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "passes", "passes_of",
+		"conversations", "buttons", "buttons_of", "cards", "send_results", "seen",
+		"announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "portal_tokens", "portal_tokens_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
 		"deliveries", "delivery_rows", "deliveries_about", "counters",
 		"jobs", "job_index", "dead_jobs", "leaders", "expiries",
@@ -109,8 +109,8 @@ func (b table) numbered() bool {
 // which have no tag: what they lead to is checked when it is read.
 func (b table) holdsRows() bool {
 	switch b {
-	case users, wallets, binds, transactions, contacts, conversations, buttons, outcomes, announcements,
-		answers, keys, passes, apps, grants, developers, webhooks, webhookHealth, deliveryRows, counters, jobs, deadJobs, leaders:
+	case users, wallets, binds, transactions, contacts, conversations, buttons, sendResults, announcements,
+		answers, keys, portalTokens, apps, grants, developers, webhooks, webhookHealth, deliveryRows, counters, jobs, deadJobs, leaders:
 		return true
 	}
 	return false

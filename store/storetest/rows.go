@@ -128,27 +128,27 @@ func testSweep(t *testing.T, open Open) {
 func testEveryField(t *testing.T, open Open) {
 	s := fresh(t, open)
 	var (
-		u    wallet.User
-		w    wallet.Wallet
-		b    wallet.Bind
-		row  wallet.Transaction
-		k    wallet.Key
-		pass store.Pass
-		c    store.Conversation
-		n    store.Button
-		a    store.Answer
-		end  store.Outcome
-		e    wallet.Event
-		app  wallet.App
-		gr   wallet.Grant
-		dev  wallet.Developer
-		hook wallet.Webhook
-		fare wallet.WebhookHealth
-		post store.Delivery
-		tick store.Counter
-		from = int64(1)
+		u           wallet.User
+		w           wallet.Wallet
+		b           wallet.Bind
+		row         wallet.Transaction
+		k           wallet.Key
+		portalToken store.PortalToken
+		c           store.Conversation
+		n           store.Button
+		a           store.Answer
+		end         store.SendResult
+		e           wallet.Event
+		app         wallet.App
+		gr          wallet.Grant
+		dev         wallet.Developer
+		hook        wallet.Webhook
+		fare        wallet.WebhookHealth
+		post        store.Delivery
+		tick        store.Counter
+		from        = int64(1)
 	)
-	for _, one := range []any{&u, &w, &b, &row, &k, &pass, &c, &n, &a, &end, &e, &app, &gr, &dev, &hook, &fare, &post, &tick} {
+	for _, one := range []any{&u, &w, &b, &row, &k, &portalToken, &c, &n, &a, &end, &e, &app, &gr, &dev, &hook, &fare, &post, &tick} {
 		Fill(one, from)
 		from += 1000
 	}
@@ -164,8 +164,8 @@ func testEveryField(t *testing.T, open Open) {
 			return err
 		}
 		post.Seq = waiting[0].Seq
-		for _, err := range []error{tx.PutUser(u), tx.PutWallet(w), tx.PutBind(b), tx.CreateTransaction(row), tx.CreateKey(k, "secret"), tx.PutPass(pass, "secret", 1),
-			tx.PutConversation(c), tx.PutButtons([]store.Button{n}), tx.PutAnswer("k", a), tx.PutOutcome(7, "card", end), tx.Emit(e),
+		for _, err := range []error{tx.PutUser(u), tx.PutWallet(w), tx.PutBind(b), tx.CreateTransaction(row), tx.CreateKey(k, "secret"), tx.PutPortalToken(portalToken, "secret", 1),
+			tx.PutConversation(c), tx.PutButtons([]store.Button{n}), tx.PutAnswer("k", a), tx.PutSendResult(7, "card", end), tx.Emit(e),
 			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutCounters([]store.Counter{tick})} {
 			if err != nil {
 				return err
@@ -179,11 +179,11 @@ func testEveryField(t *testing.T, open Open) {
 	same(t, "bind", get(t, s, func(tx store.Tx) (wallet.Bind, error) { return tx.Bind(b.TokenHash) }), b)
 	same(t, "transaction", get(t, s, func(tx store.Tx) (wallet.Transaction, error) { return tx.Transaction(row.ID) }), row)
 	same(t, "key", get(t, s, func(tx store.Tx) (wallet.Key, error) { return tx.Key(k.ID) }), k)
-	same(t, "pass", get(t, s, func(tx store.Tx) (store.Pass, error) { return tx.Pass(pass.Kind, "secret") }), pass)
+	same(t, "portal_token", get(t, s, func(tx store.Tx) (store.PortalToken, error) { return tx.PortalToken(portalToken.Kind, "secret") }), portalToken)
 	same(t, "conversation", get(t, s, func(tx store.Tx) (store.Conversation, error) { return tx.Conversation(c.Chat, c.User, c.Slot) }), c)
 	same(t, "button", get(t, s, func(tx store.Tx) (store.Button, error) { return tx.Button(n.Nonce) }), n)
 	same(t, "answer", get(t, s, func(tx store.Tx) (store.Answer, error) { return tx.Answer("k", noon()) }), a)
-	same(t, "outcome", get(t, s, func(tx store.Tx) (store.Outcome, error) { return tx.Outcome(7, "card") }), end)
+	same(t, "send_result", get(t, s, func(tx store.Tx) (store.SendResult, error) { return tx.SendResult(7, "card") }), end)
 	same(t, "app", get(t, s, func(tx store.Tx) (wallet.App, error) { return tx.App(app.ID) }), app)
 	same(t, "grant", get(t, s, func(tx store.Tx) (wallet.Grant, error) { return tx.Grant(gr.User, gr.App) }), gr)
 	same(t, "developer", get(t, s, func(tx store.Tx) (wallet.Developer, error) { return tx.Developer(dev.User) }), dev)

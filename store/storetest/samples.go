@@ -18,11 +18,11 @@ type Samples struct {
 	Bind         wallet.Bind
 	Transaction  wallet.Transaction
 	Key          wallet.Key
-	Pass         store.Pass
+	PortalToken  store.PortalToken
 	Conversation store.Conversation
 	Button       store.Button
 	Reply        store.Reply
-	Outcome      store.Outcome
+	SendResult   store.SendResult
 	Answer       store.Answer
 	Event        wallet.Event
 	Card         int
@@ -51,7 +51,7 @@ func NewSamples() Samples {
 	x.Transaction.Kind = wallet.Send
 	x.Contact.Owner = x.User.ID
 	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner = x.User.ID, x.User.ID, x.User.ID, x.User.ID
-	x.Pass.Owner, x.Pass.Lineage = x.User.ID, x.Key.Lineage()
+	x.PortalToken.Owner, x.PortalToken.Lineage = x.User.ID, x.Key.Lineage()
 	x.Webhook.Lineage, x.Webhook.Owner = x.Key.Lineage(), x.User.ID
 	x.Delivery.Webhook, x.Delivery.User, x.Delivery.Seq = x.Webhook.ID, x.User.ID, 1
 	x.Conversation.User, x.Button.User = x.User.TelegramID, x.User.TelegramID
@@ -83,8 +83,8 @@ func (x Samples) Write(tx store.Tx) error {
 		err = tx.DeadLetterJobs(now, "sample reason", x.DeadJob.Ref())
 	}
 	return errors.Join(err, tx.PutWallet(x.Wallet), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
-		tx.CreateKey(x.Key, "sample secret"), tx.PutPass(x.Pass, "sample pass", 1), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
-		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutOutcome(x.Reply.Chat, x.Reply.Card, x.Outcome),
+		tx.CreateKey(x.Key, "sample secret"), tx.PutPortalToken(x.PortalToken, "sample portal token", 1), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
+		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutSendResult(x.Reply.Chat, x.Reply.Card, x.SendResult),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
 		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
 		tx.PutCounters([]store.Counter{x.Counter}))
@@ -124,8 +124,8 @@ func (x Samples) Read(tx store.Tx) error {
 	check("key", x.Key, k, err)
 	ks, err := tx.KeysOf(x.Key.Owner)
 	check("keys", []wallet.Key{x.Key}, ks, err)
-	pass, err := tx.Pass(x.Pass.Kind, "sample pass")
-	check("pass", x.Pass, pass, err)
+	portalToken, err := tx.PortalToken(x.PortalToken.Kind, "sample portal token")
+	check("portal_token", x.PortalToken, portalToken, err)
 	c, err := tx.Conversation(x.Conversation.Chat, x.Conversation.User, x.Conversation.Slot)
 	check("conversation", x.Conversation, c, err)
 	n, err := tx.Button(x.Button.Nonce)
@@ -141,8 +141,8 @@ func (x Samples) Read(tx store.Tx) error {
 	} else {
 		check("outbox", 1, len(out), err)
 	}
-	o, err := tx.Outcome(x.Reply.Chat, x.Reply.Card)
-	check("outcome", x.Outcome, o, err)
+	o, err := tx.SendResult(x.Reply.Chat, x.Reply.Card)
+	check("send_result", x.SendResult, o, err)
 	a, err := tx.Answer("sample key", x.Answer.ExpiresAt.Add(-time.Second))
 	check("answer", x.Answer, a, err)
 	e, err := tx.PendingEvents(10)

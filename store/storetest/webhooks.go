@@ -404,8 +404,8 @@ func testLate(t *testing.T, open Open) {
 			return tx.PutWallet(wallet.Wallet{Address: wallet.Address{1}, Owner: "usr_a"})
 		},
 		"a key": func(tx store.Tx) error { return tx.CreateKey(wallet.Key{ID: "key", Owner: "usr_a"}, "secret") },
-		"a pass": func(tx store.Tx) error {
-			return tx.PutPass(store.Pass{Kind: store.PortalLink, Owner: "usr_a", Lineage: "key"}, "secret", 1)
+		"a portal token": func(tx store.Tx) error {
+			return tx.PutPortalToken(store.PortalToken{Kind: store.PortalLink, Owner: "usr_a", Lineage: "key"}, "secret", 1)
 		},
 		"an app":      func(tx store.Tx) error { return tx.PutApp(wallet.App{ID: "app", Owner: "usr_a"}) },
 		"a grant":     func(tx store.Tx) error { return tx.PutGrant(wallet.Grant{User: "usr_a", App: "app"}) },

@@ -12,10 +12,10 @@ import (
 	"purser/work"
 )
 
-// How the queue of time-outs is worked on: at most silenceWidth at once, each leased for silenceLease.
+// How the queue of time-outs is worked on: at most timeoutWidth at once, each leased for timeoutLease.
 const (
-	silenceWidth = 4
-	silenceLease = time.Minute
+	timeoutWidth = 4
+	timeoutLease = time.Minute
 )
 
 // unreachablePause is the time between attempts to remove a key from the chat of a person who has blocked the bot.
@@ -24,26 +24,26 @@ const unreachablePause = time.Hour
 // Run ends conversations that got no answer in time, until ctx ends. Its error comes from the store; the process should stop
 // then, because the outcome of the last commit is unknown.
 func (c *Chat) Run(ctx context.Context) error {
-	if err := c.silences().Run(ctx); err != nil {
-		return fmt.Errorf("end silent conversations: %w", err)
+	if err := c.timeouts().Run(ctx); err != nil {
+		return fmt.Errorf("end timed-out conversations: %w", err)
 	}
 	return nil
 }
 
-// silences is the pool that handles time-outs of conversations, put by store.Converse. A failed job is retried without limit:
+// timeouts is the pool that handles time-outs of conversations, put by store.SaveConversation. A failed job is retried without limit:
 // it may be what removes a key from a chat.
-func (c *Chat) silences() *work.Pool {
-	return &work.Pool{Store: c.Store, Queue: store.Silences, Node: cmp.Or(c.Node, "main"), Width: silenceWidth, PerOwner: 1, Lease: silenceLease,
-		Schedule: work.Schedule{First: 5 * time.Second, Most: time.Hour}, Handle: c.FellSilent, Now: c.Now, After: c.After, Log: c.Log}
+func (c *Chat) timeouts() *work.Pool {
+	return &work.Pool{Store: c.Store, Queue: store.ConversationTimeouts, Node: cmp.Or(c.Node, "main"), Width: timeoutWidth, PerOwner: 1, Lease: timeoutLease,
+		Schedule: work.Schedule{First: 5 * time.Second, Most: time.Hour}, Handle: c.HandleTimeout, Now: c.Now, After: c.After, Log: c.Log}
 }
 
-// FellSilent handles the time-out of one conversation (work.Pool.Handle). It ends a conversation that got no answer in time
+// HandleTimeout handles the time-out of one conversation (work.Pool.Handle). It ends a conversation that got no answer in time
 // and tells the person. If the conversation has moved on, the job comes back at the new time. Transactions are not touched
 // here: settle watches their deadlines.
-func (c *Chat) FellSilent(ctx context.Context, job store.Job) (work.Result, error) {
+func (c *Chat) HandleTimeout(ctx context.Context, job store.Job) (work.Result, error) {
 	var conv store.Conversation
 	err := c.Store.View(ctx, func(tx store.Tx) (err error) {
-		conv, err = store.SilentConversation(tx, job)
+		conv, err = store.ConversationOfTimeout(tx, job)
 		return err
 	})
 	switch {
@@ -52,21 +52,21 @@ func (c *Chat) FellSilent(ctx context.Context, job store.Job) (work.Result, erro
 	case err != nil:
 		return work.Result{}, err
 	case conv.State == "" || conv.ExpiresAt.IsZero(): // the conversation has ended already
-		// The step may lead to a state that can fall silent as well. Its time-out is put again, since the end of this job
+		// The step may lead to a state that can time out as well. Its time-out is put again, since the end of this job
 		// would remove it.
 		return work.Result{Commit: func(tx store.Tx) error { _, err := unmoved(tx, conv); return err }}, nil
 	case c.Now().Before(conv.ExpiresAt):
 		return work.Result{Again: conv.ExpiresAt, Commit: func(tx store.Tx) error { _, err := unmoved(tx, conv); return err }}, nil
 	}
 	return work.Result{Commit: func(tx store.Tx) error {
-		if err := c.endSilent(tx, conv); err != nil {
+		if err := c.endTimedOut(tx, conv); err != nil {
 			return err
 		}
 		now, err := tx.Conversation(conv.Chat, conv.User, conv.Slot)
 		if err != nil || now.State == "" || now.ExpiresAt.IsZero() {
 			return err
 		}
-		return store.PutSilence(tx, now, c.Now().UTC())
+		return store.ScheduleTimeout(tx, now, c.Now().UTC())
 	}}, nil
 }
 
@@ -79,8 +79,8 @@ func unmoved(tx store.Tx, was store.Conversation) (store.Conversation, error) {
 	return conv, err
 }
 
-// endSilent takes the step that silence means in the conversation's table.
-func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
+// endTimedOut takes the step that a time-out means in the conversation's table.
+func (c *Chat) endTimedOut(tx store.Tx, was store.Conversation) error {
 	conv, err := unmoved(tx, was)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (c *Chat) endSilent(tx store.Tx, was store.Conversation) error {
 		s.conv.State, s.moved = "", true // a slot of another version of purser
 		return s.end()
 	}
-	if err := s.transition(s.conv.Flow, silence); err != nil {
+	if err := s.transition(s.conv.Flow, timedOut); err != nil {
 		return err
 	}
 	// The state has ended; messages to a person who blocked the bot would only fail.

@@ -9,16 +9,16 @@ import (
 	"purser/wallet"
 )
 
-// testSilences: a conversation that can fall silent has one job, which looks at it in time, whatever it goes through.
-func testSilences(t *testing.T, open Open) {
+// testTimeouts: a conversation that can time out has one job, which looks at it in time, whatever it goes through.
+func testTimeouts(t *testing.T, open Open) {
 	s := fresh(t, open)
 	update(t, s, func(tx store.Tx) error { return tx.PutUser(wallet.User{ID: "usr_a", TelegramID: 6}) })
 	c := store.Conversation{Chat: 5, User: 6, Flow: "send", State: "review", ExpiresAt: noon().Add(5 * time.Minute)}
-	converse := func(c store.Conversation) {
+	save := func(c store.Conversation) {
 		t.Helper()
-		update(t, s, func(tx store.Tx) error { return store.Converse(tx, c, noon()) })
+		update(t, s, func(tx store.Tx) error { return store.SaveConversation(tx, c, noon()) })
 	}
-	waiting := func() (jobs []store.Job) { return Jobs(t, s, store.Silences) }
+	waiting := func() (jobs []store.Job) { return Jobs(t, s, store.ConversationTimeouts) }
 	looks := func(what string, at ...time.Time) {
 		t.Helper()
 		jobs := waiting()
@@ -29,30 +29,30 @@ func testSilences(t *testing.T, open Open) {
 		same(t, what, got, at)
 	}
 	now := func(job store.Job) store.Conversation {
-		return get(t, s, func(tx store.Tx) (store.Conversation, error) { return store.SilentConversation(tx, job) })
+		return get(t, s, func(tx store.Tx) (store.Conversation, error) { return store.ConversationOfTimeout(tx, job) })
 	}
 	due := func(at time.Time) []store.Job {
 		return changing(t, s, func(tx store.Tx) ([]store.Job, error) {
-			jobs, _, err := tx.ClaimJobs(store.Claim{Queue: store.Silences, Node: "a", Now: at, Max: 10, Lease: time.Minute})
+			jobs, _, err := tx.ClaimJobs(store.Claim{Queue: store.ConversationTimeouts, Node: "a", Now: at, Max: 10, Lease: time.Minute})
 			return jobs, err
 		})
 	}
-	converse(c)
+	save(c)
 	first := noon().Add(5 * time.Minute)
 	looks("begun", first)
-	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return store.Converse(tx, c, noon()) })
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return store.SaveConversation(tx, c, noon()) })
 	c.Version, c.ExpiresAt = 1, noon().Add(9*time.Minute)
-	converse(c)
+	save(c)
 	looks("an answer moves nothing", first)
 	c.Version, c.ExpiresAt = 2, noon().Add(2*time.Minute)
-	converse(c)
+	save(c)
 	second := noon().Add(2 * time.Minute)
-	looks("one that falls silent earlier is looked at earlier", second)
+	looks("one that times out earlier is looked at earlier", second)
 	c.Version, c.State = 3, ""
-	converse(c)
+	save(c)
 	looks("one that has ended keeps its job until then", second)
 	c.Version, c.State, c.ExpiresAt = 4, "amount", noon().Add(7*time.Minute)
-	converse(c)
+	save(c)
 	looks("one that begins again needs no other", second)
 	if early := due(second.Add(-1)); len(early) != 0 {
 		t.Errorf("claimed before its time: %+v", early)
@@ -64,10 +64,10 @@ func testSilences(t *testing.T, open Open) {
 		t.Fatalf("claimed %+v", jobs)
 	}
 	same(t, "the conversation of the job", now(jobs[0]), c)
-	converse(c) // while it is in flight
+	save(c) // while it is in flight
 	c.Version = 6
 	looks("in flight", second)
-	update(t, s, func(tx store.Tx) error { return store.PutSilence(tx, c, noon()) })
+	update(t, s, func(tx store.Tx) error { return store.ScheduleTimeout(tx, c, noon()) })
 	update(t, s, func(tx store.Tx) error { return tx.DoneJobs(jobs[0].Ref()) })
 	looks("put anew while it was in flight", c.ExpiresAt)
 	jobs = due(c.ExpiresAt)
@@ -75,17 +75,17 @@ func testSilences(t *testing.T, open Open) {
 	looks("done")
 	ended := c
 	ended.State = ""
-	converse(ended)
+	save(ended)
 	looks("ended, whatever its time")
 	c.Version = 7
-	converse(c)
+	save(c)
 	looks("after its job was done", c.ExpiresAt)
 
 	update(t, s, func(tx store.Tx) error {
 		return errors.Join(
-			store.Converse(tx, store.Conversation{Chat: 5, User: 6, Slot: "keys", State: "shown", ExpiresAt: noon().Add(time.Minute)}, noon()),
-			store.Converse(tx, store.Conversation{Chat: -100, User: 6, State: "amount", ExpiresAt: noon().Add(3 * time.Minute)}, noon()),
-			store.Converse(tx, store.Conversation{Chat: 6, User: 6, State: "amount"}, noon())) // never silent
+			store.SaveConversation(tx, store.Conversation{Chat: 5, User: 6, Slot: "keys", State: "shown", ExpiresAt: noon().Add(time.Minute)}, noon()),
+			store.SaveConversation(tx, store.Conversation{Chat: -100, User: 6, State: "amount", ExpiresAt: noon().Add(3 * time.Minute)}, noon()),
+			store.SaveConversation(tx, store.Conversation{Chat: 6, User: 6, State: "amount"}, noon())) // no time-out
 	})
 	type place struct {
 		chat int64
