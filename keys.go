@@ -107,9 +107,9 @@ func tierCommand(with keyRun, out io.Writer) *cobra.Command {
 	return &cobra.Command{
 		Use: "tier ID free|pro", Short: "Change a key's tier; on free its webhooks stop, back on pro they go on",
 		Example: "  purser key tier key_01j9 pro",
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return errors.New("name one key by its id, and its tier: purser key tier ID free|pro")
+				return fmt.Errorf("name one key by its id, and its tier: %s ID free|pro", cmd.CommandPath())
 			}
 			return nil
 		},
@@ -125,9 +125,9 @@ func tierCommand(with keyRun, out io.Writer) *cobra.Command {
 }
 
 // oneKey wants the id of one key.
-func oneKey(_ *cobra.Command, args []string) error {
+func oneKey(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return errors.New("name one key by its id: purser key list shows them")
+		return fmt.Errorf("name one key by its id: %s list shows them", cmd.Parent().CommandPath())
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func TestListenHandsEventsToAReceiverOnThisMachine(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, []string{"listen", "--api", i.public, "--forward-to", receiver.URL + "/hook", "--events", "user.registered"},
+		ended <- run(ctx, "purser", []string{"listen", "--api", i.public, "--forward-to", receiver.URL + "/hook", "--events", "user.registered"},
 			[]string{"PURSER_API_KEY=" + made.Key}, listening, listening)
 	}()
 	shown := regexp.MustCompile(`whsec_\S+`)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -23,7 +24,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	collectSeldom()
-	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+	os.Exit(run(ctx, calledAs(os.Args[0], os.Executable), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }
 
 // The heap that purser lives on is some ten megabytes: letting as much garbage gather four times over costs little
@@ -44,9 +45,10 @@ func collectSeldom() {
 	}
 }
 
-// run is the whole program: it returns the exit status, 1 after one clear line on errors.
-func run(ctx context.Context, args, environ []string, out, errOut io.Writer) int {
-	root := commands(environ, out, errOut)
+// run is the whole program. called is what a person types to run it. It returns the exit status: 1 after one clear line on
+// errors.
+func run(ctx context.Context, called string, args, environ []string, out, errOut io.Writer) int {
+	root := commands(called, environ, out, errOut)
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
@@ -57,11 +59,14 @@ func run(ctx context.Context, args, environ []string, out, errOut io.Writer) int
 	return 0
 }
 
-func commands(environ []string, out, errOut io.Writer) *cobra.Command {
+// commands is the tree of commands. called is what a person types to run this program: usage lines, examples, errors and the
+// sandbox's banner name it, so that what is printed works as printed.
+func commands(called string, environ []string, out, errOut io.Writer) *cobra.Command {
 	settings := config.Options{Environ: environ}
 	root := &cobra.Command{
-		Use:   "purser",
-		Short: "A self-hosted Telegram wallet bot for Solana, with an HTTP API",
+		Use:         "purser",
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: called},
+		Short:       "A self-hosted Telegram wallet bot for Solana, with an HTTP API",
 		Long: "Without a bot token purser runs in its own sandbox: a Telegram and a Solana to try everything in.\n" +
 			"With PURSER_TELEGRAM_TOKEN set (or telegram.token in purser.yaml) it serves for real.",
 		Args:          cobra.NoArgs,
@@ -74,7 +79,7 @@ func commands(environ []string, out, errOut io.Writer) *cobra.Command {
 	world := worldFlags(root)
 
 	sandboxed := func(cmd *cobra.Command, _ []string) error {
-		return runSandbox(cmd.Context(), settings, *world, out, errOut)
+		return runSandbox(cmd.Context(), settings, *world, called, out, errOut)
 	}
 	served := func(cmd *cobra.Command, _ []string) error {
 		return runServe(cmd.Context(), settings, out, errOut)
@@ -104,12 +109,27 @@ func commands(environ []string, out, errOut io.Writer) *cobra.Command {
 				return err
 			}},
 	)
+	nameExamples(root, called)
 	for _, cmd := range root.Commands() {
 		if cmd.Name() != "serve" && cmd.Name() != "sandbox" { // those two are what the settings are for
 			cmd.SetUsageTemplate(ownUsage(cmd.Name() == "key" || cmd.Name() == "queue"))
 		}
 	}
 	return root
+}
+
+// nameExamples replaces the program's name at the start of each example line, here and in all commands below, by called.
+func nameExamples(cmd *cobra.Command, called string) {
+	lines := strings.Split(cmd.Example, "\n")
+	for i, line := range lines {
+		if rest, found := strings.CutPrefix(line, "  purser "); found {
+			lines[i] = "  " + called + " " + rest
+		}
+	}
+	cmd.Example = strings.Join(lines, "\n")
+	for _, below := range cmd.Commands() {
+		nameExamples(below, called)
+	}
 }
 
 // ownUsage is the usage of a command, and of those below it, that shows its own flags and not every setting of
@@ -134,7 +154,7 @@ Use "{{.CommandPath}} [command] --help" for more information about a command.{{e
 		return text
 	}
 	return text + `
-It reads the same settings as the service, such as --config and --store-url: "purser serve --help" lists them.
+It reads the same settings as the service, such as --config and --store-url: "{{.Root.DisplayName}} serve --help" lists them.
 `
 }
 

@@ -76,7 +76,7 @@ func (i *instance) start(args ...string) {
 	i.t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	i.stop, i.done = stop, make(chan int, 1)
-	go func() { i.done <- run(ctx, args, i.env, i, i) }()
+	go func() { i.done <- run(ctx, "purser", args, i.env, i, i) }()
 	deadline := time.Now().Add(harness.Wait)
 	for {
 		select {
@@ -114,7 +114,7 @@ func (i *instance) fails(args []string, words ...string) {
 	ctx, cancel := context.WithTimeout(context.Background(), harness.Wait)
 	defer cancel()
 	var out, errOut bytes.Buffer
-	code := run(ctx, args, i.env, &out, &errOut)
+	code := run(ctx, "purser", args, i.env, &out, &errOut)
 	line := strings.TrimSuffix(errOut.String(), "\n")
 	if code != 1 || ctx.Err() != nil || !strings.HasPrefix(line, "purser: ") || strings.Contains(line, "\n") {
 		i.t.Fatalf("%v: status %d, said %q", args, code, errOut.String())
@@ -129,7 +129,7 @@ func (i *instance) fails(args []string, words ...string) {
 func (i *instance) says(args ...string) string {
 	i.t.Helper()
 	var out, errOut bytes.Buffer
-	if code := run(context.Background(), args, i.env, &out, &errOut); code != 0 {
+	if code := run(context.Background(), "purser", args, i.env, &out, &errOut); code != 0 {
 		i.t.Fatalf("%v: status %d, said %q", args, code, errOut.String())
 	}
 	return out.String()

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -112,9 +111,9 @@ func replayCommand(with queueRun, out io.Writer) *cobra.Command {
 	var all bool
 	replay := &cobra.Command{Use: "replay QUEUE ID... | QUEUE --all", Short: "Give dead letters of a queue another try",
 		Example: "  purser queue replay outbox job_01j9\n  purser queue replay events --all"}
-	replay.Args = func(_ *cobra.Command, args []string) error {
+	replay.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || all != (len(args) == 1) {
-			return errors.New("name a queue, and its dead letters by their ids or --all: purser queue replay QUEUE ID")
+			return fmt.Errorf("name a queue, and its dead letters by their ids or --all: %s QUEUE ID", cmd.CommandPath())
 		}
 		return nil
 	}
@@ -149,9 +148,9 @@ func replayCommand(with queueRun, out io.Writer) *cobra.Command {
 }
 
 // oneQueue wants the name of one queue.
-func oneQueue(_ *cobra.Command, args []string) error {
+func oneQueue(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return errors.New("name one queue: purser queue list shows them")
+		return fmt.Errorf("name one queue: %s list shows them", cmd.Parent().CommandPath())
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,7 +71,7 @@ func (o worldOptions) settings(from config.Options) config.Options {
 		"chain.cluster": wallet.Localnet, "chain.explorer_url": "",
 		"store.url": "bolt:" + filepath.Join(o.dir, storeName), "store.master_key": "", "store.master_key_file": "",
 	}
-	if !config.IsSet(from, "mail.url") { // whoever names a server wants to try that
+	if !config.IsSet(from, "mail.url") { // an operator who names a server wants to try that one
 		from.Fixed["mail.url"], from.Fixed["mail.from"] = o.mailURL(), "purser@sandbox.example"
 	}
 	if !config.IsSet(from, "admins") { // Alice approves what developers ask for, her own requests included
@@ -94,7 +95,7 @@ func (o worldOptions) mailListen(c config.Config) string {
 }
 
 // runSandbox runs the product against a world that it brings along.
-func runSandbox(ctx context.Context, settings config.Options, o worldOptions, out, errOut io.Writer) error {
+func runSandbox(ctx context.Context, settings config.Options, o worldOptions, called string, out, errOut io.Writer) error {
 	unlock, err := takeFolder(o.dir, o.fresh)
 	if err != nil {
 		return err
@@ -108,7 +109,7 @@ func runSandbox(ctx context.Context, settings config.Options, o worldOptions, ou
 		MailListen: o.mailListen(c), SlotTime: o.slotTime, LamportsPerByte: o.rent, Alpenglow: o.alpenglow, Now: time.Now, Playground: true})
 	var inUse *sandbox.InUse
 	if errors.As(err, &inUse) {
-		return addressError(inUse.Address, "choose another one (purser --help shows the --sandbox flags)", inUse.Err)
+		return addressError(inUse.Address, "choose another one ("+called+" --help shows the --sandbox flags)", inUse.Err)
 	}
 	if err != nil {
 		return err
@@ -120,7 +121,7 @@ func runSandbox(ctx context.Context, settings config.Options, o worldOptions, ou
 	if err := p.canWrite(ctx, c.Store.Path); err != nil {
 		return errors.Join(err, p.close(), world.Close())
 	}
-	fmt.Fprint(out, greeting(o, c.HTTP, o.mailListen(c), calledAs(os.Executable())))
+	fmt.Fprint(out, greeting(o, c.HTTP, o.mailListen(c), called))
 
 	// The world outlives the product, which still has replies to deliver when it is told to stop.
 	worldCtx, endWorld := context.WithCancel(context.WithoutCancel(ctx))
@@ -137,12 +138,16 @@ func runSandbox(ctx context.Context, settings config.Options, o worldOptions, ou
 	return errors.Join(group.Wait(), world.Close())
 }
 
-// calledAs is how the operator runs this program: `go run .` leaves no purser to be called later.
-func calledAs(executable string, err error) string {
-	if err == nil && strings.Contains(executable, string(filepath.Separator)+"go-build") {
+// goRun matches where "go run" puts a program: in a temporary folder at first, in the build cache when it is run again.
+var goRun = regexp.MustCompile(`/go-build[0-9]+/b[0-9]+/exe/[^/]+$|/[0-9a-f]{2}/[0-9a-f]{64}-d/[^/]+$`)
+
+// calledAs is what a person types to run this program again from the same folder, as one or more words of a shell. typed
+// is the first word of the command line. A program that was started by "go run ." leaves no file to call later.
+func calledAs(typed string, executable func() (string, error)) string {
+	if file, err := executable(); err == nil && goRun.MatchString(filepath.ToSlash(file)) {
 		return "go run ."
 	}
-	return "purser"
+	return shellWord(typed) // a path such as ./purser, or a name that the shell finds in PATH
 }
 
 func greeting(o worldOptions, at config.HTTP, mail, purser string) string {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -22,9 +21,9 @@ func signCommand(out io.Writer) *cobra.Command {
 			"Everything is shown before it is signed. What was signed is noted in a file (--history), so that you are\n" +
 			"warned before you sign the same payment twice, or on another network than before.",
 		Example: "  purser sign --key ~/.config/solana/id.json",
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || keyFile == "" {
-				return errors.New("name a key file: purser sign --key FILE. It asks for the link")
+				return fmt.Errorf("name a key file: %s --key FILE. It asks for the link", cmd.CommandPath())
 			}
 			return nil
 		},

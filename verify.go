@@ -76,7 +76,7 @@ func savedDelivery(in io.Reader, request string, headers []string) (webhooks.Sav
 		defer file.Close()
 		in = file
 	} else if typedManually(in) {
-		return saved, errors.New("pipe the body in (purser verify … < body.json), or name the whole request by --request")
+		return saved, errors.New("pipe the body in (… < body.json), or name the file with the whole request by --request")
 	}
 	raw, err := io.ReadAll(io.LimitReader(in, longestRequest+1))
 	switch {

@@ -101,11 +101,11 @@ func TestASavedDeliveryIsVerified(t *testing.T) {
 
 	// And as the whole program, whose status scripts look at.
 	var out, errOut bytes.Buffer
-	if status := run(context.Background(), []string{"verify", "--request", raw, "--max-age", "0"}, environ, &out, &errOut); status != 0 || !strings.HasPrefix(out.String(), "good: ") {
+	if status := run(context.Background(), "purser", []string{"verify", "--request", raw, "--max-age", "0"}, environ, &out, &errOut); status != 0 || !strings.HasPrefix(out.String(), "good: ") {
 		t.Errorf("status %d: %s%s", status, out.String(), errOut.String())
 	}
 	out.Reset()
-	if status := run(context.Background(), []string{"verify", "--request", raw}, environ, &out, &errOut); status != 1 || out.Len() > 0 || !strings.HasPrefix(errOut.String(), "purser: the signature is good, but it was sent ") {
+	if status := run(context.Background(), "purser", []string{"verify", "--request", raw}, environ, &out, &errOut); status != 1 || out.Len() > 0 || !strings.HasPrefix(errOut.String(), "purser: the signature is good, but it was sent ") {
 		t.Errorf("status %d: %s%s", status, out.String(), errOut.String())
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"purser/quota"
@@ -232,7 +231,7 @@ func readEvents(text []byte) ([]event, error) {
 		}
 		// The envelope is the same for all events, so only the fields of data are shown.
 		data, _ := one.Schema.Properties.get("data")
-		e.Fields = document{}.fields(data, 0)
+		e.Fields = document{}.fields(data)
 		var pretty bytes.Buffer
 		if err := json.Indent(&pretty, one.Example, "", "  "); err != nil {
 			return nil, fmt.Errorf("example of %s: %w", one.Event, err)
@@ -284,22 +283,6 @@ func (d document) response(r response) response {
 	return r
 }
 
-// schema resolves the schema's $ref, if it has one. A description beside the $ref replaces that of the target.
-func (d document) schema(s schema) schema {
-	ref := s.Ref
-	if len(s.AllOf) == 1 && len(s.Properties) == 0 { // allOf with one entry: the usual way to add a description to a $ref
-		ref = s.AllOf[0].Ref
-	}
-	found, ok := d.Components.Schemas.get(last(ref))
-	if !ok || ref == "" {
-		return s
-	}
-	if s.Description != "" {
-		found.Description = s.Description
-	}
-	return found
-}
-
 // endpoint converts one operation: its parameters, the fields of its body, its responses, and a curl command built from the
 // examples.
 func (d document) endpoint(method, path string, op operation, api string) (endpoint, error) {
@@ -333,7 +316,7 @@ func (d document) endpoint(method, path string, op operation, api string) (endpo
 	sent := ""
 	if op.RequestBody != nil {
 		body := op.RequestBody.Content["application/json"]
-		e.Body, e.BodyOptional = d.fields(d.schema(body.Schema), 0), !op.RequestBody.Required
+		e.Body, e.BodyOptional = d.fields(body.Schema), !op.RequestBody.Required
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, body.Example); err != nil {
 			return e, fmt.Errorf("example of the body: %w", err)
@@ -409,7 +392,7 @@ func (d document) describe(status string, r response) (documentedResponse, error
 	a.Errors = d.codes(status, r) // error responses are shared by endpoints, so their example would not fit this one
 	if len(a.Errors) == 0 {
 		data, _ := content.Schema.Properties.get("data")
-		a.Fields = d.fields(d.schema(data), 0)
+		a.Fields = d.fields(data)
 	}
 	if example == nil {
 		return a, nil
@@ -420,80 +403,4 @@ func (d document) describe(status string, r response) (documentedResponse, error
 	}
 	a.Example = pretty.String()
 	return a, nil
-}
-
-// fields lists the fields of an object, followed by those of objects within it. depth is the level of nesting. A schema that
-// contains itself would not end here; the API has none.
-func (d document) fields(s schema, depth int) []field {
-	var all []field
-	for _, property := range s.Properties {
-		inner := d.schema(property.Value)
-		all = append(all, field{Name: property.Name, Type: d.typeOf(inner), Text: inner.Description, Required: slices.Contains(s.Required, property.Name), Depth: depth})
-		all = append(all, d.fields(inner, depth+1)...)
-		if inner.Items != nil {
-			all = append(all, d.fields(d.schema(*inner.Items), depth+1)...)
-		}
-		var values schema
-		if json.Unmarshal(inner.Additional, &values) == nil && (values.Ref != "" || len(values.Properties) > 0) {
-			all = append(all, d.fields(d.schema(values), depth+1)...)
-		}
-	}
-	return all
-}
-
-// typeOf describes the values that a schema allows, with lists and alternatives resolved.
-func (d document) typeOf(s schema) string {
-	if len(s.OneOf) > 0 {
-		var each []string
-		for _, one := range s.OneOf {
-			each = append(each, d.typeOf(d.schema(one)))
-		}
-		return strings.Join(slices.Compact(filled(each)), " or ")
-	}
-	if s.Items != nil {
-		return listed("list", bounds(s.MinItems, s.MaxItems, "items"), "each "+typeOf(d.schema(*s.Items)))
-	}
-	return typeOf(s)
-}
-
-// typeOf describes the values of a schema without lists and alternatives: enum, type, and bounds.
-func typeOf(s schema) string {
-	if len(s.Enum) > 0 {
-		var names []string
-		for _, value := range s.Enum {
-			names = append(names, string(value))
-		}
-		return "one of " + strings.Join(names, ", ")
-	}
-	text := listed(strings.Join(s.Type, " or "), bounds(s.MinLength, s.MaxLength, "characters"))
-	switch {
-	case s.Minimum != "" && s.Maximum != "":
-		text = listed(text, s.Minimum.String()+" to "+s.Maximum.String())
-	case s.Minimum != "":
-		text = listed(text, s.Minimum.String()+" or more")
-	}
-	if s.Default != nil {
-		text = listed(text, "default "+string(s.Default))
-	}
-	return text
-}
-
-func bounds(least, most *int, of string) string {
-	switch {
-	case least != nil && most != nil:
-		return strconv.Itoa(*least) + " to " + strconv.Itoa(*most) + " " + of
-	case most != nil:
-		return "at most " + strconv.Itoa(*most) + " " + of
-	case least != nil && *least > 1:
-		return "at least " + strconv.Itoa(*least) + " " + of
-	}
-	return ""
-}
-
-// joined puts spaces between sentences, listed commas between parts. Both leave out what is empty.
-func joined(parts ...string) string { return strings.Join(filled(parts), " ") }
-func listed(parts ...string) string { return strings.Join(filled(parts), ", ") }
-
-func filled(parts []string) []string {
-	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 }

@@ -33,7 +33,7 @@ const (
 
 // elsewhere are pages whose snippets other tests run or print.
 var elsewhere = map[string]string{
-	"docs/webhooks.md": "webhooks", "docs/conversations.md": "chat prints it", "docs/lifecycle.md": "settle prints it", "docs/architecture.md": "a drawing",
+	"docs/webhooks.md": "webhooks", "docs/conversations.md": "chat prints it", "docs/lifecycle.md": "chat prints it", "docs/architecture.md": "a drawing",
 }
 
 // snippetsOf are the fenced blocks of a page, by page and number ("README.md 1").
@@ -74,6 +74,7 @@ func TestEverySnippetOfTheDocsWorks(t *testing.T) {
 	snippets := snippetsOf(t)
 	var w *town // of those that need one
 	var s settings
+	var example string // the key that docs/api.md makes in its first snippet and uses in its second
 	whole := t
 	inTown := func(t *testing.T) {
 		if w == nil {
@@ -133,32 +134,40 @@ func TestEverySnippetOfTheDocsWorks(t *testing.T) {
 		"docs/api.md 1": func(t *testing.T, code string) {
 			inTown(t)
 			create, rest, _ := strings.Cut(code, "export KEY=pur_test_…\n")
-			if !strings.HasPrefix(create, "go run . key create --owner 1001 ") {
+			command, _, _ := strings.Cut(create, " #")
+			args, asked := strings.CutPrefix(command, "go run . ")
+			if !asked {
 				t.Fatalf("it begins with %q", create)
 			}
-			out, err := w.purser.CLI("key", "create", "--owner", "1001")
+			out, err := w.purser.CLI(strings.Fields(args)...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			secret, _, _ := strings.Cut(out, "\n")
+			example, _, _ = strings.Cut(out, "\n")
 			alice := w.alice.Device.Address()
 			send, read, _ := strings.Cut(replaced(t, rest, documentedURL, s.URL), "\n\ncurl -H \"Authorization: Bearer $KEY\" "+s.URL+"/v1/wallet/transactions/<transaction_id>")
 			if read != "\n" {
 				t.Fatalf("it ends with %q", read)
 			}
-			send = strings.NewReplacer("<address>", alice, "<Alice>", alice, "<Bob>", s.To).Replace(send)
-			said := shell(t, "export KEY="+secret+"\n"+send)
+			send = strings.NewReplacer("<Alice>", alice, "<Bob>", s.To).Replace(send)
+			said := shell(t, "export KEY="+example+"\n"+send)
 			id := regexp.MustCompile(`tx_[0-9A-Za-z]+`).FindString(said)
-			if strings.Count(said, `"success":true`) != 2 || id == "" {
+			if strings.Count(said, `"success":true`) != 3 || id == "" {
 				t.Fatalf("it said %s", said)
 			}
-			if said := shell(t, "export KEY="+secret+"\ncurl -H \"Authorization: Bearer $KEY\" "+s.URL+"/v1/wallet/transactions/"+id); !strings.Contains(said, `"awaiting_confirmation"`) {
+			if listed, _, _ := strings.Cut(said, "}{"); !strings.Contains(listed, alice) { // its first response
+				t.Errorf("the wallets: %s", listed)
+			}
+			if said := shell(t, "export KEY="+example+"\ncurl -H \"Authorization: Bearer $KEY\" "+s.URL+"/v1/wallet/transactions/"+id); !strings.Contains(said, `"awaiting_confirmation"`) {
 				t.Errorf("the transaction: %s", said)
 			}
 		},
 		"docs/api.md 2": func(t *testing.T, code string) {
+			if example == "" {
+				t.Fatal("the first snippet made no key")
+			}
 			inTown(t)
-			listens(t, s, code)
+			listens(t, s, code, example)
 		},
 		"docs/sandbox-differences.md 1": func(t *testing.T, code string) {
 			inTown(t)
@@ -234,21 +243,18 @@ func shell(t *testing.T, script string) string {
 	return runs(t, t.TempDir(), nil, "sh", "-euc", script)
 }
 
-// listens runs a script that ends with a listener, until that has shown its secret.
-func listens(t *testing.T, s settings, code string) {
+// listens runs a script that ends with a listener, with the key of the snippet before it, until the listener has shown its
+// secret.
+func listens(t *testing.T, s settings, code, key string) {
 	t.Helper()
-	build, listen, found := strings.Cut(strings.TrimSpace(code), "\n")
-	if build != "go build -o purser ." || !found || !strings.HasPrefix(listen, "PURSER_API_KEY=… ./purser listen --forward-to http://localhost:3000/hook ") {
+	before, listen, found := strings.Cut(strings.TrimSpace(code), "\ngo run . ")
+	if before != "export PURSER_API_KEY=$KEY" || !found || !strings.HasPrefix(listen, "listen --forward-to http://localhost:3000/hook ") {
 		t.Fatalf("it reads %q", code)
-	}
-	folder := t.TempDir()
-	if err := os.Symlink(binary, filepath.Join(folder, "purser")); err != nil {
-		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Wait)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-euc", "export "+strings.Replace(strings.Replace(listen, "=… ./purser", "="+s.Own+"\nexec ./purser", 1), "http://localhost:3000/hook", s.Receiver+"/hook", 1)+" --api "+s.URL)
-	cmd.Dir = folder
+	cmd := exec.CommandContext(ctx, "sh", "-euc", "KEY="+key+"\n"+before+"\nexec "+binary+" "+strings.Replace(listen, "http://localhost:3000/hook", s.Receiver+"/hook", 1)+" --api "+s.URL)
+	cmd.Dir = t.TempDir()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -307,11 +313,12 @@ func settingsExist(t *testing.T, code string) {
 	help := runs(t, ".", nil, binary, "serve", "--help")
 	secrets := []string{"PURSER_TELEGRAM_TOKEN"} // not given as flags
 	for line := range strings.Lines(code) {
+		line, _, _ = strings.Cut(line, " #")
 		name, _, exported := strings.Cut(strings.TrimPrefix(line, "export "), "=")
 		flag := "--" + strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "PURSER_")), "_", "-") + " "
 		switch {
 		case exported && (slices.Contains(secrets, name) || strings.Contains(help, flag)):
-		case strings.TrimSpace(line) == "go run . serve":
+		case strings.TrimSpace(line) == "make build", strings.TrimSpace(line) == "./purser serve":
 		default:
 			t.Errorf("%q is no setting", line)
 		}
@@ -323,7 +330,7 @@ func settingsExist(t *testing.T, code string) {
 func queueCommandsExist(t *testing.T, code string) {
 	for line := range strings.Lines(code) {
 		words := strings.Fields(line)
-		if len(words) < 3 || words[0] != "purser" || words[1] != "queue" {
+		if len(words) < 3 || words[0] != "./purser" || words[1] != "queue" {
 			t.Errorf("%q is no command about queues", line)
 			continue
 		}
