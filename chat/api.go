@@ -50,7 +50,7 @@ func apiConversation() conversation {
 	}
 	return conversation{
 		name: apiFlow,
-		commands: []command{{name: "api", menu: "menu.api", usage: "usage.api", run: (*Chat).api,
+		commands: []command{{name: "api", menu: "menu.api", usage: "usage.api", bare: true, run: (*Chat).api,
 			aliases: map[string]string{"key": "", "keys": "", "token": "", "developer": "", "webhook": "", "webhooks": ""}}},
 		flow: onboarding(), version: 1, data: func() any { return new(access) },
 		texts:     texts,

@@ -2,19 +2,26 @@ package chat
 
 import "context"
 
-// cancelCommand is /cancel. It ends the open question of any conversation.
+// cancelCommand is /cancel. It ends the open question of any conversation, and all questions beside it.
 func cancelCommand() conversation {
 	return conversation{
 		name:     "cancel",
-		commands: []command{{name: "cancel", menu: "menu.cancel", usage: "usage.cancel", looks: true, run: (*Chat).cancel, aliases: map[string]string{"stop": "", "abort": ""}}},
+		commands: []command{{name: "cancel", menu: "menu.cancel", usage: "usage.cancel", bare: true, looks: true, run: (*Chat).cancel, aliases: map[string]string{"stop": "", "abort": ""}}},
 	}
 }
 
 // cancel answers /cancel.
 func (c *Chat) cancel(context.Context, Inbound) (Action, error) {
 	return func(s *replyTx) error {
+		closed, err := s.cancelAsides()
+		if err != nil {
+			return err
+		}
 		if s.conv.State != "" {
 			return s.transition(s.conv.Flow, cancelled)
+		}
+		if closed {
+			return nil
 		}
 		// With no question open, the person may mean something that still waits, such as a payment to confirm.
 		for _, conv := range s.registry.all {

@@ -31,7 +31,7 @@ func consentConversation() conversation {
 func appsCommand() conversation {
 	return conversation{
 		name: "apps",
-		commands: []command{{name: "apps", menu: "menu.apps", usage: "usage.apps", looks: true, run: (*Chat).apps,
+		commands: []command{{name: "apps", menu: "menu.apps", usage: "usage.apps", bare: true, looks: true, run: (*Chat).apps,
 			aliases: map[string]string{"app": "", "permissions": "", "access": "", "connections": ""}}},
 		callbacks: map[string]Callback{
 			"takeback":     (*Chat).tapTakeBack,
@@ -154,29 +154,9 @@ func (s *replyTx) showConsent(asked handlers.Asked, c consent) error {
 	button := func(label html, action string) (Button, error) {
 		return s.buttonOf(nonceOf(c.Nonce, action), label, action, card, until)
 	}
-	var rows [][]Button
-	// Each switch carries the complete choice after its tap, so no state has to be stored between taps.
-	for _, scope := range c.Shown {
-		text, err := s.words.text(scopeKey("scope_switch", scope), nil)
-		if err != nil {
-			return err
-		}
-		on, next := slices.Contains(c.Chosen, scope), c
-		box := html("☐ ")
-		if on {
-			box = "☑ "
-		}
-		next.Chosen = nil
-		for _, other := range c.Shown { // in the order shown, so that equal choices give equal buttons
-			if slices.Contains(c.Chosen, other) != (other == scope) {
-				next.Chosen = append(next.Chosen, other)
-			}
-		}
-		b, err := button(box+text, "switch:"+next.object())
-		if err != nil {
-			return err
-		}
-		rows = append(rows, []Button{b})
+	rows, err := s.consentSwitches(c, button)
+	if err != nil {
+		return err
 	}
 	// Allow carries the choice that this message shows.
 	var answers []Button
@@ -195,7 +175,45 @@ func (s *replyTx) showConsent(asked handlers.Asked, c consent) error {
 	if err != nil {
 		return err
 	}
-	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: append(rows, answers), Anew: s.anew}, card)
+	if err := s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: append(rows, answers), Anew: s.anew}, card); err != nil {
+		return err
+	}
+	// /cancel means the same as Don't allow.
+	v["Before"] = len(asked.Granted) > 0
+	closed, err := s.words.text("consent.refused", v)
+	if err != nil {
+		return err
+	}
+	return s.openAside(aside{Card: card, Asked: text, Closed: closed, Until: until})
+}
+
+// consentSwitches returns the switches of a question, one in each row. button makes a button of that question.
+func (s *replyTx) consentSwitches(c consent, button func(label html, action string) (Button, error)) ([][]Button, error) {
+	var rows [][]Button
+	// Each switch carries the complete choice after its tap, so no state has to be stored between taps.
+	for _, scope := range c.Shown {
+		text, err := s.words.text(scopeKey("scope_switch", scope), nil)
+		if err != nil {
+			return nil, err
+		}
+		on, next := slices.Contains(c.Chosen, scope), c
+		box := html("☐ ")
+		if on {
+			box = "☑ "
+		}
+		next.Chosen = nil
+		for _, other := range c.Shown { // in the order shown, so that equal choices give equal buttons
+			if slices.Contains(c.Chosen, other) != (other == scope) {
+				next.Chosen = append(next.Chosen, other)
+			}
+		}
+		b, err := button(box+text, "switch:"+next.object())
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, []Button{b})
+	}
+	return rows, nil
 }
 
 // aboutApp returns what a person is shown about an app. The app's name and purpose, and the developer's Telegram name, are

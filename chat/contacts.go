@@ -60,10 +60,7 @@ type book struct {
 
 // book reads the person's contacts from the store.
 func (c *Chat) book(ctx context.Context, h Inbound) (book, error) {
-	b := book{byKey: map[string]wallet.Contact{}, listed: func(symbol string) bool {
-		_, ok := c.Transfers.Tokens.BySymbol(symbol)
-		return ok || strings.EqualFold(symbol, wallet.SOL.Symbol)
-	}}
+	b := book{byKey: map[string]wallet.Contact{}, listed: c.Transfers.Lists}
 	if h.user.ID == "" {
 		return b, nil
 	}
@@ -166,9 +163,43 @@ func (c *Chat) contacts(ctx context.Context, h Inbound) (Action, error) {
 		return nil, err
 	}
 	if contact, n := b.at(args); n == len(args) {
-		return showContact(contact.Name), nil
+		return showContact(contact.Address), nil
 	}
-	return func(s *replyTx) error { return s.replyUsage("contacts") }, nil
+	return noContact(strings.Join(args, " "), b.near(strings.Join(args, " "))), nil
+}
+
+// noContact answers /contacts with words that name no contact: it lists the contacts that may be meant, or says how to add
+// one of that name.
+func noContact(words string, meant []string) Action {
+	return func(s *replyTx) error {
+		s.failed = true
+		labels := []string{"button.contacts", "/contacts"}
+		if len(meant) > 0 {
+			all, err := s.tx.ContactsOf(s.user.ID)
+			if err != nil {
+				return err
+			}
+			rows, err := s.contactButtons(slices.DeleteFunc(all, func(c wallet.Contact) bool { return !slices.Contains(meant, c.Name) }))
+			if err != nil {
+				return err
+			}
+			list, err := s.menu(labels...)
+			if err != nil {
+				return err
+			}
+			return s.reply("contacts.unknown", vars{"Word": echo(words), "Meant": true, "Name": ""}, append(rows, list...)...)
+		}
+		// A word that can be a name can be added. Others, such as /contacts "5!", get the list alone.
+		name, err := s.Contacts.Name(words)
+		if err != nil {
+			name = ""
+		}
+		rows, err := s.menu(labels...)
+		if err != nil {
+			return err
+		}
+		return s.reply("contacts.unknown", vars{"Word": echo(words), "Meant": false, "Name": name}, rows...)
+	}
 }
 
 // mostListed is how many contacts fit into one message even if all names have the maximum length.
@@ -196,7 +227,7 @@ func (s *replyTx) listContacts() error {
 func (s *replyTx) contactButtons(all []wallet.Contact) ([][]Button, error) {
 	var rows [][]Button
 	for i, contact := range all {
-		b, err := s.button(html(escape(contact.Name)), "contact:"+contact.Name, "contacts", s.now.Add(menuLife))
+		b, err := s.button(html(escape(contact.Name)), "contact:"+contact.Address.String(), "contacts", s.now.Add(menuLife))
 		if err != nil {
 			return nil, err
 		}
@@ -206,122 +237,6 @@ func (s *replyTx) contactButtons(all []wallet.Contact) ([][]Button, error) {
 		rows[len(rows)-1] = append(rows[len(rows)-1], b)
 	}
 	return rows, nil
-}
-
-// contactCard is the card of the newest message about one contact. It is named by address, because names change.
-func contactCard(address wallet.Address) string { return "contact:" + address.String() }
-
-// contactNamed returns the person's contact of this name, or NOT_FOUND.
-func (s *replyTx) contactNamed(name string) (wallet.Contact, error) {
-	all, err := s.tx.ContactsOf(s.user.ID)
-	if err != nil {
-		return wallet.Contact{}, err
-	}
-	for _, contact := range all {
-		if wallet.ContactKey(contact.Name) == wallet.ContactKey(name) {
-			return contact, nil
-		}
-	}
-	return wallet.Contact{}, wallet.Refuse(wallet.NotFound, "contact.none")
-}
-
-// showContact shows one contact with the actions for it, in a new message.
-func showContact(name string) Action {
-	return func(s *replyTx) error {
-		contact, err := s.contactNamed(name)
-		if err != nil {
-			return s.refuse(err)
-		}
-		if err := s.moveCard(contactCard(contact.Address)); err != nil {
-			return err
-		}
-		return s.drawContact(contact)
-	}
-}
-
-// drawContact draws the message about one contact: pay, rename, remove.
-func (s *replyTx) drawContact(contact wallet.Contact) error {
-	card := contactCard(contact.Address)
-	var rows [][]Button
-	for _, row := range [][][2]string{{{"button.pay_contact", "contactpay:"}}, {{"button.rename", "contactname:"}, {"button.remove", "contactremove:"}}} {
-		var buttons []Button
-		for _, what := range row {
-			label, err := s.words.text(what[0], vars{"Name": contact.Name})
-			if err != nil {
-				return err
-			}
-			b, err := s.button(label, what[1]+contact.Name, card, s.now.Add(menuLife))
-			if err != nil {
-				return err
-			}
-			buttons = append(buttons, b)
-		}
-		rows = append(rows, buttons)
-	}
-	text, err := s.words.text("contacts.shown", vars{"Name": contact.Name, "Address": code(contact.Address.String())})
-	if err != nil {
-		return err
-	}
-	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, card)
-}
-
-// tapContact shows the contact that was tapped in the list.
-func (c *Chat) tapContact(_ context.Context, _ Inbound, name string) (Action, error) {
-	return showContact(name), nil
-}
-
-// tapPayContact begins a payment to a contact.
-func (c *Chat) tapPayContact(ctx context.Context, h Inbound, name string) (Action, error) {
-	b, err := c.book(ctx, h)
-	if err != nil {
-		return nil, err
-	}
-	contact, ok := b.byKey[wallet.ContactKey(name)]
-	if !ok {
-		return refuse(wallet.Refuse(wallet.NotFound, "contact.none"))
-	}
-	return c.begin(c.transfer(ctx, h, idle, parts{To: address(contact.Address)}, nil))
-}
-
-// tapRemove asks for confirmation before a contact is removed.
-func (c *Chat) tapRemove(_ context.Context, _ Inbound, name string) (Action, error) {
-	return func(s *replyTx) error {
-		contact, err := s.contactNamed(name)
-		if err != nil {
-			return s.refuse(err)
-		}
-		card := contactCard(contact.Address)
-		no, err := s.ours("button.keep", "contactkeep:"+contact.Name, card, s.now.Add(AnswerTimeout))
-		if err != nil {
-			return err
-		}
-		yes, err := s.ours("button.remove", "contactgone:"+contact.Name, card, s.now.Add(AnswerTimeout))
-		if err != nil {
-			return err
-		}
-		return s.show(card, "contacts.remove_ask", vars{"Name": contact.Name, "Address": code(contact.Address.String())}, []Button{no, yes})
-	}, nil
-}
-
-// tapKeepContact answers no and shows the contact again.
-func (c *Chat) tapKeepContact(_ context.Context, _ Inbound, name string) (Action, error) {
-	return func(s *replyTx) error {
-		contact, err := s.contactNamed(name)
-		if ok, err := s.did(err, "toast.kept"); !ok {
-			return err
-		}
-		return s.drawContact(contact)
-	}, nil
-}
-
-// tapRemoveYes removes a contact.
-func (c *Chat) tapRemoveYes(_ context.Context, h Inbound, name string) (Action, error) {
-	return func(s *replyTx) error {
-		if ok, err := s.did(s.Contacts.Remove(s.tx, s.user.ID, name), "toast.contact_removed"); !ok {
-			return err
-		}
-		return s.show(h.button.Subject, "contacts.removed", vars{"Name": name})
-	}, nil
 }
 
 // addContact adds a contact. Names and addresses are unique among a person's contacts: CONFLICT otherwise.
@@ -360,8 +275,15 @@ func (s *replyTx) refuseTaken(err error, name string, to wallet.Address) error {
 // removeContact answers /contacts remove. The typed command is explicit enough, so no confirmation is asked for.
 func removeContact(name string) Action {
 	return func(s *replyTx) error {
-		if err := s.Contacts.Remove(s.tx, s.user.ID, name); err != nil {
+		contact, err := s.contactNamed(name)
+		if err == nil {
+			err = s.Contacts.Remove(s.tx, s.user.ID, name)
+		}
+		if err != nil {
 			return s.refuse(err)
+		}
+		if err := s.endContactCard(contact, "contacts.removed"); err != nil {
+			return err
 		}
 		return s.reply("contacts.removed", vars{"Name": cut(echo(name), wallet.MaxContactName)})
 	}

@@ -9,7 +9,7 @@ import (
 func deleteMeCommand() conversation {
 	return conversation{
 		name: "delete_me",
-		commands: []command{{name: "delete_me", menu: "menu.delete_me", usage: "usage.delete_me", looks: true, run: (*Chat).deleteMe,
+		commands: []command{{name: "delete_me", menu: "menu.delete_me", usage: "usage.delete_me", bare: true, looks: true, run: (*Chat).deleteMe,
 			aliases: map[string]string{"delete": "", "deleteme": "", "forget": "", "forgetme": ""}}},
 		callbacks: map[string]Callback{"erase": (*Chat).tapErase},
 	}
@@ -18,15 +18,24 @@ func deleteMeCommand() conversation {
 // deleteMe asks for confirmation.
 func (c *Chat) deleteMe(context.Context, Inbound) (Action, error) {
 	return func(s *replyTx) error {
-		yes, err := s.ours("button.erase", "erase", "", s.now.Add(AnswerTimeout))
+		nonce, err := s.nonce()
 		if err != nil {
 			return err
 		}
-		no, err := s.keep("")
+		card := "erase:" + nonce
+		yes, err := s.ours("button.erase", "erase", card, s.now.Add(AnswerTimeout))
 		if err != nil {
 			return err
 		}
-		return s.reply("erase.ask", nil, []Button{no, yes})
+		no, err := s.keep(card)
+		if err != nil {
+			return err
+		}
+		closed, err := s.words.text("erase.cancelled", nil)
+		if err != nil {
+			return err
+		}
+		return s.askAside(card, "erase.ask", nil, closed, []Button{no, yes})
 	}, nil
 }
 

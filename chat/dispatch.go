@@ -50,10 +50,28 @@ func answerName(conversation string, state State) string { return conversation +
 // handle runs a command that was typed or started by a button. Unless the command only looks, or runs in a group, it
 // first ends the question that is open.
 func (row command) handle(c *Chat, ctx context.Context, h Inbound) (Action, error) {
-	if !h.Private || row.looks {
-		return row.run(c, ctx, h)
+	next, err := row.run(c, ctx, h)
+	if row.bare {
+		next = afterNote(h.line.args, "/"+row.name, next)
 	}
-	return c.begin(row.run(c, ctx, h))
+	if !h.Private || row.looks {
+		return next, err
+	}
+	return c.begin(next, err)
+}
+
+// afterNote returns next behind a note that the words after a command were not understood. Without words, or without an
+// action, it returns next itself.
+func afterNote(words []string, command string, next Action) Action {
+	if len(words) == 0 || next == nil {
+		return next
+	}
+	return func(s *replyTx) error {
+		if err := s.reply("talk.extra_words", vars{"Words": echo(strings.Join(words, " ")), "Command": command}); err != nil {
+			return err
+		}
+		return next(s)
+	}
 }
 
 // PrivateOnly answers an Input in a group for an Endpoint that works only in private chats.
@@ -275,6 +293,9 @@ func (c *Chat) unknown(name string) Action {
 // slashes lists commands with their slashes: "/send, /wallet".
 func slashes(names []string) string { return "/" + strings.Join(names, ", /") }
 
+// fromGroup is the payload of the button that leads from a group to the private chat. It means nothing else.
+const fromGroup = "group"
+
 // replyPrivateOnly says that something works only in the private chat, with a button that leads there.
 func (s *replyTx) replyPrivateOnly() error {
 	rows, err := s.privateChat()
@@ -291,5 +312,5 @@ func (s *replyTx) privateChat() ([][]Button, error) {
 		return nil, nil
 	}
 	label, err := s.words.text("button.private_chat", nil)
-	return [][]Button{{{Text: plain(label), URL: "https://t.me/" + me + "?start=group"}}}, err
+	return [][]Button{{{Text: plain(label), URL: "https://t.me/" + me + "?start=" + fromGroup}}}, err
 }

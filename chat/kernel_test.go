@@ -20,9 +20,9 @@ import (
 func filesOf() map[string][]string {
 	return map[string][]string{
 		"start":     {"start.go"},
-		"wallet":    {"wallet.go", "link.go", "claim.go", "history.go", "qr.go"},
+		"wallet":    {"wallet.go", "wallet_choice.go", "balance.go", "link.go", "claim.go", "history.go", "qr.go"},
 		"send":      {"send.go", "draft.go", "payment.go", "parts.go", "card.go", "cards.go", "receipts.go", "people.go", "poisoning.go"},
-		"contacts":  {"contacts.go", "naming.go"},
+		"contacts":  {"contacts.go", "contact_card.go", "naming.go"},
 		"api":       {"api.go", "access.go", "choice.go", "keys.go", "mailcode.go", "operators.go", "hooks.go"},
 		"apps":      {"consent.go", "reply.go", "wish.go"},
 		"cancel":    {"cancel.go"},

@@ -377,7 +377,11 @@ func askOfKey(id, text, label, operation string) Action {
 		if err != nil {
 			return err
 		}
-		return s.show(keyCard(id), text, vars{"Key": line}, []Button{no, yes})
+		closed, err := s.words.text("keys.kept", vars{"Hint": key.Hint})
+		if err != nil {
+			return err
+		}
+		return s.askAside(keyCard(id), text, vars{"Key": line}, closed, []Button{no, yes})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	stdhtml "html"
 	"strings"
 
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -89,11 +90,16 @@ func (s *replyTx) replyUsage(name string) error {
 	return s.reply("help.usage", vars{"Usage": usage})
 }
 
-// menuButtons is a conversation of buttons that every conversation uses: run a command, cancel the question above, keep
-// things as they are.
+// menuFlow is the name of menuButtons.
+const menuFlow = "menu"
+
+// menuButtons is a conversation of what every conversation uses: buttons that run a command, cancel the question above or
+// keep things as they are, and the questions beside the conversation (aside).
 func menuButtons() conversation {
 	return conversation{
-		name: "menu",
+		name: menuFlow,
+		flow: asideTable(), version: 1, data: func() any { return new(asides) },
+		slots: map[string]func(*replyTx, store.Conversation) error{asideSlot: (*replyTx).timedOutAsides},
 		callbacks: map[string]Callback{
 			"run":  (*Chat).tapRun,
 			"stop": (*Chat).tapStop,

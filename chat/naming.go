@@ -2,8 +2,10 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"strings"
 
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -98,27 +100,44 @@ func (c *Chat) renameContact(ctx context.Context, h Inbound, words []string) (Ac
 		if err != nil {
 			return s.refuse(err)
 		}
+		switch _, err := s.tx.Card(s.conv.Chat, contactCard(renamed.Address)); {
+		case err == nil: // the message about it shows the new name
+			if err := s.drawContact(renamed); err != nil {
+				return err
+			}
+		case !errors.Is(err, store.ErrNotFound):
+			return err
+		}
 		return s.reply("contacts.renamed", vars{"Old": contact.Name, "Name": renamed.Name})
 	}, nil
 }
 
 // tapRename asks for a contact's new name.
-func (c *Chat) tapRename(ctx context.Context, h Inbound, name string) (Action, error) {
-	b, err := c.book(ctx, h)
+func (c *Chat) tapRename(ctx context.Context, h Inbound, at string) (Action, error) {
+	contact, err := c.contactOf(ctx, h, at)
 	if err != nil {
-		return nil, err
-	}
-	contact, ok := b.byKey[wallet.ContactKey(name)]
-	if !ok {
-		return refuse(wallet.Refuse(wallet.NotFound, "contact.none"))
+		return refuse(err)
 	}
 	return c.name(namedContact{Address: contact.Address, Old: contact.Name})
 }
 
-// tapSaveContact asks for a name for the recipient of a payment.
+// tapSaveContact asks for a name for the recipient of a payment. A recipient that has a name by now is not asked for: the
+// button belongs to an old message, which loses it.
 func (c *Chat) tapSaveContact(ctx context.Context, h Inbound, _ string) (Action, error) {
 	t, err := c.paid(ctx, h)
 	if err != nil {
+		return nil, err
+	}
+	contact, err := c.contactOf(ctx, h, t.To.String())
+	if err == nil {
+		return func(s *replyTx) error {
+			if err := s.toast("toast.contact_saved", vars{"Name": contact.Name}); err != nil {
+				return err
+			}
+			return s.card(t)
+		}, nil
+	}
+	if !labelled(err) {
 		return nil, err
 	}
 	return c.name(namedContact{Address: t.To, Transaction: t.ID})

@@ -362,7 +362,7 @@ func (s *replyTx) use() error {
 	if err != nil {
 		return err
 	}
-	return s.tx.UseButtons(b.Chat, b.User, b.Subject, s.now)
+	return errors.Join(s.tx.UseButtons(b.Chat, b.User, b.Subject, s.now), s.endAside(b.Subject))
 }
 
 // strip removes the buttons from the tapped message. It is for messages that no card redraws.

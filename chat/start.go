@@ -19,8 +19,11 @@ func (c *Chat) start(_ context.Context, h Inbound) (Action, error) {
 		if action := c.linked(h.line.args[0]); action != nil {
 			return action, nil
 		}
+		if h.line.args[0] == fromGroup {
+			return (*replyTx).welcome, nil
+		}
 	}
-	return (*replyTx).welcome, nil
+	return afterNote(h.line.args, "/start", (*replyTx).welcome), nil
 }
 
 // linked returns the action of a deep link's payload, or nil if no conversation has one.

@@ -117,22 +117,38 @@ func (c *Chat) wallet(ctx context.Context, h Inbound) (Action, error) {
 	if len(h.line.args) > 0 {
 		action = strings.ToLower(h.line.args[0])
 	}
+	var more []string // the words after the action
+	if len(h.line.args) > 0 {
+		more = h.line.args[1:]
+	}
+	switch {
+	case action == "address" && len(more) > 0:
+		return c.walletRequest(ctx, h)
+	case action == "balance" && len(more) == 1:
+		return c.walletBalanceOf(ctx, h, more[0])
+	case action == "history" && len(more) == 1 && strings.EqualFold(more[0], allHistory):
+		return (*replyTx).wholeHistory, nil
+	case action == "use", action == "disconnect":
+		return c.walletChosen(action, more), nil
+	case len(h.line.args) == 1 && c.Transfers.Lists(action):
+		return c.walletBalanceOf(ctx, h, action) // "/wallet usdc"
+	case len(more) > 0 && slices.Contains(walletActions(), action):
+		h.line.args = h.line.args[:1]
+		next, err := c.wallet(ctx, h)
+		return afterNote(more, "/wallet "+action, next), err
+	}
+	// What is left takes no more words.
 	switch action {
 	case "", "list":
 		return c.walletOverview(ctx, h)
 	case "balance":
 		return c.walletBalance(ctx, h)
 	case "address":
-		if len(h.line.args) > 1 {
-			return c.walletRequest(ctx, h)
-		}
 		return c.walletAddress(ctx, h)
 	case "history":
 		return (*replyTx).history, nil
 	case "new":
 		return c.begin((*replyTx).makeLink, nil)
-	case "use", "disconnect":
-		return c.walletChosen(action, h.line.args[1:]), nil
 	}
 	return reply("wallet.unknown_action", vars{"Action": echo(action)}), nil
 }
@@ -243,105 +259,6 @@ func (s *replyTx) otherWallets(all []wallet.Wallet, but wallet.Address) (html, [
 	return html(strings.Join(lines, "\n\n")), rows, nil
 }
 
-// walletChosen answers /wallet use and /wallet disconnect. The argument is an address or the last characters of one.
-func (c *Chat) walletChosen(action string, args []string) Action {
-	return func(s *replyTx) error {
-		if len(args) != 1 {
-			return s.reply("wallet.which", vars{"Action": action})
-		}
-		// purser shows short addresses as "…abcd", which people copy together with the ellipsis.
-		name := strings.TrimLeft(args[0], "….")
-		if action == "use" {
-			w, err := s.Wallets.Use(s.tx, s.user.ID, name)
-			if err != nil {
-				return s.refuse(err)
-			}
-			return s.reply("wallet.used", vars{"Address": code(w.Address.String())})
-		}
-		w, err := s.Wallets.Find(s.tx, s.user.ID, name)
-		if err != nil {
-			return s.refuse(err)
-		}
-		// Disconnecting asks for confirmation first.
-		label, err := s.words.text("button.disconnect", nil)
-		if err != nil {
-			return err
-		}
-		yes, err := s.button(label, "disconnect:"+w.Address.String(), "disconnect:"+w.Address.String(), s.now.Add(AnswerTimeout))
-		if err != nil {
-			return err
-		}
-		no, err := s.keep("disconnect:" + w.Address.String())
-		if err != nil {
-			return err
-		}
-		return s.reply("wallet.disconnect_ask", vars{"Address": code(w.Address.String())}, []Button{no, yes})
-	}
-}
-
-// walletBalance shows what the default wallet holds, and how much of its SOL confirmed payments have reserved.
-func (c *Chat) walletBalance(ctx context.Context, h Inbound) (Action, error) {
-	w, err := c.Wallets.Default(ctx, h.user.ID)
-	if err != nil {
-		return refuse(err)
-	}
-	if err := c.mayAsk(h); err != nil {
-		return nil, err
-	}
-	balance, err := c.Wallets.Balance(ctx, w.Address)
-	if err != nil {
-		return refuse(err)
-	}
-	v := vars{
-		"Balance": code(wallet.Lamports(balance.Lamports).String()), "Tail": code("…" + w.Address.Tail()),
-		"Reserved": html(""), "Free": html(""), "Network": c.network(),
-	}
-	if balance.Reserved > 0 {
-		v["Reserved"] = code(wallet.Lamports(balance.Reserved).String())
-		v["Free"] = code(wallet.Lamports(balance.Lamports - balance.Reserved).String())
-	}
-	return func(s *replyTx) (err error) {
-		if v["Tokens"], v["Others"], err = s.tokenLines(balance.Tokens); err != nil {
-			return err
-		}
-		return s.reply("wallet.balance", v)
-	}, nil
-}
-
-// tokenLines lists the tokens of a balance: listed tokens by symbol, others by mint address, since anybody can give a token
-// any symbol.
-func (s *replyTx) tokenLines(tokens []handlers.TokenBalance) (listed, others html, _ error) {
-	const most = 30 // a message has limits, and strangers can send any number of tokens
-	var named, unnamed []string
-	for _, t := range tokens {
-		if t.Token.Symbol == "" && len(unnamed) == most {
-			continue
-		}
-		v := vars{"Amount": code(t.Token.Amount(t.Units).String()), "Symbol": t.Token.Symbol, "Mint": code(t.Token.Mint.String()), "Frozen": t.Frozen, "Reserved": html("")}
-		if t.Reserved > 0 {
-			v["Reserved"] = code(t.Token.Amount(t.Reserved).String())
-		}
-		line, err := s.words.text("wallet.token", v)
-		if err != nil {
-			return "", "", err
-		}
-		if t.Token.Symbol != "" {
-			named = append(named, string(line))
-		} else {
-			unnamed = append(unnamed, string(line))
-		}
-	}
-	// Say how many tokens the message leaves out.
-	if more := len(tokens) - len(named) - len(unnamed); more > 0 {
-		line, err := s.words.text("wallet.more_tokens", vars{"Count": more})
-		if err != nil {
-			return "", "", err
-		}
-		unnamed = append(unnamed, string(line))
-	}
-	return html(strings.Join(named, "\n")), html(strings.Join(unnamed, "\n")), nil
-}
-
 // walletAddress shows the full address of the default wallet, with a QR code.
 func (c *Chat) walletAddress(ctx context.Context, h Inbound) (Action, error) {
 	w, err := c.Wallets.Default(ctx, h.user.ID)
@@ -434,22 +351,4 @@ func (c *Chat) walletForApp(ctx context.Context, h Inbound) (Action, error) {
 		return c.walletAddress(ctx, h)
 	}
 	return nil, wallet.Refuse(wallet.PolicyViolation, "app_command.wallet")
-}
-
-// tapDisconnect disconnects a wallet. Its keys stay on the owner's device.
-func (c *Chat) tapDisconnect(_ context.Context, _ Inbound, address string) (Action, error) {
-	return func(s *replyTx) error {
-		gone, now, err := s.Wallets.Disconnect(s.tx, s.user.ID, address)
-		if ok, err := s.did(err, "toast.disconnected"); !ok {
-			return err
-		}
-		if err := s.strip(); err != nil {
-			return err
-		}
-		v := vars{"Address": code(gone.Address.String()), "Default": html(""), "Changed": now != s.user.DefaultWallet}
-		if !now.IsZero() {
-			v["Default"] = code(now.String())
-		}
-		return s.reply("wallet.disconnected", v)
-	}, nil
 }

@@ -26,7 +26,7 @@ func (c *Contacts) Of(ctx context.Context, who wallet.UserID) ([]wallet.Contact,
 // address that resembles one the person knows: contacts are trusted, so a poisoned address must not become one.
 func (c *Contacts) Add(tx store.Tx, who wallet.UserID, name string, to wallet.Address) (wallet.Contact, error) {
 	none := wallet.Contact{}
-	name, err := c.name(name)
+	name, err := c.Name(name)
 	if err != nil {
 		return none, err
 	}
@@ -82,7 +82,7 @@ func (c *Contacts) addable(tx store.Tx, who wallet.UserID, name string, to walle
 // for the new one, as in Add.
 func (c *Contacts) Rename(tx store.Tx, who wallet.UserID, old, name string) (wallet.Contact, error) {
 	none := wallet.Contact{}
-	name, err := c.name(name)
+	name, err := c.Name(name)
 	if err != nil {
 		return none, err
 	}
@@ -107,8 +107,8 @@ func (c *Contacts) Rename(tx store.Tx, who wallet.UserID, old, name string) (wal
 	return none, wallet.Refuse(wallet.NotFound, "contact.none")
 }
 
-// name parses a contact's name. It must not begin with a token's symbol, or "/send 5 USDC ..." would be ambiguous.
-func (c *Contacts) name(text string) (string, error) {
+// Name parses a contact's name. It must not begin with a token's symbol, or "/send 5 USDC ..." would be ambiguous.
+func (c *Contacts) Name(text string) (string, error) {
 	name, err := wallet.ParseContactName(text)
 	if err != nil {
 		return "", err

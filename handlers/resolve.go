@@ -39,6 +39,12 @@ func (s *Transfers) listed(named wallet.TokenRef) (token wallet.Token, known boo
 	return token, known, nil
 }
 
+// Lists reports whether a word is SOL or the symbol of a listed token, in any case.
+func (s *Transfers) Lists(symbol string) bool {
+	_, ok := s.Tokens.BySymbol(symbol)
+	return ok || strings.EqualFold(symbol, wallet.SOL.Symbol)
+}
+
 // Destination checks a recipient's address against the sending wallet, without any RPC call. Prepare also checks what the
 // chain holds there. Refusals are about wallet.FieldTo.
 func (s *Transfers) Destination(to, from wallet.Address) error {

@@ -1,0 +1,120 @@
+package chat
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"purser/handlers"
+	"purser/wallet"
+)
+
+// walletBalance shows what the default wallet holds, and how much of its SOL confirmed payments have reserved.
+func (c *Chat) walletBalance(ctx context.Context, h Inbound) (Action, error) {
+	return c.balanceIn(ctx, h, nil)
+}
+
+// walletBalanceOf is walletBalance for one token: a symbol, or the mint address of an unlisted token.
+func (c *Chat) walletBalanceOf(ctx context.Context, h Inbound, word string) (Action, error) {
+	ref, err := wallet.ParseTokenRef(word)
+	if err != nil {
+		return refuse(err)
+	}
+	if ref.Mint.IsZero() { // a symbol is on our list or unknown; no node is asked
+		if _, err := c.Transfers.Token(ctx, ref); err != nil {
+			return refuse(err)
+		}
+	}
+	return c.balanceIn(ctx, h, &ref)
+}
+
+// balanceIn shows the balance of the default wallet: all of it, or only of the token that only names.
+func (c *Chat) balanceIn(ctx context.Context, h Inbound, only *wallet.TokenRef) (Action, error) {
+	w, err := c.Wallets.Default(ctx, h.user.ID)
+	if err != nil {
+		return refuse(err)
+	}
+	if err := c.mayAsk(h); err != nil {
+		return nil, err
+	}
+	balance, err := c.Wallets.Balance(ctx, w.Address)
+	if err != nil {
+		return refuse(err)
+	}
+	if only != nil && !only.Native() {
+		return c.balanceOfToken(balance, *only), nil
+	}
+	if only != nil {
+		balance.Tokens = nil
+	}
+	v := vars{
+		"Balance": code(wallet.Lamports(balance.Lamports).String()), "Tail": code("…" + w.Address.Tail()),
+		"Reserved": html(""), "Free": html(""), "Network": c.network(),
+	}
+	if balance.Reserved > 0 {
+		v["Reserved"] = code(wallet.Lamports(balance.Reserved).String())
+		v["Free"] = code(wallet.Lamports(balance.Lamports - balance.Reserved).String())
+	}
+	return func(s *replyTx) (err error) {
+		if v["Tokens"], v["Others"], err = s.tokenLines(balance.Tokens); err != nil {
+			return err
+		}
+		return s.reply("wallet.balance", v)
+	}, nil
+}
+
+// balanceOfToken shows how much a wallet holds of one token, which may be nothing.
+func (c *Chat) balanceOfToken(balance handlers.Balance, only wallet.TokenRef) Action {
+	held := slices.DeleteFunc(slices.Clone(balance.Tokens), func(t handlers.TokenBalance) bool {
+		if !only.Mint.IsZero() {
+			return t.Token.Mint != only.Mint
+		}
+		return !strings.EqualFold(t.Token.Symbol, only.Symbol)
+	})
+	return func(s *replyTx) error {
+		v := vars{"Tail": code("…" + balance.Address.Tail()), "Network": s.network(), "Token": strings.ToUpper(only.Symbol), "Mint": html("")}
+		if !only.Mint.IsZero() {
+			v["Mint"] = code(only.Mint.String())
+		}
+		listed, others, err := s.tokenLines(held)
+		if err != nil {
+			return err
+		}
+		v["Held"] = listed + others
+		return s.reply("wallet.balance_of", v)
+	}
+}
+
+// tokenLines lists the tokens of a balance: listed tokens by symbol, others by mint address, since anybody can give a token
+// any symbol.
+func (s *replyTx) tokenLines(tokens []handlers.TokenBalance) (listed, others html, _ error) {
+	const most = 30 // a message has limits, and strangers can send any number of tokens
+	var named, unnamed []string
+	for _, t := range tokens {
+		if t.Token.Symbol == "" && len(unnamed) == most {
+			continue
+		}
+		v := vars{"Amount": code(t.Token.Amount(t.Units).String()), "Symbol": t.Token.Symbol, "Mint": code(t.Token.Mint.String()), "Frozen": t.Frozen, "Reserved": html("")}
+		if t.Reserved > 0 {
+			v["Reserved"] = code(t.Token.Amount(t.Reserved).String())
+		}
+		line, err := s.words.text("wallet.token", v)
+		if err != nil {
+			return "", "", err
+		}
+		if t.Token.Symbol != "" {
+			named = append(named, string(line))
+		} else {
+			unnamed = append(unnamed, string(line))
+		}
+	}
+	// Say how many tokens the message leaves out.
+	if more := len(tokens) - len(named) - len(unnamed); more > 0 {
+		line, err := s.words.text("wallet.more_tokens", vars{"Count": more})
+		if err != nil {
+			return "", "", err
+		}
+		unnamed = append(unnamed, string(line))
+	}
+	return html(strings.Join(named, "\n")), html(strings.Join(unnamed, "\n")), nil
+}

@@ -1,0 +1,95 @@
+package chat
+
+import (
+	"context"
+	"strings"
+
+	"purser/wallet"
+)
+
+// walletChosen answers /wallet use and /wallet disconnect. The argument is an address or the last characters of one.
+func (c *Chat) walletChosen(action string, args []string) Action {
+	return func(s *replyTx) error {
+		all, err := s.tx.WalletsOf(s.user.ID)
+		switch {
+		case err != nil:
+			return err
+		case len(all) == 0:
+			return s.refused(wallet.Refuse(wallet.WalletNotFound, "own_wallet.no_wallet"))
+		case len(args) == 0 && len(all) == 1 && action == "disconnect":
+			return s.askDisconnect(all[0])
+		case len(args) == 0 && len(all) == 1:
+			return s.reply("wallet.only_one", vars{"Address": code(all[0].Address.String())})
+		case len(args) == 0:
+			return s.whichWallet(action, all)
+		}
+		// People copy an address in groups of four, as purser shows it, or only its end. purser shows short addresses as "…abcd", which people copy together with the ellipsis.
+		name := strings.TrimLeft(strings.Join(args, ""), "….")
+		if action == "use" {
+			w, err := s.Wallets.Use(s.tx, s.user.ID, name)
+			if err != nil {
+				return s.refuse(err)
+			}
+			return s.reply("wallet.used", vars{"Address": code(w.Address.String())})
+		}
+		w, err := s.Wallets.Find(s.tx, s.user.ID, name)
+		if err != nil {
+			return s.refuse(err)
+		}
+		return s.askDisconnect(w)
+	}
+}
+
+// whichWallet asks which wallet is meant, with a button for each that runs the command with its address.
+func (s *replyTx) whichWallet(action string, all []wallet.Wallet) error {
+	const most = 20 // rows of buttons
+	var rows [][]Button
+	for _, w := range all[:min(len(all), most)] {
+		b, err := s.button(html("…"+w.Address.Tail()), "run:/wallet "+action+" "+w.Address.String(), "menu", s.now.Add(menuLife))
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []Button{b})
+	}
+	return s.reply("wallet.which", vars{"Action": action}, rows...)
+}
+
+// askDisconnect asks for confirmation before a wallet is disconnected.
+func (s *replyTx) askDisconnect(w wallet.Wallet) error {
+	nonce, err := s.nonce()
+	if err != nil {
+		return err
+	}
+	card := "disconnect:" + nonce
+	yes, err := s.ours("button.disconnect", "disconnect:"+w.Address.String(), card, s.now.Add(AnswerTimeout))
+	if err != nil {
+		return err
+	}
+	no, err := s.keep(card)
+	if err != nil {
+		return err
+	}
+	closed, err := s.words.text("wallet.disconnect_cancelled", vars{"Tail": w.Address.Tail()})
+	if err != nil {
+		return err
+	}
+	return s.askAside(card, "wallet.disconnect_ask", vars{"Address": code(w.Address.String())}, closed, []Button{no, yes})
+}
+
+// tapDisconnect disconnects a wallet. Its keys stay on the owner's device.
+func (c *Chat) tapDisconnect(_ context.Context, _ Inbound, address string) (Action, error) {
+	return func(s *replyTx) error {
+		gone, now, err := s.Wallets.Disconnect(s.tx, s.user.ID, address)
+		if ok, err := s.did(err, "toast.disconnected"); !ok {
+			return err
+		}
+		if err := s.strip(); err != nil {
+			return err
+		}
+		v := vars{"Address": code(gone.Address.String()), "Default": html(""), "Changed": now != s.user.DefaultWallet}
+		if !now.IsZero() {
+			v["Default"] = code(now.String())
+		}
+		return s.reply("wallet.disconnected", v)
+	}, nil
+}
