@@ -51,13 +51,13 @@ type Job struct {
 	// to At, means at once, even if clocks change.
 	NotBefore time.Time
 	At        time.Time // when it was put, by the clock of its caller
-	Attempt   int       // how often it was claimed, ever; with ID it identifies one claim
+	Attempt   int       // how often it was claimed, ever; with Seq it identifies one claim
 	Failures  int       // how often RetryJobs ended it since it was last put
 	Lapses    int       // how many claims in a row ended only because the lease did: see LapseWait
 	// About is the person whose data key seals the job, and with whom it is erased. "" is nobody.
 	About wallet.UserID
 	Body  []byte // sealed, as ID, Key and Owner are
-	Seq   uint64 // set by the store; a larger one was put later
+	Seq   uint64 // set by the store; a larger one was put, or gave way (YieldJobs), later
 }
 
 // maxLapseWait is the base of the longest wait after a lapse; with its part for each job the wait is up to a minute.
@@ -76,14 +76,17 @@ func LapseWait(lapses int, seq uint64) time.Duration {
 }
 
 // Ref identifies one claim of a job. The verbs that end an attempt take it: an outdated Ref is ErrConflict (fencing).
+// Seq is part of it because an ID may be put again after its job has ended. The attempts of the new job begin at 1, and
+// a node that slept since then must not take them for its own.
 type Ref struct {
 	Queue   Queue
 	ID      JobID
+	Seq     uint64
 	Attempt int
 }
 
 // Ref is the claim by which a node holds the job.
-func (j Job) Ref() Ref { return Ref{j.Queue, j.ID, j.Attempt} }
+func (j Job) Ref() Ref { return Ref{j.Queue, j.ID, j.Seq, j.Attempt} }
 
 // EventOf reads the event of a job of the queue Events.
 func EventOf(j Job) (e wallet.Event, err error) {
@@ -151,13 +154,17 @@ type Jobs interface {
 	// Update that none of its claims is lost.
 	LostJobs(refs ...Ref) (lost []Ref, err error)
 	// DoneJobs removes jobs that are finished. If any claim is lost, the result is ErrConflict and nothing was written.
-	// The same holds for RetryJobs, SnoozeJobs and DeadLetterJobs.
+	// The same holds for RetryJobs, SnoozeJobs, YieldJobs and DeadLetterJobs.
 	DoneJobs(refs ...Ref) error
 	// RetryJobs ends attempts that failed: Failures rises, and the jobs wait until notBefore.
 	RetryJobs(notBefore time.Time, refs ...Ref) error
 	// SnoozeJobs ends attempts that did not fail, such as one that found nothing to do yet: the jobs wait until
 	// notBefore. The zero time returns jobs that nobody handled: they may be claimed at once, and Lapses stay.
 	SnoozeJobs(notBefore time.Time, refs ...Ref) error
+	// YieldJobs ends attempts that did not fail, and gives the jobs a new Seq: at notBefore (the zero time: at once) they
+	// go behind everything of their owner and priority that was put before. It is for a job that is never finished while others of its
+	// owner wait for Claim.PerOwner. A job with a Key is refused: its place is the order of the key.
+	YieldJobs(notBefore time.Time, refs ...Ref) error
 	// DeadLetterJobs moves jobs out of their queue and keeps them for the operator, so that the next jobs of their keys
 	// go on. A job that was put again meanwhile stays and waits as it was put.
 	DeadLetterJobs(now time.Time, reason string, refs ...Ref) error
@@ -168,6 +175,9 @@ type Jobs interface {
 	JobsOfKey(queue Queue, key string, limit int) ([]Job, error)
 	// CountJobs counts an owner's jobs, those in flight too. Its cost does not depend on the number.
 	CountJobs(queue Queue, owner string) (int, error)
+	// CountInFlight counts an owner's jobs that are in flight, on all nodes: what Claim.PerOwner bounds. It costs as
+	// little.
+	CountInFlight(queue Queue, owner string) (int, error)
 	// JobStats returns the state of a queue. Its cost does not depend on the number of jobs.
 	JobStats(Queue) (JobStats, error)
 	// RemoveJobs cancels jobs, in flight or not: an attempt that is under way can then only end with ErrConflict. IDs

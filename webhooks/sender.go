@@ -15,12 +15,6 @@ import (
 const (
 	// lease is how long a webhook is a node's without a word from it.
 	lease = time.Minute
-	// sessionsAtOnce is how many webhooks have a session on a node at once, and sessionsOfOwner how many of one owner
-	// have one, on all nodes.
-	sessionsAtOnce, sessionsOfOwner = 4096, 512
-	// roomy is how many sessions a node has, and roomyOfOwner how many of one owner, before those that only wait give up
-	// their place.
-	roomy, roomyOfOwner = sessionsAtOnce / 2, sessionsOfOwner / 2
 	// handedMost is how many deliveries are handed to a session before they are left to be read from the store.
 	handedMost = fullWindow
 )
@@ -37,15 +31,15 @@ type sender struct {
 	inMemory  atomic.Int64   // deliveries that sessions hold
 	busy      sync.WaitGroup // attempts, and sessions of listeners
 
+	places places
+
 	mu   sync.RWMutex
 	open map[wallet.WebhookID]*session
-	jobs int                   // sessions that are a job's
-	of   map[wallet.UserID]int // of them, those of each owner
 }
 
 func newSender(s *Service, stopping <-chan struct{}) *sender {
 	x := &sender{Service: s, stopping: stopping, pollEvery: cmp.Or(s.Poll, time.Second), slots: slots{owners: map[wallet.UserID]*ownerSlots{}},
-		open: map[wallet.WebhookID]*session{}, of: map[wallet.UserID]int{}}
+		open: map[wallet.WebhookID]*session{}, places: places{store: s.Store, log: s.Logger, owners: map[wallet.UserID]*crowd{}}}
 	x.record = newRecorder(x)
 	x.pool = &work.Pool{Store: s.Store, Queue: store.Deliveries, Node: s.Node, Width: sessionsAtOnce, Window: 1, PerOwner: sessionsOfOwner, Lease: lease,
 		Schedule: work.Schedule{First: readAgain, Most: time.Minute}, Handle: x.handle, Grace: drainFor, Poll: x.pollEvery, Now: s.Now, Log: s.Logger}
@@ -58,7 +52,7 @@ func newSender(s *Service, stopping <-chan struct{}) *sender {
 func (s *sender) handle(ctx context.Context, job store.Job) (work.Result, error) {
 	x := s.begin(wallet.WebhookID(job.ID), &job, wallet.UserID(job.Owner))
 	next := x.run(ctx)
-	return work.Result{Commit: func(tx store.Tx) error { return x.end(tx, next) }}, nil
+	return work.Result{End: func(tx store.Tx, ref store.Ref) error { return x.end(tx, ref, next) }}, nil
 }
 
 // listen is the session of a listener whose connection this node holds, until ctx ends. It needs no job: its webhook goes
@@ -68,38 +62,26 @@ func (s *sender) listen(ctx context.Context, id wallet.WebhookID) {
 }
 
 func (s *sender) begin(id wallet.WebhookID, job *store.Job, owner wallet.UserID) *session {
-	x := &session{sender: s, id: id, job: job, owner: owner, queue: newQueue(), asleep: map[*line]bool{}, polled: time.Now(), confirmed: s.Now(),
+	x := &session{sender: s, id: id, job: job, owner: owner, queue: newQueue(), asleep: map[*line]bool{}, begun: time.Now(), polled: time.Now(), confirmed: s.Now(),
 		ended: make(chan attemptDone, width), inbox: inbox{wake: make(chan struct{}, 1)}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open[id] = x
 	if job != nil {
-		s.jobs++
-		s.of[owner]++
+		s.places.enter(owner)
 	}
 	return x
 }
 
 func (s *sender) forget(x *session) {
+	if x.job != nil {
+		s.places.leave(x.owner, x.givesWay)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open[x.id] == x {
 		delete(s.open, x.id)
 	}
-	if x.job == nil {
-		return
-	}
-	s.jobs--
-	if s.of[x.owner]--; s.of[x.owner] == 0 {
-		delete(s.of, x.owner)
-	}
-}
-
-// crowded tells whether others may need the place of a session that only waits.
-func (x *session) crowded() bool {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return x.jobs > roomy || x.of[x.owner] > roomyOfOwner
 }
 
 // session is the one of a webhook, nil where this node has none.

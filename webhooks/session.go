@@ -3,7 +3,6 @@ package webhooks
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -18,6 +17,8 @@ const (
 	linger = 5 * time.Second
 	// patience is how long a session waits for the next attempt of what has failed. What waits longer waits in the store.
 	patience = time.Minute
+	// turn is how long a session goes on that always has something to send, where others wait for its place.
+	turn = time.Minute
 	// readAgain is the pause after the store could not be read.
 	readAgain = time.Second
 	// maxHeld is how many deliveries are in a node's memory, or about to be, before windows shrink.
@@ -38,9 +39,11 @@ type session struct {
 	gone      bool // there is no such webhook any more
 	blocked   bool // it waits for a slot
 	stopped   bool // nothing new is begun
+	givesWay  bool // it is stopped because others wait for its place
 	unwritten int  // outcomes that the recorder has
 	asleep    map[*line]bool
 	wakeAt    time.Time // of the first of them
+	begun     time.Time
 	idle      time.Time // since when nothing waits; zero while something does
 	polled    time.Time // when it was last read what others put
 	fed       time.Time // when something was last handed over
@@ -93,11 +96,12 @@ func (x *session) run(ctx context.Context) (next time.Time) {
 	stopping := x.stopping
 	for {
 		x.takeIn()
+		x.giveWay(ctx)
 		if ctx.Err() == nil && !x.stopped {
 			x.fill(ctx)
 			x.pump(ctx)
 		}
-		wait, next, over := x.rest(time.Now())
+		wait, next, over := x.rest(ctx, time.Now())
 		if over {
 			return next
 		}
@@ -123,8 +127,19 @@ func (x *session) run(ctx context.Context) (next time.Time) {
 	}
 }
 
+// giveWay has a session end that has had its turn, if others wait for its place. It begins nothing new, and its job goes
+// behind theirs once what is on its way has ended.
+func (x *session) giveWay(ctx context.Context) {
+	if x.job == nil || x.stopped || time.Since(x.begun) < turn {
+		return
+	}
+	if x.givesWay = x.places.yields(ctx, x.owner); x.givesWay {
+		x.stopped = true
+	}
+}
+
 // rest says how long there is nothing to be done but to wait, or that the session is over and when the next one begins.
-func (x *session) rest(now time.Time) (wait time.Duration, next time.Time, over bool) {
+func (x *session) rest(ctx context.Context, now time.Time) (wait time.Duration, next time.Time, over bool) {
 	due := x.nextDue(now)
 	switch {
 	case x.isLost():
@@ -137,7 +152,7 @@ func (x *session) rest(now time.Time) (wait time.Duration, next time.Time, over 
 		return 0, time.Time{}, true
 	case len(x.lanes) > 0:
 		x.idle = time.Time{}
-		if x.job != nil && !x.blocked && !due.IsZero() && (x.crowded() || due.Sub(now) > patience && !x.until.After(now)) {
+		if x.job != nil && !x.blocked && !due.IsZero() && (x.places.crowded(ctx, x.owner) || due.Sub(now) > patience && !x.until.After(now)) {
 			return 0, x.Now().Add(due.Sub(now)), true
 		}
 	case x.gone && x.job != nil:
@@ -148,7 +163,7 @@ func (x *session) rest(now time.Time) (wait time.Duration, next time.Time, over 
 		if x.idle.IsZero() {
 			x.idle = now
 		}
-		if due = x.idle.Add(linger); x.job != nil && (!due.After(now) || x.crowded()) {
+		if due = x.idle.Add(linger); x.job != nil && (!due.After(now) || x.places.crowded(ctx, x.owner)) {
 			return 0, time.Time{}, true
 		}
 	}
@@ -449,8 +464,9 @@ func (x *session) close() {
 	x.forget(x)
 }
 
-// end says in the Update that ends the webhook's job whether the job stays: it does while anything waits.
-func (x *session) end(tx store.Tx, next time.Time) error {
+// end ends the webhook's job, in the Update that ends the session. While anything waits the job stays, behind those of the
+// owner's other webhooks.
+func (x *session) end(tx store.Tx, ref store.Ref, next time.Time) error {
 	for u := range urgencies {
 		if !next.IsZero() && !next.After(x.Now()) || x.gone {
 			break
@@ -463,13 +479,11 @@ func (x *session) end(tx store.Tx, next time.Time) error {
 			next = x.Now()
 		}
 	}
-	if next.IsZero() {
-		return nil
+	switch {
+	case next.IsZero():
+		return tx.DoneJobs(ref)
+	case !next.After(x.Now()): // at once, also if the clock is set back meanwhile
+		next = time.Time{}
 	}
-	again := *x.job
-	again.At, again.NotBefore = x.Now(), next
-	if _, err := tx.PutJobs([]store.Job{again}, nil); err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-	return nil
+	return tx.YieldJobs(next, ref)
 }

@@ -98,8 +98,8 @@ func TestAListenerSharesTheSlotsOfItsOwner(t *testing.T) {
 			t.Errorf("%s waits for slots as %q, not as %q", hook.ID, x.owner, want)
 		}
 		s.forget(x)
-		if len(s.of) != 0 || s.jobs != 0 {
-			t.Errorf("%v, %d jobs", s.of, s.jobs)
+		if len(s.places.owners) != 0 || s.places.node.here != 0 {
+			t.Errorf("%v, %d jobs", s.places.owners, s.places.node.here)
 		}
 	}
 }

@@ -108,7 +108,10 @@ func (p *Pool) succeed(h *held, result Result) (Outcome, error) {
 				return err
 			}
 		}
-		if outcome == Snoozed {
+		switch {
+		case result.End != nil:
+			return lostOr(result.End(tx, ref))
+		case outcome == Snoozed:
 			return lostOr(tx.SnoozeJobs(result.Again, ref))
 		}
 		return lostOr(tx.DoneJobs(ref))

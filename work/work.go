@@ -39,6 +39,10 @@ type Result struct {
 	// Again, if not zero, ends the attempt and not the job, which is handled again at that time. It counts as no
 	// failure.
 	Again time.Time
+	// End, if not nil, ends the attempt in the place of the pool, in the same Update after Commit. It is for a handler
+	// that learns only there whether the job is finished. It calls DoneJobs, SnoozeJobs or YieldJobs for ref, and its
+	// ErrConflict says that the claim is lost.
+	End func(tx store.Tx, ref store.Ref) error
 	// After, if not nil, runs once Commit and the end of the job are written: to notify waiters in this process, or to
 	// hand over what Commit put. It must not block.
 	After func()

@@ -244,16 +244,18 @@ func (q *jobQueue) lease(was *storedJob, c store.Claim) (*storedJob, error) {
 }
 
 // held returns the job that a Ref says is in flight. ErrConflict: that attempt no longer holds it, because its lease
-// ended, or the job was removed.
+// ended, or the job was removed. A number is never used again, so the row of a later job of the same ID is another one.
 func (q *jobQueue) held(ref store.Ref) (*storedJob, error) {
-	j, err := q.find(ref.ID)
-	if errors.Is(err, store.ErrNotFound) {
+	j, err := q.read(ref.Seq)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, store.ErrConflict
+	case err != nil: // a damaged job counts as absent
+		return nil, errors.Join(q.skipJob(ref.Seq, err), store.ErrConflict)
+	case !j.inFlight() || j.Attempt != ref.Attempt:
 		return nil, store.ErrConflict
 	}
-	if err == nil && (!j.inFlight() || j.Attempt != ref.Attempt) {
-		return nil, store.ErrConflict
-	}
-	return j, err
+	return j, nil
 }
 
 // end ends claims, all or none: it checks every Ref before how changes any job.
@@ -449,6 +451,15 @@ func (t *tx) CountJobs(queue store.Queue, owner string) (int, error) {
 		return 0, err
 	}
 	return int(q.owner(q.hash(owner)).count), nil
+}
+
+// CountInFlight reads the owner's counter, too.
+func (t *tx) CountInFlight(queue store.Queue, owner string) (int, error) {
+	q, err := t.jobQueue(queue)
+	if err != nil {
+		return 0, err
+	}
+	return int(q.owner(q.hash(owner)).inFlight), nil
 }
 
 // JobStats reads the queue's counters. The oldest job is the first row that can be read.

@@ -238,18 +238,24 @@ func (m *jobModel) release(j *modelJob, notBefore time.Time, failures int) {
 	}
 }
 
+// yields is the way of jobModel.end that gives a job another place.
+const yields = 6
+
 func (m *jobModel) end(r *rand.Rand) {
 	if len(m.jobs) == 0 {
 		return
 	}
 	j := m.jobs[r.IntN(len(m.jobs))]
-	ref := store.Ref{Queue: queue, ID: j.ID, Attempt: j.Attempt}
+	ref := store.Ref{Queue: queue, ID: j.ID, Seq: j.Seq, Attempt: j.Attempt}
 	outdated := r.IntN(5) == 0
 	if outdated {
 		ref.Attempt--
 	}
 	then := m.now.Add(time.Duration(r.IntN(3)) * time.Second)
-	way := r.IntN(6)
+	way := r.IntN(7)
+	if way == yields && j.Key != "" { // refused: see testYieldedJobs
+		way = 3
+	}
 	err := m.Update(m.Context(), func(tx store.Tx) error {
 		switch way {
 		case 0, 1:
@@ -260,10 +266,12 @@ func (m *jobModel) end(r *rand.Rand) {
 			return tx.SnoozeJobs(then, ref)
 		case 4:
 			return tx.DeadLetterJobs(m.now, "reason", ref)
+		case yields:
+			return tx.YieldJobs(then, ref)
 		}
 		return tx.RemoveJobs(queue, ref.ID)
 	})
-	if way < 5 && (outdated || j.end.IsZero()) {
+	if way != 5 && (outdated || j.end.IsZero()) {
 		if !errors.Is(err, store.ErrConflict) {
 			m.Errorf("an attempt that does not hold %s was ended: %v", j.ID, err)
 		}
@@ -279,6 +287,14 @@ func (m *jobModel) end(r *rand.Rand) {
 		m.release(j, then, j.Failures+1)
 	case way == 3:
 		m.release(j, then, j.Failures)
+	case way == yields: // to the last place, under a number that nobody had
+		m.release(j, then, j.Failures)
+		last := m.jobs[len(m.jobs)-1].Seq
+		m.jobs = append(slices.DeleteFunc(m.jobs, func(one *modelJob) bool { return one == j }), j)
+		j.Seq = get(m.T, m, func(tx store.Tx) (store.Job, error) { return tx.Job(queue, j.ID) }).Seq
+		if j.Seq <= last {
+			m.Errorf("%s gave way to the number %d, and there is %d", j.ID, j.Seq, last)
+		}
 	default:
 		m.jobs = slices.DeleteFunc(m.jobs, func(one *modelJob) bool { return one == j })
 		if way == 4 {

@@ -166,17 +166,19 @@ func testJobFairness(t *testing.T, open Open) {
 	}
 	s.put(crowd...)
 	s.put(someJobs("one//one", "two/k/two", "three/k/two", "free")...)
-	same(t, "turns", jobIDs(s.claim(at(noon(), 7))), "c0 one two free c1 c2 c3")
+	first := s.claim(at(noon(), 7))
+	same(t, "turns", jobIDs(first), "c0 one two free c1 c2 c3")
 	same(t, "of an owner", get(t, s, func(tx store.Tx) (int, error) { return tx.CountJobs(queue, "two") }), 2)
 	same(t, "counted", get(t, s, func(tx store.Tx) (int, error) { return tx.CountJobs(queue, "crowd") }), 300)
+	same(t, "in flight", get(t, s, func(tx store.Tx) (int, error) { return tx.CountInFlight(queue, "crowd") }), 4)
+	same(t, "of nobody known", get(t, s, func(tx store.Tx) (int, error) { return tx.CountInFlight(queue, "unknown") }), 0)
 
 	c := at(noon(), 100)
 	c.PerOwner = 6
-	same(t, "no more than an owner's share", jobIDs(s.claim(c)), "c4 c5")
+	second := s.claim(c)
+	same(t, "no more than an owner's share", jobIDs(second), "c4 c5")
 	same(t, "which is full", jobIDs(s.claim(c)), "")
-	update(t, s, func(tx store.Tx) error {
-		return tx.DoneJobs(store.Ref{Queue: queue, ID: "c1", Attempt: 1}, store.Ref{Queue: queue, ID: "c4", Attempt: 1})
-	})
+	s.done(first[4], second[0])
 	same(t, "a place for each that ended", jobIDs(s.claim(c)), "c6 c7")
 	stats := get(t, s, func(tx store.Tx) (store.JobStats, error) { return tx.JobStats(queue) })
 	same(t, "stats", stats, store.JobStats{Waiting: 293, InFlight: 9, Oldest: noon()})
@@ -217,13 +219,14 @@ func testJobStarvation(t *testing.T, open Open) {
 
 func testJobLeases(t *testing.T, open Open) {
 	s := freshJobs(t, open)
-	s.put(someJobs("x/k", "y/k")...)
+	put := s.put(someJobs("x/k", "y/k")...)
 	first := s.claim(at(noon(), 10))
+	never := []store.Ref{{Queue: queue, ID: "x", Seq: put[0].Seq, Attempt: 7}, {Queue: queue, ID: "y", Seq: put[1].Seq}}
 	end := noon().Add(time.Minute)
 	same(t, "held", jobIDs(s.claim(at(end.Add(-1), 10))), "")
 	update(t, s, func(tx store.Tx) error {
-		lost, err := tx.RenewJobs(end.Add(time.Minute), first[0].Ref(), store.Ref{Queue: queue, ID: "x", Attempt: 7}, store.Ref{Queue: queue, ID: "y", Attempt: 0})
-		same(t, "lost", lost, []store.Ref{{Queue: queue, ID: "x", Attempt: 7}, {Queue: queue, ID: "y", Attempt: 0}})
+		lost, err := tx.RenewJobs(end.Add(time.Minute), first[0].Ref(), never[0], never[1])
+		same(t, "lost", lost, never)
 		return err
 	})
 	same(t, "renewed", jobIDs(s.claim(at(end, 10))), "")
@@ -236,6 +239,7 @@ func testJobLeases(t *testing.T, open Open) {
 		func(tx store.Tx, r store.Ref) error { return tx.DoneJobs(second[0].Ref(), r) },
 		func(tx store.Tx, r store.Ref) error { return tx.RetryJobs(noon(), r) },
 		func(tx store.Tx, r store.Ref) error { return tx.SnoozeJobs(noon(), r) },
+		func(tx store.Tx, r store.Ref) error { return tx.YieldJobs(noon(), r) },
 		func(tx store.Tx, r store.Ref) error { return tx.DeadLetterJobs(noon(), "", r) },
 	} {
 		update(t, s, func(tx store.Tx) error { // it wrote nothing: the closure may go on

@@ -1,0 +1,50 @@
+package records
+
+import (
+	"errors"
+	"time"
+
+	"purser/store"
+)
+
+// errYieldsKey refuses to give a job of an ordering key another place: the next job of the key would overtake it.
+var errYieldsKey = errors.New("store: a job with a key keeps its place")
+
+// YieldJobs ends attempts that did not fail, and moves their jobs behind the others of their owners.
+func (t *tx) YieldJobs(notBefore time.Time, refs ...store.Ref) error {
+	return t.end(refs, func(q *jobQueue, j *storedJob) error {
+		if j.Anew { // it waits as it was put meanwhile
+			return q.yield(j, j.NotBefore, j.Due, 0)
+		}
+		return q.yield(j, notBefore, q.dueAt(j.Node, notBefore), j.Failures)
+	})
+}
+
+// yield ends a lease, after which the job waits under a new number. A row is sealed to its number, so it is sealed again.
+// Attempts go on counting. A job that cannot be opened keeps its number: the claim that finds it passes over it.
+func (q *jobQueue) yield(was *storedJob, notBefore, due time.Time, failures int) error {
+	if was.Ordering != nil {
+		return errYieldsKey
+	}
+	content, err := q.unsealJob(was)
+	switch {
+	case erased(err): // their key is gone: what is left of the job goes, too
+		return q.move(was, nil)
+	case err != nil:
+		return q.release(was, notBefore, due, failures, 0)
+	}
+	if err := q.move(was, nil); err != nil {
+		return err
+	}
+	is := &storedJob{jobRow: was.jobRow}
+	is.Node, is.End, is.Anew = "", time.Time{}, false
+	is.NotBefore, is.Due, is.Failures, is.Lapses = notBefore, due, failures, 0
+	if is.seq, err = q.next(jobs); err != nil {
+		return err
+	}
+	if was.Name == nil { // the store had made the ID from the old number, and finds the job by its hash from now on
+		is.Name = q.hashID(content.ID)
+	}
+	q.woke = true
+	return errors.Join(q.sealJob(is, &content), q.move(nil, is))
+}
