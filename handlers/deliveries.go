@@ -370,8 +370,11 @@ func (w *Webhooks) Recover(ctx context.Context, who Caller, id wallet.WebhookID,
 	var done Recovered
 	for after := ""; done.Count < recoverMost && leisure(ctx); {
 		givenUp, err := w.Log.Oldest(ctx, hook.ID, store.DeliveryDeadLettered, since, after, recoverAtOnce)
-		if errors.Is(err, store.ErrNotFound) { // the day file that held the cursor was dropped
-			err = nil
+		if after != "" && errors.Is(err, store.ErrNotFound) {
+			// The day that held the last one was dropped meanwhile. What is left of the log is no older, so the walk
+			// goes on by time alone.
+			since, after = done.Next, ""
+			continue
 		}
 		if err != nil {
 			return done, err

@@ -85,8 +85,8 @@ func payURL(t wallet.Transaction) string {
 		Label: t.Label, Memo: t.Memo}.String()
 }
 
-// CommitRequest stores a request and schedules the search for its payment. RATE_LIMIT_EXCEEDED when the requester has too
-// many open ones.
+// CommitRequest stores a request and schedules the search for its payment. RATE_LIMIT_EXCEEDED when the requester, or all
+// programs together, have too many open ones.
 func (s *Transfers) CommitRequest(tx store.Tx, r PaymentRequest) error {
 	asker, err := askerOf(tx, r.Transaction.KeyID)
 	if err != nil {
@@ -110,8 +110,12 @@ func (s *Transfers) CommitRequest(tx store.Tx, r PaymentRequest) error {
 			programs++
 		}
 	}
-	if same >= maxRequests || asker != "" && programs >= maxProgramsRequests {
-		return wallet.Refuse(wallet.RateLimitExceeded, "payment_request.too_many", wallet.NumberArg("Count", max(same, programs)))
+	// The refusal names what the limit counts: what others have open is neither the reason nor the requester's business.
+	switch {
+	case same >= maxRequests:
+		return wallet.Refuse(wallet.RateLimitExceeded, "payment_request.too_many", wallet.NumberArg("Count", same))
+	case asker != "" && programs >= maxProgramsRequests:
+		return wallet.Refuse(wallet.RateLimitExceeded, "payment_request.too_many_of_apps", wallet.NumberArg("Count", programs))
 	}
 	return store.Create(tx, r.Transaction)
 }

@@ -12,15 +12,18 @@ import (
 	"purser/sandbox/telegram"
 )
 
-// openShop opens the shop and funds its address, unless a kept cluster has funded it before. With SOL and USDC
+// openShop opens the shop and funds its address with what a kept cluster has not given it before. With SOL and USDC
 // accounts in place, a customer who pays the shop does not also have to pay rent for creating them.
 func (w *World) openShop() (telegram.Shop, error) {
 	ctx := context.Background() // the airdrop only queues a transaction, so nothing waits here
-	// A kept cluster has the accounts already, and a second airdrop would change the balances of a user's chain.
+	// A kept cluster has the accounts already, and a second airdrop would change the balances of a user's chain. The two
+	// are judged apart: the program may have been killed between them.
 	if w.Solana.Balance(shop.Address()) == 0 {
 		if _, err := w.Solana.Airdrop(ctx, shop.Address(), 1_000_000_000); err != nil {
 			return nil, fmt.Errorf("sandbox: the shop's SOL: %w", err)
 		}
+	}
+	if w.Solana.TokenBalance(shop.Address(), solana.USDC) == 0 {
 		if _, err := w.Solana.AirdropToken(ctx, shop.Address(), solana.USDC, 1_000_000); err != nil {
 			return nil, fmt.Errorf("sandbox: the shop's USDC: %w", err)
 		}

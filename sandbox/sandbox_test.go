@@ -94,6 +94,33 @@ func TestMailComesToThePage(t *testing.T) {
 	}
 }
 
+// A shop that was killed after it got its SOL gets its USDC at the next start, and no more SOL.
+func TestAShopThatWasCutShortGetsTheRest(t *testing.T) {
+	o := Options{Dir: t.TempDir(), TelegramListen: "127.0.0.1:0", RPCListen: "127.0.0.1:0", WSListen: "127.0.0.1:0", SlotTime: time.Hour}
+	before, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = before.Solana.Airdrop(t.Context(), shop.Address(), 1_000_000_000)
+	if err := errors.Join(err, before.Solana.Advance(1), before.Close()); err != nil {
+		t.Fatal(err)
+	}
+	o.Playground = true
+	w, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Solana.Advance(1); err != nil {
+		t.Fatal(err)
+	}
+	if sol, usdc := w.Solana.Balance(shop.Address()), w.Solana.TokenBalance(shop.Address(), solana.USDC); sol != 1_000_000_000 || usdc != 1_000_000 {
+		t.Errorf("the shop has %d lamports and %d units of USDC", sol, usdc)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A playground has a shop whose accounts exist already, once however often it is opened, and a second bot.
 func TestPlaygroundHasAShopAndASecondBot(t *testing.T) {
 	dir := t.TempDir()

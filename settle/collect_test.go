@@ -506,6 +506,15 @@ func TestNoProgramUsesUpTheRoomForRequests(t *testing.T) {
 		p.Transaction.KeyID = keyID
 		return r.Update(func(tx store.Tx) error { return r.Transfers.CommitRequest(tx, p) })
 	}
+	// refused holds a refusal to naming the limit that was reached, and how much counts towards it.
+	refused := func(keyID, key string, count int) {
+		t.Helper()
+		err := ask(keyID)
+		r.Refused(wallet.RateLimitExceeded, err)
+		if got, want := wallet.ReasonOf(err), wallet.Because(key, wallet.NumberArg("Count", count)); !got.Equal(want) {
+			t.Errorf("%q is refused by %+v, want %+v", keyID, got, want)
+		}
+	}
 	fill := func(keyIDs ...string) {
 		t.Helper()
 		for i := range 5 {
@@ -514,7 +523,7 @@ func TestNoProgramUsesUpTheRoomForRequests(t *testing.T) {
 			}
 		}
 		for _, id := range keyIDs {
-			r.Refused(wallet.RateLimitExceeded, ask(id))
+			refused(id, "payment_request.too_many", 5)
 		}
 	}
 	fill("key_1", "key_2")
@@ -528,7 +537,7 @@ func TestNoProgramUsesUpTheRoomForRequests(t *testing.T) {
 	r.Refused(wallet.RateLimitExceeded, ask("key_1"))
 	fill("key_3", "key_4")
 	fill("key_5")
-	r.Refused(wallet.RateLimitExceeded, ask("key_6")) // all programs together
+	refused("key_6", "payment_request.too_many_of_apps", 15)
 	fill("")
 	r.Pass(handlers.RequestWindow)
 	fill("key_6")

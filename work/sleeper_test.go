@@ -191,3 +191,32 @@ func TestAnOlderClaimIsPassedOver(t *testing.T) {
 		t.Error("another job of the same ID is not begun after")
 	}
 }
+
+// TestOnlyTheNextAttemptAtTheSameJobIsTakenOver: a claim of anything else loses the attempt in progress, even if it looks
+// almost alike, such as a job that was put again with the same content.
+func TestOnlyTheNextAttemptAtTheSameJobIsTakenOver(t *testing.T) {
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	job := func() store.Job {
+		return store.Job{ID: "job", Seq: 7, Attempt: 1, At: at, NotBefore: at.Add(time.Minute), Priority: 1, Body: []byte("body")}
+	}
+	for what, change := range map[string]func(*store.Job){
+		"the next attempt": func(*store.Job) {},
+		"put again":        func(j *store.Job) { j.Seq = 8 },
+		"put at":           func(j *store.Job) { j.At = at.Add(1) },
+		"not before":       func(j *store.Job) { j.NotBefore = at },
+		"priority":         func(j *store.Job) { j.Priority = 2 },
+		"body":             func(j *store.Job) { j.Body = []byte("Body") },
+		"a later attempt":  func(j *store.Job) { j.Attempt = 3 },
+	} {
+		p := &Pool{held: map[store.JobID]*held{}, cutoff: context.Background()}
+		p.hold(job())
+		claim := job()
+		claim.Attempt, claim.At = 2, at.In(time.FixedZone("elsewhere", 3600))
+		change(&claim)
+		p.hold(claim)
+		h := p.held["job"]
+		if over := what == "the next attempt"; h.lost == over || (h.next == nil) != over || (h.job.Attempt == 2) != over || (h.ctx.Err() == nil) != over {
+			t.Errorf("%s: lost %v, attempt %d, next %+v, %v", what, h.lost, h.job.Attempt, h.next, h.ctx.Err())
+		}
+	}
+}

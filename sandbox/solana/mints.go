@@ -122,9 +122,10 @@ func (c *Cluster) found(to int, added map[address]account) error {
 		if len(versions) == 0 {
 			c.state[key] = []version{{0, a}}
 		}
-		for i := range versions { // somebody sent lamports to this address before
-			a.Lamports += versions[i].Lamports
+		for i := range versions { // somebody sent lamports to this address before: each version keeps its own
+			sent := versions[i].Lamports
 			versions[i].account = a
+			versions[i].Lamports += sent
 		}
 	}
 	c.version = to

@@ -180,6 +180,30 @@ func TestTokensAreConserved(t *testing.T) {
 	}
 }
 
+// An address that already had lamports keeps in each version what it had then, however many versions came after.
+func TestFoundedAccountsKeepWhatWasSentToThem(t *testing.T) {
+	c, err := Open(Options{Now: newClock().now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key, added := addressOf("program"), account{Lamports: 100, Owner: loaderV2, Data: []byte(programStub), Executable: true}
+	for height, lamports := range []uint64{5, 7, 11} {
+		c.state[key] = append(c.state[key], version{uint64(height), account{Lamports: lamports}})
+	}
+	if err := c.found(c.version, map[address]account{key: added}); err != nil {
+		t.Fatal(err)
+	}
+	for height, want := range []uint64{105, 107, 111} {
+		got := c.state.at(key, uint64(height))
+		if got.Lamports != want || got.Owner != loaderV2 || !got.Executable {
+			t.Errorf("at height %d: %+v, want %d lamports", height, got, want)
+		}
+	}
+}
+
 // Journals of the version between tokens and Lighthouse get its programs too.
 func TestJournalOfBeforeLighthouseOpens(t *testing.T) {
 	for name, journal := range map[string]string{

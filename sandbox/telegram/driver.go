@@ -290,6 +290,9 @@ func (s *Server) SayRaw(update json.RawMessage) (int64, error) {
 	if err := json.Unmarshal(update, &object); err != nil {
 		return 0, fmt.Errorf("sandbox telegram: raw update: %w", err)
 	}
+	if object == nil { // null is JSON of any type
+		return 0, errors.New("sandbox telegram: raw update: it is no object")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := s.st.NextUpdate

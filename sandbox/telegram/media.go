@@ -122,19 +122,7 @@ func (s *Server) editMessageMedia(q *request) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	// The file is stored before the edit, so an edit that is refused leaves an unused file behind.
-	if f.data != nil {
-		s.mu.Lock()
-		kept, err := s.keep(f)
-		if err == nil {
-			err = s.commit(kept...)
-		}
-		s.mu.Unlock()
-		if err != nil {
-			return result{}, err
-		}
-	}
-	return s.edit(q, func(m *Message) error {
+	return s.edit(q, f, func(m *Message) error {
 		if m.Text == "" && !m.hasFile() {
 			return badRequest("message can't be edited")
 		}
@@ -237,7 +225,7 @@ func (s *Server) sendPoll(q *request) (result, error) {
 
 // stopPoll closes a poll and returns its final state.
 func (s *Server) stopPoll(q *request) (result, error) {
-	res, err := s.edit(q, func(m *Message) error {
+	res, err := s.edit(q, nil, func(m *Message) error {
 		switch {
 		case m.Poll == nil:
 			return badRequest("message with poll to stop not found")

@@ -207,6 +207,40 @@ func TestVideosAlbumsAndOtherMedia(t *testing.T) {
 	}
 }
 
+// An edit that is refused leaves nothing of the file that it brought; one that is made keeps the file before it.
+func TestARefusedEditKeepsNoFile(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.say(Alice, "/start")
+	chat := fmt.Sprint(Alice)
+	files := func() (described, stored int) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.st.Files), len(w.journal.blobs)
+	}
+	photo := w.upload("sendPhoto", map[string]string{"chat_id": chat}, map[string][]byte{"photo": picture(t, 40, 30)}).message(t)
+	edit := func(id int64) reply {
+		return w.upload("editMessageMedia", map[string]string{"chat_id": chat, "message_id": fmt.Sprint(id), "media": `{"type":"photo","media":"attach://new"}`},
+			map[string][]byte{"new": picture(t, 50, 50)})
+	}
+	for range 3 {
+		if got := edit(photo.ID + 100); got.OK {
+			t.Fatal("a message that does not exist was edited")
+		}
+	}
+	if described, stored := files(); described != 1 || stored != 1 {
+		t.Errorf("after refused edits there are %d files, described %d", stored, described)
+	}
+	edited := edit(photo.ID).message(t)
+	for _, of := range []Message{photo, edited} {
+		if got := w.call("getFile", map[string]any{"file_id": of.Photo[0].FileID}); !got.OK {
+			t.Errorf("the file of %d pixels: %s", of.Photo[0].Width, got.Description)
+		}
+	}
+	if described, stored := files(); described != 2 || stored != 2 {
+		t.Errorf("after an edit there are %d files, described %d", stored, described)
+	}
+}
+
 // The published limits hold, what was refused does not count, and waiting as long as the answer says is enough.
 func TestTelegramsLimitsHold(t *testing.T) {
 	clock := newClock()

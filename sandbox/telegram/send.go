@@ -256,9 +256,9 @@ func (s *Server) ownMessage(q *request) (*stored, error) {
 	return m, nil
 }
 
-// edit lets changed modify a message of the bot, and commits it. An edit without reply_markup removes the buttons. An
+// edit lets changed modify a message of the bot, and commits it with the file that it brings (nil: none). An edit without reply_markup removes the buttons. An
 // edit that changes nothing is an error, as in Telegram; bots have to expect it.
-func (s *Server) edit(q *request, changed func(*Message) error) (result, error) {
+func (s *Server) edit(q *request, f *newFile, changed func(*Message) error) (result, error) {
 	mk, err := readMarkup(q.text("reply_markup"))
 	if err != nil {
 		return result{}, err
@@ -290,7 +290,11 @@ func (s *Server) edit(q *request, changed func(*Message) error) (result, error) 
 	}
 	next.Message.EditDate = s.unix()
 	next.Edits++
-	if err := s.commit(change{Message: &next}); err != nil {
+	kept, err := s.keep(f)
+	if err != nil {
+		return result{}, err
+	}
+	if err := s.commit(append(kept, change{Message: &next})...); err != nil {
 		return result{}, err
 	}
 	s.tellMessage(next.Message.ID)
@@ -319,7 +323,7 @@ func (s *Server) editMessageText(q *request) (result, error) {
 	if text == "" {
 		return result{}, badRequest("text must be non-empty")
 	}
-	return s.edit(q, func(m *Message) error {
+	return s.edit(q, nil, func(m *Message) error {
 		if m.Text == "" { // messages with a file have a caption instead
 			return badRequest("there is no text in the message to edit")
 		}
@@ -337,7 +341,7 @@ func (s *Server) editMessageCaption(q *request) (result, error) {
 	if err := fits(caption, maxCaption, "message caption is too long"); err != nil {
 		return result{}, err
 	}
-	return s.edit(q, func(m *Message) error {
+	return s.edit(q, nil, func(m *Message) error {
 		if !m.hasFile() {
 			return badRequest("there is no caption in the message to edit")
 		}
@@ -348,7 +352,7 @@ func (s *Server) editMessageCaption(q *request) (result, error) {
 
 // editMessageReplyMarkup replaces the buttons only.
 func (s *Server) editMessageReplyMarkup(q *request) (result, error) {
-	return s.edit(q, func(*Message) error { return nil })
+	return s.edit(q, nil, func(*Message) error { return nil })
 }
 
 // deleteMessage removes a message for everybody in the chat.

@@ -242,6 +242,22 @@ func TestDamagedJournalIsReported(t *testing.T) {
 	}
 }
 
+// A raw update must be a JSON object: anything else is an error, and nothing is queued.
+func TestRawUpdatesAreObjects(t *testing.T) {
+	w := newWorld(t, Options{})
+	for _, raw := range []string{`null`, ` null `, `[]`, `1`, `"text"`, `{`, ``} {
+		if id, err := w.SayRaw(json.RawMessage(raw)); err == nil || id != 0 {
+			t.Errorf("%q was queued as update %d", raw, id)
+		}
+	}
+	if n := w.Pending(); n != 0 {
+		t.Errorf("%d updates are queued", n)
+	}
+	if id, err := w.SayRaw(json.RawMessage(`{}`)); err != nil || id == 0 || w.Pending() != 1 {
+		t.Errorf("an empty object: update %d, %v", id, err)
+	}
+}
+
 func TestUpdatesAreForgottenAfterADay(t *testing.T) {
 	c := newClock()
 	w := newWorld(t, Options{Now: c.Now})

@@ -90,7 +90,7 @@ type keyFile struct {
 	mu   sync.Mutex      // guards what follows
 	free []uint64        // slots that hold no key
 	next uint64          // the first slot that was never used
-	gone map[keyRef]bool // destroyed by this process; an older snapshot may still name them
+	gone map[keyRef]bool // destroyed by this process, or being overwritten; an older snapshot may still name them
 }
 
 // makeKeyFile makes an empty key file for a database that has none. It gets its name from adopt, once the database is
@@ -266,7 +266,11 @@ func (k *keyFile) write(keys []newKey) error {
 
 // destroy overwrites keys durably. A slot that holds another whole key was overwritten and reused before, and is left
 // alone. One that holds no whole key is either r, damaged, or what a crash left of overwriting it, and is overwritten.
+//
+// The keys count as destroyed before the first is overwritten: a View of an older snapshot that reads an emptied slot
+// must never take it for damage. Their slots are free after the sync, and no earlier.
 func (k *keyFile) destroy(keys []keyRef) error {
+	k.giveUp(keys)
 	var emptied []uint64
 	slot := make([]byte, slotSize)
 	for _, r := range keys {
@@ -290,13 +294,19 @@ func (k *keyFile) destroy(keys []keyRef) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.free = append(k.free, emptied...)
+	return nil
+}
+
+// giveUp notes that keys are destroyed.
+func (k *keyFile) giveUp(keys []keyRef) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if k.gone == nil {
 		k.gone = map[keyRef]bool{}
 	}
 	for _, r := range keys {
 		k.gone[r] = true
 	}
-	return nil
 }
 
 // wrappedSize is the length of a wrapped key, in bytes.
@@ -323,7 +333,7 @@ func (k *keyFile) read(r keyRef) ([]byte, error) {
 	return slot[keyIDSize : keyIDSize+wrappedSize], nil
 }
 
-// wasDestroyed tells whether this process has destroyed a key.
+// wasDestroyed tells whether this process has destroyed a key, or is about to: its destruction is committed.
 func (k *keyFile) wasDestroyed(r keyRef) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 	bbolt "go.etcd.io/bbolt"
 
 	"purser/store"
+	"purser/store/engine"
 	"purser/wallet"
 )
 
@@ -535,4 +536,37 @@ func TestAKeyThatIsInUseIsNotDestroyedAtTheStart(t *testing.T) {
 		t.Error(err)
 	}
 	closed(t, s)
+}
+
+// TestAKeyCountsAsDestroyedBeforeItIsOverwritten: an older snapshot that finds its slot empty, or half written, must
+// not call it damaged, however far the overwriting has come.
+func TestAKeyCountsAsDestroyedBeforeItIsOverwritten(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
+	defer closed(t, s)
+	meet(t, s, 1, 2)
+	err := s.engine.View(t.Context(), func(in engine.Tx) error {
+		var refs []keyRef
+		for _, owner := range []string{"usr_1", "usr_2"} {
+			name, state := in.SecretOf(owner)
+			ref, ok := parseKeyRef(name)
+			if state != engine.Kept || !ok {
+				t.Fatalf("%s: state %d, name %x", owner, state, name)
+			}
+			refs = append(refs, ref)
+		}
+		beyond := keyRef{slot: 1 << 56} // at a negative offset: it cannot be read, so the overwriting ends between the two
+		if err := s.engine.keyFile.destroy([]keyRef{refs[0], beyond, refs[1]}); err == nil {
+			t.Fatal("it overwrote what is not there")
+		}
+		for i, owner := range []string{"usr_1", "usr_2"} { // one is overwritten, the other not yet
+			name, _ := in.SecretOf(owner)
+			if secret, err := in.Secret(name); !errors.Is(err, engine.ErrDestroyed) || secret != nil {
+				t.Errorf("person %d: %x, %v", i+1, secret, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -172,13 +172,15 @@ func (t *tx) Secret(name []byte) ([]byte, error) {
 			return n.wrapped, nil
 		}
 	}
-	switch wrapped, err := t.engine.keyFile.read(ref); {
-	case err != nil || wrapped != nil:
-		return wrapped, err
+	wrapped, err := t.engine.keyFile.read(ref)
+	// The order matters: what was read while the slot was being overwritten may be half a key.
+	switch {
 	case t.engine.keyFile.wasDestroyed(ref): // since the snapshot of this transaction
 		return nil, engine.ErrDestroyed
+	case err == nil && wrapped == nil:
+		return nil, store.ErrDamaged
 	}
-	return nil, store.ErrDamaged
+	return wrapped, err
 }
 
 // PutSecret reserves a slot of the key file. The secret is written there before the commit.

@@ -49,7 +49,7 @@ func (t *tx) destroyDataKey(id wallet.UserID) error {
 	t.key = nil
 	name, state := t.in.SecretOf(string(id))
 	if state == engine.Kept {
-		t.store.dataKeys.forget(string(id), name)
+		t.destroyed = append(t.destroyed, secretID{string(id), string(name)})
 	}
 	return t.in.DestroySecret(string(id))
 }

@@ -30,3 +30,38 @@ func TestAClockSetBackTwiceGoesOn(t *testing.T) {
 		t.Error("the last is not the one that claimed last")
 	}
 }
+
+// TestAClockThatWasSetBackTwiceIsPutRight in one step or in two: each time the node takes an offset again that it had
+// before, and the queue's time goes on as if nothing had happened. A clock that is put right to anything else is ahead.
+func TestAClockThatWasSetBackTwiceIsPutRight(t *testing.T) {
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	type claim struct {
+		wall   time.Duration // of the node's clock, beside at
+		now    time.Duration // the queue's time that it should see, beside at
+		offset time.Duration // the node's, afterwards
+	}
+	back := []claim{{0, 0, 0}, {-time.Hour, 0, time.Hour}, {-3 * time.Hour, 0, 3 * time.Hour}}
+	for name, right := range map[string][]claim{
+		"in one step":       {{time.Second, time.Second, 0}, {time.Minute, time.Minute, 0}},
+		"in two steps":      {{-time.Hour + time.Second, time.Second, time.Hour}, {time.Minute, time.Minute, 0}, {2 * time.Minute, 2 * time.Minute, 0}},
+		"within the slack":  {{clockSlack, clockSlack, 0}},
+		"a little too far":  {{clockSlack + 1, 3*time.Hour + clockSlack + 1, 3 * time.Hour}},
+		"half of the way":   {{-2 * time.Hour, time.Hour, 3 * time.Hour}},
+		"and set back anew": {{-time.Hour, 0, time.Hour}, {-2 * time.Hour, 0, 2 * time.Hour}, {-time.Hour, 0, time.Hour}},
+		// The offset from before it last grew is forgotten once it is taken: only none is left to go back to.
+		"and half of the way": {{-time.Hour, 0, time.Hour}, {2 * time.Hour, 3 * time.Hour, time.Hour}},
+	} {
+		q := &jobQueue{}
+		for i, c := range append(back, right...) {
+			if now := q.setClock("a", at.Add(c.wall)); !now.Equal(at.Add(c.now)) {
+				t.Errorf("%s, claim %d: the queue's time is %s off, want %s", name, i, now.Sub(at), c.now)
+			}
+			if got := q.offsetOf("a"); got != c.offset {
+				t.Errorf("%s, claim %d: the offset is %s, want %s", name, i, got, c.offset)
+			}
+			if want := at.Add(c.now); !q.state.clock.Equal(want) && want.Sub(q.state.clock) > clockWrite {
+				t.Errorf("%s, claim %d: the queue remembers %s, want %s", name, i, q.state.clock.Sub(at), c.now)
+			}
+		}
+	}
+}

@@ -19,7 +19,7 @@ type keyring struct {
 
 	mu   sync.Mutex
 	keys map[secretID]*store.Key
-	gone map[secretID]bool // destroyed, or about to be: never cached again, although an older snapshot may still ask for them
+	gone map[secretID]bool // destroyed: never cached again, although an older snapshot may still ask for them
 }
 
 // keyringSize bounds a keyring: each key takes a few hundred bytes. A full one is emptied.
@@ -58,15 +58,18 @@ func (k *keyring) unwrap(owner string, name []byte, wrapped func() ([]byte, erro
 	return key, nil
 }
 
-// forget drops a key that is being destroyed, for good. If its Update fails, the key is unwrapped at each use from then
-// on.
-func (k *keyring) forget(owner string, name []byte) {
+// forget drops keys for good whose destruction is committed.
+func (k *keyring) forget(destroyed []secretID) {
+	if len(destroyed) == 0 {
+		return
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	at := secretID{owner, string(name)}
-	delete(k.keys, at)
 	if k.gone == nil {
 		k.gone = map[secretID]bool{}
 	}
-	k.gone[at] = true
+	for _, at := range destroyed {
+		delete(k.keys, at)
+		k.gone[at] = true
+	}
 }

@@ -243,13 +243,14 @@ func (s *Store) view(ctx context.Context, read func(*tx) error) error {
 	return s.engine.View(ctx, func(in engine.Tx) error { return read(&tx{in: in, store: s}) })
 }
 
-// Update runs change and commits what it wrote. After the commit, and never before, it raises KeysVersion and then
-// signals the queues: a worker that wakes finds the rows.
+// Update runs change and commits what it wrote. After the commit, and never before, it forgets the data keys that were
+// destroyed, raises KeysVersion and then signals the queues: a worker that wakes finds the rows.
 func (s *Store) Update(ctx context.Context, change func(store.Tx) error) error {
 	u := &oneUpdate{change: change, store: s}
 	if err := s.engine.Update(ctx, u.run); err != nil {
 		return err
 	}
+	s.dataKeys.forget(u.last.destroyed)
 	if u.last.touchedKeys {
 		s.version.Add(1)
 	}
