@@ -193,6 +193,11 @@ type Jobs interface {
 	// Lead makes a node the leader of a name for the length of a lease, unless another node is. It is for what only one
 	// node may do. The leader calls it again before the lease ends.
 	Lead(name, node string, now time.Time, lease time.Duration) (bool, error)
+	// Heartbeat gives one more sign of life of a node. Heartbeats counts them; 0: none yet. A node that watches another
+	// one sees by its own clock for how long the count stays the same. No times are stored, so clocks may differ as they
+	// like.
+	Heartbeat(node string) error
+	Heartbeats(node string) (uint64, error)
 	// ReleaseNode ends all leases of a node, of jobs and as leader. A node calls it when it starts, so that nothing
 	// waits for the leases of its earlier life.
 	ReleaseNode(node string) error

@@ -2,14 +2,10 @@ package webhooks
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
-	"purser/store"
 	"purser/wallet"
 )
 
@@ -104,96 +100,4 @@ func (s *Service) send(ctx context.Context, hook wallet.Webhook, m Message) Resu
 		return s.listeners.take(ctx, hook.ID, m, s.Now())
 	}
 	return s.Post(ctx, m)
-}
-
-const (
-	// nodeLease is after how long without a word a node is taken for dead, and aliveEvery how often it gives one.
-	nodeLease, aliveEvery = 30 * time.Second, 10 * time.Second
-	// lookEvery is after how many words a node looks for the listeners of dead ones.
-	lookEvery = 6
-	// nodeName begins the name that a node leads for as long as it lives (store.Jobs.Lead).
-	nodeName = "webhooks of "
-)
-
-// begin removes the webhooks of listeners that an earlier life of this node had: their connections ended with it.
-func (s *Service) begin(ctx context.Context) error {
-	err := s.removeListeners(ctx, func(_ store.Tx, hook wallet.Webhook) (bool, error) {
-		return hook.Node == s.Node && !s.listeners.has(hook.ID), nil
-	})
-	if err != nil {
-		return fmt.Errorf("remove the listeners of an earlier run: %w", err)
-	}
-	return nil
-}
-
-// keepAlive says again and again that this node lives, while it has listeners, and removes the listeners of nodes that
-// do not live any more.
-func (s *Service) keepAlive(ctx context.Context) error {
-	for turn := 1; ; turn++ {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(aliveEvery):
-		}
-		var err error
-		if s.listeners.any() {
-			err = s.sayAlive(ctx)
-		}
-		if err == nil && turn%lookEvery == 0 {
-			err = s.removeListeners(ctx, func(tx store.Tx, hook wallet.Webhook) (bool, error) {
-				if hook.Node == s.Node || s.Now().Sub(hook.CreatedAt) < nodeLease { // a new one's node may not have said anything yet
-					return false, nil
-				}
-				return s.isDead(tx, hook.Node)
-			})
-		}
-		if errors.Is(err, store.ErrUnknownOutcome) || errors.Is(err, store.ErrClosed) {
-			return fmt.Errorf("say that this node lives: %w", err)
-		}
-		if err != nil && ctx.Err() == nil {
-			s.Logger.Warn("the listeners of other nodes could not be looked after", "error", err)
-		}
-	}
-}
-
-func (s *Service) sayAlive(ctx context.Context) error {
-	return s.Store.Update(ctx, func(tx store.Tx) error {
-		_, err := tx.Lead(nodeName+s.Node, s.Node, s.Now(), nodeLease)
-		return err
-	})
-}
-
-// isDead tells whether a node has not said for nodeLease that it lives: then anybody may lead its name.
-func (s *Service) isDead(tx store.Tx, node string) (bool, error) {
-	dead, err := tx.Lead(nodeName+node, s.Node, s.Now(), nodeLease)
-	if err != nil || !dead {
-		return false, err
-	}
-	_, err = tx.Lead(nodeName+node, s.Node, s.Now(), 0) // it may come back
-	return true, err
-}
-
-// removeListeners removes the webhooks of listeners that are over.
-func (s *Service) removeListeners(ctx context.Context, over func(store.Tx, wallet.Webhook) (bool, error)) error {
-	var listeners []wallet.Webhook
-	err := s.Store.View(ctx, func(tx store.Tx) error {
-		all, err := tx.AllWebhooks()
-		listeners = slices.DeleteFunc(all, func(hook wallet.Webhook) bool { return !hook.Listener })
-		return err
-	})
-	if err != nil || len(listeners) == 0 {
-		return err
-	}
-	return s.Store.Update(ctx, func(tx store.Tx) error {
-		for _, hook := range listeners {
-			is, err := over(tx, hook)
-			if err == nil && is {
-				err = tx.DeleteWebhook(hook.ID)
-			}
-			if err != nil && !errors.Is(err, store.ErrNotFound) {
-				return err
-			}
-		}
-		return nil
-	})
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -300,6 +301,51 @@ func TestAListenerHearsWhicheverNodeIsAsked(t *testing.T) {
 			t.Errorf("after the node's death there are %v", all)
 		}
 	})
+}
+
+// TestListenersOutliveSkewedClocks: clocks of nodes that differ by far more than a heartbeat, or are set while the nodes
+// run, remove nobody's listeners, and a node that dies is noticed all the same.
+func TestListenersOutliveSkewedClocks(t *testing.T) {
+	for _, skew := range []time.Duration{-24 * time.Hour, -10 * time.Minute, -45 * time.Second, 45 * time.Second, 10 * time.Minute, 24 * time.Hour} {
+		t.Run(skew.String(), func(t *testing.T) {
+			inBubble(t, func(r *harness) {
+				var offset atomic.Int64 // of the second node's clock
+				key := r.key(r.person(), wallet.APIKey)
+				nodes := map[string]*node{"first": r.node("first")}
+				defer nodes["first"].stop()
+				offset.Store(int64(skew))
+				nodes["second"] = r.node("second", func(s *webhooks.Service) {
+					s.Now = func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
+					s.Meter.Now = s.Now
+				})
+				defer nodes["second"].stop()
+				for name, n := range nodes {
+					id := wallet.WebhookID("whl_" + name)
+					defer n.service.Listen(id, func(context.Context, http.Header, []byte) error { return nil })()
+					r.update(func(tx store.Tx) error {
+						return tx.PutWebhook(wallet.Webhook{ID: id, Kind: key.Kind, Lineage: key.Lineage(), Owner: key.Owner, Events: []string{"*"}, Active: true,
+							Secret: "whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=", CreatedAt: n.service.Now().UTC(), Listener: true, Node: name})
+					})
+				}
+				for range 8 { // the clock is set each time
+					time.Sleep(2 * time.Minute)
+					if all := r.hooks(); len(all) != 2 {
+						t.Fatalf("while both nodes live there are %v", all)
+					}
+					offset.Store(-offset.Load() / 2)
+				}
+				defer nodes["second"].pause()()
+				time.Sleep(30 * time.Second)
+				if all := r.hooks(); len(all) != 2 {
+					t.Errorf("half a minute after the last heartbeat there are %v", all)
+				}
+				time.Sleep(2 * time.Minute)
+				if got := fmt.Sprint(r.hooks()); got != "[whl_first]" {
+					t.Errorf("after the second node's death there are %s", got)
+				}
+			})
+		})
+	}
 }
 
 // TestANodeLeavesTheListenersOfOthers when it starts: their connections live.

@@ -50,7 +50,7 @@ type Service struct {
 // Run delivers until ctx ends; what is on its way then is waited for. Its error is the store's, after which
 // nothing is certain.
 func (s *Service) Run(ctx context.Context) error {
-	if err := s.begin(ctx); err != nil {
+	if err := s.removeOwnListeners(ctx); err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -59,7 +59,7 @@ func (s *Service) Run(ctx context.Context) error {
 	defer s.running.Store(nil)
 	group.Go(x.record.run)
 	group.Go(func() error { return s.keepHouse(ctx) })
-	group.Go(func() error { return s.keepAlive(ctx) })
+	group.Go(func() error { return s.runHeartbeat(ctx) })
 	var pools sync.WaitGroup
 	pools.Add(2)
 	for _, pool := range []*work.Pool{x.pool, x.relays} {

@@ -41,6 +41,32 @@ func (t *tx) Lead(name, node string, now time.Time, lease time.Duration) (bool, 
 	return true, t.putRow(leaders, []byte(name), raw)
 }
 
+// Heartbeat counts up. A damaged count begins again: to whoever watches, any change is a sign of life.
+func (t *tx) Heartbeat(node string) error {
+	if err := checkID(node); err != nil {
+		return err
+	}
+	n, err := t.Heartbeats(node)
+	if err != nil {
+		return err
+	}
+	return t.put(heartbeats, []byte(node), numberKey(n+1))
+}
+
+// Heartbeats reads the count. A damaged one counts as none.
+func (t *tx) Heartbeats(node string) (uint64, error) {
+	raw := t.get(heartbeats, []byte(node))
+	if raw == nil {
+		return 0, nil
+	}
+	n, err := keyNumber(raw)
+	if err != nil {
+		t.skipDamaged(heartbeats, []byte(node), err)
+		return 0, nil
+	}
+	return n, nil
+}
+
 // ReleaseNode ends the leases of a node's earlier life. A node calls it when it starts, before it claims anything.
 func (t *tx) ReleaseNode(node string) error {
 	// Jobs first: their leases name the node in the index.

@@ -72,6 +72,8 @@ const (
 	deadJobs // key of jobs -> row of store.DeadLetter
 	leaders  // name -> row of who leads it
 
+	heartbeats // node -> number of its signs of life
+
 	expiries // time, kind of row, its key -> -; what Sweep walks
 
 	tableCount
@@ -86,7 +88,7 @@ func (b table) String() string {
 		"announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "portal_tokens", "portal_tokens_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
 		"deliveries", "delivery_rows", "deliveries_about", "counters",
-		"jobs", "job_index", "dead_jobs", "leaders", "expiries",
+		"jobs", "job_index", "dead_jobs", "leaders", "heartbeats", "expiries",
 	}[b]
 }
 

@@ -174,6 +174,45 @@ func testLeaders(t *testing.T, open Open) {
 	same(t, "of that node alone", lead("a", noon().Add(-time.Hour)), false)
 }
 
+// testHeartbeats: each node has a count of its own, which a new life of the node goes on with.
+func testHeartbeats(t *testing.T, open Open) {
+	folder := t.TempDir()
+	s := open(t, folder)
+	beat := func(node string) { update(t, s, func(tx store.Tx) error { return tx.Heartbeat(node) }) }
+	counts := func() (counts []uint64) {
+		view(t, s, func(tx store.Tx) error {
+			for _, node := range []string{"a", "b", "c"} {
+				n, err := tx.Heartbeats(node)
+				if err != nil {
+					return err
+				}
+				counts = append(counts, n)
+			}
+			return nil
+		})
+		return counts
+	}
+	beat("a")
+	beat("b")
+	beat("a")
+	same(t, "counted", counts(), []uint64{2, 1, 0})
+	update(t, s, func(tx store.Tx) error { return tx.ReleaseNode("a") })
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, folder)
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	beat("a")
+	same(t, "in another life", counts(), []uint64{3, 1, 0})
+	if err := s.Update(t.Context(), func(tx store.Tx) error { return tx.Heartbeat("") }); err == nil {
+		t.Error("a node without a name lives")
+	}
+}
+
 // testReleaseNode: a node that starts anew waits for no lease of its earlier life, and keeps others' leases.
 func testReleaseNode(t *testing.T, open Open) {
 	s := freshJobs(t, open)

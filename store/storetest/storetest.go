@@ -69,6 +69,7 @@ func Run(t *testing.T, open Open) {
 		{"DeadLetters", testDeadLetters},
 		{"ErasedJobs", testErasedJobs},
 		{"Leaders", testLeaders},
+		{"Heartbeats", testHeartbeats},
 		{"ReleaseNode", testReleaseNode},
 		{"Nodes", testNodes},
 		{"Keys", testKeys},
