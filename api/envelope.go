@@ -45,6 +45,7 @@ type pageFailure struct {
 	Error struct {
 		Code    wallet.Code `json:"code"`
 		Message string      `json:"message"`
+		Reason  string      `json:"reason"` // key of the sentence in Message, as in failureError; "" without one
 	} `json:"error"`
 }
 
@@ -114,7 +115,7 @@ func (s *Server) refuse(c *fiber.Ctx, err error) error {
 	var shape any
 	if underPage(c.Path()) {
 		var p pageFailure
-		p.Error.Code, p.Error.Message = e.Code, s.explain(e)
+		p.Error.Code, p.Error.Message, p.Error.Reason = e.Code, s.explain(e), e.Reason.Key
 		if p.Error.Message == "" {
 			p.Error.Message = s.text(known.message)
 		}

@@ -67,8 +67,8 @@ type Talker interface {
 	Profiles() []chat.Profile
 	// Apology is the answer to a person when handling their input failed for good.
 	Apology(in chat.Input) []chat.Reply
-	// TooMany is the answer to a person when their oldest waiting messages are left out.
-	TooMany() []chat.Reply
+	// TooMany is the answer to a person when their oldest waiting messages are left out. It reads their language from tx.
+	TooMany(tx store.Tx, chat int64) ([]chat.Reply, error)
 }
 
 // Options say whose bot this is and what it stands on.

@@ -338,7 +338,11 @@ func (b *Bot) tellFlooded(tx store.Tx, where int64) error {
 	if where <= 0 {
 		return nil
 	}
-	rows, err := b.toSay(where, b.opt.Chat.TooMany())
+	said, err := b.opt.Chat.TooMany(tx, where)
+	if err != nil {
+		return err
+	}
+	rows, err := b.toSay(where, said)
 	if err != nil {
 		return err
 	}

@@ -391,7 +391,9 @@ func (k *talker) Profiles() []chat.Profile {
 	}
 }
 
-func (k *talker) TooMany() []chat.Reply { return []chat.Reply{says("too many")} }
+func (k *talker) TooMany(store.Tx, int64) ([]chat.Reply, error) {
+	return []chat.Reply{says("too many")}, nil
+}
 
 func (k *talker) Apology(in chat.Input) []chat.Reply {
 	return []chat.Reply{{Kind: chat.Message, Text: "sorry"}}

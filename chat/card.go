@@ -3,7 +3,6 @@ package chat
 import (
 	"errors"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -217,7 +216,9 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 		return nil, err
 	}
 	maps.Copy(v, resemblance(t))
-	if v["TellsRequester"], err = s.requesterIsTold(t); err != nil {
+	// The person who made a request is notified of its payment, so the payer learns this before confirming. The payer got the
+	// request's reference from that person, so the answer reveals nothing new.
+	if v["TellsRequester"], err = s.Transfers.IsAwaited(s.tx, t); err != nil {
 		return nil, err
 	}
 	if t.KeyID != "" {
@@ -259,29 +260,6 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 		v["Why"] = why
 	}
 	return v, nil
-}
-
-// requesterIsTold reports whether t pays a request that was made in purser and is still open: the person who made it will be
-// notified of the payment, so the payer learns this before confirming. The payer got the request's reference from that
-// person, so the answer reveals nothing new.
-func (s *replyTx) requesterIsTold(t wallet.Transaction) (bool, error) {
-	if t.PaymentRequestRef.IsZero() {
-		return false, nil
-	}
-	to, err := s.tx.Wallet(t.To)
-	if errors.Is(err, store.ErrNotFound) || err == nil && to.Owner == "" {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	const look = 100 // the newest transactions; without a bound this would read a whole history
-	past, err := s.tx.TransactionsOf(to.Owner, store.Page{Limit: look})
-	kinds := s.tx.Kinds()
-	return slices.ContainsFunc(past, func(r wallet.Transaction) bool {
-		rules, err := kinds.Of(r.Kind) // the store never returns an unknown kind
-		return err == nil && rules.Awaits(r) && r.Reference == t.PaymentRequestRef && r.To == t.To && r.Token.Mint == t.Token.Mint && r.Amount == t.Net() && s.now.Before(r.Deadline)
-	}), err
 }
 
 // askedBy adds the program that requested something to v: its app, and the hint of its key. Foreign is true if the key

@@ -167,6 +167,9 @@ func (s *replyTx) notifyProven(wallet.Event) error {
 // choose takes the answer which address the device shows; the zero address means none of them.
 func (s *replyTx) choose(choice wallet.Address) error {
 	bind, err := s.tx.BindOf(s.user.ID)
+	if errors.Is(err, store.ErrNotFound) { // cancelled, or swept after its time
+		return s.linkIsOver()
+	}
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	stdhtml "html"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -122,10 +123,10 @@ func (s *replyTx) waitForCode(without Trigger) error {
 	return s.transition(apiFlow, codeMailed)
 }
 
-// mailCode sends a code by mail. The mail goes out before the transaction that stores the code: after a crash in between the
-// person has a code that does not work and asks for another one.
+// mailCode sends a code by mail and stores it, before the transaction of the answer. If that transaction conflicts, the input
+// is handled again, and the code is recognised as mailed for it.
 func (c *Chat) mailCode(ctx context.Context, h Inbound, address string) (Action, error) {
-	sent, err := c.Developers.MailCode(ctx, h.user.ID, address, func(code string) (subject, text string, err error) {
+	err := c.Developers.MailCode(ctx, h.user.ID, address, inputName(h), func(code string) (subject, text string, err error) {
 		words := c.wordsFor(h.From.Language)
 		title, err := words.text("mail.subject", nil)
 		if err != nil {
@@ -144,11 +145,17 @@ func (c *Chat) mailCode(ctx context.Context, h Inbound, address string) (Action,
 			}
 			return s.notThat(err)
 		}
-		if err := s.Developers.CommitCode(s.tx, s.user.ID, sent); err != nil {
-			return err
-		}
 		return s.transition(apiFlow, codeMailed)
 	}, nil
+}
+
+// inputName names an input, so that it is recognised when it is handled again. A chat has one message of an id, and Telegram
+// gives each tap an id of its own.
+func inputName(h Inbound) string {
+	if h.Tap != nil {
+		return "tap " + h.Tap.CallbackID
+	}
+	return "message " + strconv.Itoa(h.MessageID)
 }
 
 // tryCode checks what was typed as the code. Too many wrong attempts end the code.

@@ -136,14 +136,18 @@ func reply(key string, v vars) Action {
 	return func(s *replyTx) error { return s.reply(key, v) }
 }
 
-// TooMany returns the replies for a chat that sends faster than purser can answer. They are in English, since nothing is read
-// from the store for them.
-func (c *Chat) TooMany() []Reply {
-	text, err := c.words.text("talk.too_many", nil)
-	if err != nil { // a test keeps the catalogue whole
-		return nil
+// TooMany returns the replies for a private chat that sends faster than purser can answer, in the language of its person. A
+// person whom the store does not know yet gets English. An error is the store's.
+func (c *Chat) TooMany(tx store.Tx, chat int64) ([]Reply, error) {
+	user, err := tx.UserByTelegram(chat) // the id of a private chat is that of its person
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
 	}
-	return []Reply{{Kind: Message, Text: string(text)}}
+	text, err := c.wordsFor(user.Language).text("talk.too_many", nil)
+	if err != nil {
+		return nil, err
+	}
+	return []Reply{{Kind: Message, Text: string(text)}}, nil
 }
 
 // Apology returns the replies for an Input that could not be handled after all attempts. It returns nil for inputs that need

@@ -44,11 +44,35 @@ func (r *harness) withMail() *post {
 
 // mail has a code mailed to somebody.
 func (p *post) mail(user wallet.UserID, address string) (wallet.MailCode, error) {
-	sent, err := p.Developers.MailCode(p.Context(), user, address, func(code string) (string, string, error) { return "s", "code " + code, nil })
-	if err == nil {
-		p.Must(p.Update(func(tx store.Tx) error { return p.Developers.CommitCode(tx, user, sent) }))
+	err := p.mailFor(user, address, p.NewID("input"))
+	if sent := p.developer(user).MailCode; err == nil {
+		return *sent, nil
 	}
-	return sent, err
+	return wallet.MailCode{}, err
+}
+
+// mailFor is mail for an input of that name.
+func (p *post) mailFor(user wallet.UserID, address, input string) error {
+	return p.Developers.MailCode(p.Context(), user, address, input, func(code string) (string, string, error) { return "s", "code " + code, nil })
+}
+
+// TestAnInputThatIsHandledAgainMailsNoSecondCode: the chat handles an input again when its transaction conflicts.
+func TestAnInputThatIsHandledAgainMailsNoSecondCode(t *testing.T) {
+	r := newHarness(t)
+	p, alice := r.withMail(), r.meet(1001)
+	p.Must(p.mailFor(alice.ID, "alice@example.org", "message 1"))
+	first := p.code()
+	p.Must(p.mailFor(alice.ID, "alice@example.org", "message 1"))
+	if p.sent != 1 || p.code() != first {
+		t.Fatalf("%d mails for one message", p.sent)
+	}
+	p.Must(p.mailFor(alice.ID, "alice@example.org", "message 2"))
+	if p.sent != 2 {
+		t.Fatalf("%d mails for two messages", p.sent)
+	}
+	if err := r.try(alice.ID, p.code()); err != nil {
+		t.Errorf("the newest code: %v", err)
+	}
 }
 
 func (p *post) code() string { return regexp.MustCompile(`[0-9]{6}`).FindString(p.last) }

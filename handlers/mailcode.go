@@ -59,8 +59,8 @@ func (d *Developers) MailableFrom(tx store.Tx, user wallet.UserID) (time.Time, e
 	return codesMailed().Next(tx, d.Now(), account(person))
 }
 
-// CommitCode stores the code that was mailed. It replaces the previous one.
-func (d *Developers) CommitCode(tx store.Tx, user wallet.UserID, sent wallet.MailCode) error {
+// keepCode stores the code that was mailed. It replaces the previous one.
+func (d *Developers) keepCode(tx store.Tx, user wallet.UserID, sent wallet.MailCode) error {
 	dev, err := tx.Developer(user)
 	if err != nil {
 		return err
@@ -69,37 +69,49 @@ func (d *Developers) CommitCode(tx store.Tx, user wallet.UserID, sent wallet.Mai
 	return tx.PutDeveloper(dev)
 }
 
-// MailCode draws a code and mails it. word returns the mail's subject and text. The mail is counted before it is sent, in
-// a transaction of its own, so that neither a crash nor a slow server allows extra mails.
+// MailCode draws a code, mails it and stores its hash. word returns the mail's subject and text. The mail is counted before
+// it is sent, in a transaction of its own, so that neither a crash nor a slow server allows extra mails. The hash is stored
+// right after the mail is sent, and not with the chat's answer: the chat may have to handle its input again, after a
+// conflict, and must not mail a second code then. input names the input: if the newest code was mailed for it, MailCode does
+// nothing. A crash between mail and hash leaves the person with a code that does not work, and handling the input again
+// mails another one.
 //
-// Only the hash of the code is returned: store it with CommitCode. Errors: INVALID_REQUEST for an invalid address,
-// RATE_LIMIT_EXCEEDED beyond CodesAnHour, NETWORK_ERROR if the mail could not be sent.
-func (d *Developers) MailCode(ctx context.Context, user wallet.UserID, address string, word func(code string) (subject, text string, err error)) (wallet.MailCode, error) {
+// Errors: INVALID_REQUEST for an invalid address, RATE_LIMIT_EXCEEDED beyond CodesAnHour, NETWORK_ERROR if the mail could
+// not be sent.
+func (d *Developers) MailCode(ctx context.Context, user wallet.UserID, address, input string, word func(code string) (subject, text string, err error)) error {
 	address, err := wallet.ParseEmail(address)
 	if err != nil {
-		return wallet.MailCode{}, err
+		return err
 	}
 	unsent := wallet.Refuse(wallet.NetworkError, "code_mail.unsent")
 	if d.Mail == nil {
-		return wallet.MailCode{}, unsent
+		return unsent
+	}
+	newest, err := read(ctx, d.Store, func(tx store.Tx) (*wallet.MailCode, error) {
+		dev, err := tx.Developer(user)
+		return dev.MailCode, err
+	})
+	if err != nil || newest != nil && newest.Input == input {
+		return err
 	}
 	code, sent, err := d.drawCode(address)
 	if err != nil {
-		return wallet.MailCode{}, err
+		return err
 	}
+	sent.Input = input
 	subject, text, err := word(code)
 	if err != nil {
-		return wallet.MailCode{}, err
+		return err
 	}
 	// Count first: a mail that fails to send, or a crash in between, counts too.
 	if err := d.Store.Update(ctx, func(tx store.Tx) error { return d.count(tx, user, address) }); err != nil {
-		return wallet.MailCode{}, err
+		return err
 	}
 	if err := d.Mail.Send(ctx, address, subject, text); err != nil {
 		d.Log.WarnContext(ctx, "a mail could not be sent", "error", err)
-		return wallet.MailCode{}, unsent
+		return unsent
 	}
-	return sent, nil
+	return d.Store.Update(ctx, func(tx store.Tx) error { return d.keepCode(tx, user, sent) })
 }
 
 // drawCode draws a random code for an address, and its salted hash.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"purser/store"
@@ -131,6 +132,25 @@ func askerOf(tx store.Tx, keyID string) (wallet.AppID, error) {
 		return wallet.AppID(keyID), nil
 	}
 	return key.WishHolder(), err
+}
+
+// IsAwaited reports whether t pays a payment request that was made here and is still open, so that the person who made it is
+// notified of the payment. It reads only from tx.
+func (s *Transfers) IsAwaited(tx store.Tx, t wallet.Transaction) (bool, error) {
+	if t.PaymentRequestRef.IsZero() {
+		return false, nil
+	}
+	to, err := tx.Wallet(t.To)
+	if errors.Is(err, store.ErrNotFound) || err == nil && to.Owner == "" {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	open, err := s.openRequests(tx, wallet.Transaction{Owner: to.Owner})
+	return slices.ContainsFunc(open, func(r wallet.Transaction) bool {
+		return r.Reference == t.PaymentRequestRef && r.To == t.To && r.Token.Mint == t.Token.Mint && r.Amount == t.Net() && s.Now().Before(r.Deadline)
+	}), err
 }
 
 // openRequests lists the open requests that count together with r: those of the same owner, or, for an operator's key, of

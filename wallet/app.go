@@ -120,6 +120,7 @@ type MailCode struct {
 	Hash    []byte    `json:"hash"`
 	Until   time.Time `json:"until"`
 	Tries   int       `json:"tries"` // wrong entries so far
+	Input   string    `json:"input"` // the input in chat that asked for it: handling that input again mails nothing
 }
 
 // AccessRequest is what a developer wants keys for. It is stored until the keys are created, because an approval may take

@@ -169,10 +169,13 @@ func (s *Server) send(q *request, m Message, f *newFile) (result, error) {
 		with := *r
 		with.Keyboard = mk.keys
 		changes = append(changes, change{Room: &with})
-		s.feed.add(event{Kind: "keyboard", Chat: r.Chat.ID, Keyboard: mk.keys})
 	}
 	if err := s.commit(changes...); err != nil {
 		return result{}, err
+	}
+	// Who watches learns of the keyboard and the message only when both are durable.
+	if mk.keys != nil || mk.remove {
+		s.feed.add(event{Kind: "keyboard", Chat: r.Chat.ID, Keyboard: mk.keys})
 	}
 	s.tellMessage(m.ID)
 	s.feed.add(event{Kind: "typing", Chat: r.Chat.ID})
