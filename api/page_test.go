@@ -20,11 +20,12 @@ import (
 
 type fields map[string]string
 
-// refused requires the page's own shape of refusal: {error: {code, message}} and nothing more.
+// refused requires the page's own shape of refusal: {error: {code, message, reason}} and nothing more. Every
+// refusal of these tests has a reason.
 func (r *harness) refused(a answer, status int, code wallet.Code, says string) {
 	r.Helper()
 	var shape map[string]map[string]string
-	if err := json.Unmarshal(a.body, &shape); err != nil || len(shape) != 1 || len(shape["error"]) != 2 {
+	if err := json.Unmarshal(a.body, &shape); err != nil || len(shape) != 1 || len(shape["error"]) != 3 || shape["error"]["reason"] == "" {
 		r.Errorf("shape: %s", a.body)
 	}
 	message := a.text("error", "message")

@@ -200,6 +200,9 @@ func (s *replyTx) cardText(t wallet.Transaction, v vars) (html, error) {
 
 // facts returns the variables that every text about a transaction may use. Amounts are formatted in the token's decimals, and
 // fees and rent in SOL. Variables without a value are set too, since a text with a missing variable is an error.
+//
+// TellsRequester: the person who made a payment request is notified of its payment, so the payer learns this before
+// confirming. The payer got the request's reference from that person, so the answer reveals nothing new.
 func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 	v := vars{
 		"Sum": t.Money().String(), "Amount": code(t.Money().String()), "Mint": html(""),
@@ -216,8 +219,6 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 		return nil, err
 	}
 	maps.Copy(v, resemblance(t))
-	// The person who made a request is notified of its payment, so the payer learns this before confirming. The payer got the
-	// request's reference from that person, so the answer reveals nothing new.
 	if v["TellsRequester"], err = s.Transfers.IsAwaited(s.tx, t); err != nil {
 		return nil, err
 	}

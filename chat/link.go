@@ -204,6 +204,12 @@ func (s *replyTx) choose(choice wallet.Address) error {
 		}
 		return s.show(questionCard(bind), "link.mismatch", nil, rows...)
 	}
+	return s.sayConnected(bind, bound)
+}
+
+// sayConnected replaces the question by the address that is connected now. If the person's commands use another wallet, a
+// button switches to this one.
+func (s *replyTx) sayConnected(bind wallet.Bind, bound wallet.Wallet) error {
 	user, err := s.tx.User(s.user.ID)
 	if err != nil {
 		return err
