@@ -36,24 +36,24 @@ func (r *harness) told(p person) []string {
 	return out
 }
 
-func (r *harness) wishes(token, id, body string) answer {
+func (r *harness) choosesEvents(token, id, body string) answer {
 	r.Helper()
 	return r.call("PUT", "/v1/telegram/user/"+id+"/notifications", token, body)
 }
 
 // TestAnAppCannotSilenceAPerson: what an app wants to hear of somebody is its own affair. The person is told of
-// it, keeps their own alerts, and the wish ends with the access.
+// it, keeps their own alerts, and the choice ends with the access.
 func TestAnAppCannotSilenceAPerson(t *testing.T) {
 	r := newHarness(t)
 	a := r.app()
 	r.allows(r.alice, a)
 	before := len(r.told(r.alice))
-	r.want(r.wishes(a.token, "1001", `{"enabled":false,"events":[]}`), 200, "", "")
+	r.want(r.choosesEvents(a.token, "1001", `{"enabled":false,"events":[]}`), 200, "", "")
 	said := r.told(r.alice)
 	if len(said) != before+1 || !strings.Contains(said[before], "<b>Carol's &lt;Shop&gt;</b> no longer receives events about you") || !strings.Contains(said[before], "Your own notifications in this chat stay as they are") {
 		t.Errorf("she is told %q", said[before:])
 	}
-	r.want(r.wishes(a.token, "1001", `{"enabled":false,"events":[]}`), 200, "", "") // nothing new
+	r.want(r.choosesEvents(a.token, "1001", `{"enabled":false,"events":[]}`), 200, "", "") // nothing new
 	r.Paid(r.bob.Person, r.alice.Address(), "0.1", "SOL")
 	said = r.told(r.alice)
 	if len(said) != before+2 || !strings.Contains(said[before+1], "0.1 SOL") {
@@ -64,7 +64,7 @@ func TestAnAppCannotSilenceAPerson(t *testing.T) {
 	}
 
 	// The other way round: what she mutes for herself says nothing to the app.
-	r.want(r.wishes(a.token, "1001", `{"enabled":true,"events":["stake.*","market.news"]}`), 200, "", "")
+	r.want(r.choosesEvents(a.token, "1001", `{"enabled":true,"events":["stake.*","market.news"]}`), 200, "", "")
 	r.want(r.call("PUT", "/v1/notifications", r.alice.secret, `{"enabled":false,"events":[]}`), 200, "", "")
 	if got := r.get("/v1/telegram/user/1001", a.token); got.field("data", "notifications_enabled") != true {
 		t.Errorf("the app reads %s", got.body)
@@ -75,21 +75,21 @@ func TestAnAppCannotSilenceAPerson(t *testing.T) {
 
 	// It ends with the access, and begins as any other.
 	r.withdraws(r.alice, a)
-	r.want(r.wishes(a.token, "1001", `{"enabled":true,"events":["*"]}`), 403, wallet.ConsentRequired, "")
+	r.want(r.choosesEvents(a.token, "1001", `{"enabled":true,"events":["*"]}`), 403, wallet.ConsentRequired, "")
 	r.allows(r.alice, a)
-	wish := func(who wallet.UserID, app wallet.AppID) (wish *wallet.Notifications) {
+	choice := func(who wallet.UserID, app wallet.AppID) (choice *wallet.Notifications) {
 		r.View(func(tx store.Tx) error {
 			grant, err := tx.Grant(who, app)
-			wish = grant.Wish
+			choice = grant.Events
 			return err
 		})
-		return wish
+		return choice
 	}
-	if got := wish(r.alice.User.ID, a.id); got != nil {
-		t.Errorf("a new grant begins with the wish %+v", got)
+	if got := choice(r.alice.User.ID, a.id); got != nil {
+		t.Errorf("a new grant begins with the choice %+v", got)
 	}
 	// Of a grant that goes on it is a part, as long as the scope is by which it was made.
-	r.want(r.wishes(a.token, "1001", `{"enabled":true,"events":["price.alert"]}`), 200, "", "")
+	r.want(r.choosesEvents(a.token, "1001", `{"enabled":true,"events":["price.alert"]}`), 200, "", "")
 	again := func(scopes ...wallet.Scope) {
 		r.Must(r.Update(func(tx store.Tx) error {
 			asked, err := r.Apps.ConsentFor(tx, r.alice.User.ID, a.id)
@@ -100,17 +100,17 @@ func TestAnAppCannotSilenceAPerson(t *testing.T) {
 		}))
 	}
 	again(wallet.BotUsers, wallet.BotSend)
-	if got := wish(r.alice.User.ID, a.id); got == nil || fmt.Sprint(got.Events) != "[price.alert]" {
-		t.Errorf("after another switch the wish is %+v", got)
+	if got := choice(r.alice.User.ID, a.id); got == nil || fmt.Sprint(got.Events) != "[price.alert]" {
+		t.Errorf("after another switch the choice is %+v", got)
 	}
 	again(wallet.BotSend)
-	if got := wish(r.alice.User.ID, a.id); got != nil {
-		t.Errorf("without bot:users the wish is %+v", got)
+	if got := choice(r.alice.User.ID, a.id); got != nil {
+		t.Errorf("without bot:users the choice is %+v", got)
 	}
 }
 
-// TestKeysThatNeedNoGrantHaveWishesToo, which allow them nothing and show in no list of apps.
-func TestKeysThatNeedNoGrantHaveWishesToo(t *testing.T) {
+// TestKeysThatNeedNoGrantChooseEventsToo, which allow them nothing and show in no list of apps.
+func TestKeysThatNeedNoGrantChooseEventsToo(t *testing.T) {
 	r := newHarness(t)
 	a := r.app()
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
@@ -124,11 +124,11 @@ func TestKeysThatNeedNoGrantHaveWishesToo(t *testing.T) {
 		if c.id == "1003" {
 			person = r.carol(t)
 		}
-		r.want(r.wishes(c.token, c.id, `{"enabled":true,"events":["transaction.failed"]}`), 200, "", "")
+		r.want(r.choosesEvents(c.token, c.id, `{"enabled":true,"events":["transaction.failed"]}`), 200, "", "")
 		if said := r.told(person); len(said) == 0 || !strings.Contains(said[len(said)-1], c.says) {
 			t.Errorf("%s: the person is told %q", what, said)
 		}
-		r.want(r.wishes(c.token, c.id, `{"enabled":false,"events":["transaction.failed"]}`), 200, "", "")
+		r.want(r.choosesEvents(c.token, c.id, `{"enabled":false,"events":["transaction.failed"]}`), 200, "", "")
 		if got := r.get("/v1/telegram/user/"+c.id, c.token); got.field("data", "notifications_enabled") != false {
 			t.Errorf("%s reads %s", what, got.body)
 		}
@@ -140,7 +140,7 @@ func TestKeysThatNeedNoGrantHaveWishesToo(t *testing.T) {
 			return err
 		})
 	}
-	// A wish is no permission, neither of the app ...
+	// A choice is no permission, neither of the app ...
 	r.want(r.get("/v1/wallets?chat_id=1001", a.secret), 403, wallet.ConsentRequired, "")
 	// ... nor something to take back.
 	r.Must(r.Update(func(tx store.Tx) error {
@@ -162,16 +162,16 @@ func (r *harness) carol(t *testing.T) person {
 	return p
 }
 
-// TestAppsCannotBuryAPersonInWishes: each change is told, so there is an end to them.
-func TestAppsCannotBuryAPersonInWishes(t *testing.T) {
+// TestAppsCannotFloodAPersonWithChanges: each change is notified, so there is an end to them.
+func TestAppsCannotFloodAPersonWithChanges(t *testing.T) {
 	r := newHarness(t)
 	a := r.app()
 	r.allows(r.alice, a)
 	for i := range 20 {
-		r.want(r.wishes(a.token, "1001", fmt.Sprintf(`{"enabled":%t,"events":[]}`, i%2 == 0)), 200, "", "")
+		r.want(r.choosesEvents(a.token, "1001", fmt.Sprintf(`{"enabled":%t,"events":[]}`, i%2 == 0)), 200, "", "")
 	}
-	r.want(r.wishes(a.token, "1001", `{"enabled":true,"events":[]}`), 429, wallet.RateLimitExceeded, "20 times within an hour")
-	r.want(r.wishes(a.token, "1001", `{"enabled":false,"events":[]}`), 200, "", "") // as it is already
+	r.want(r.choosesEvents(a.token, "1001", `{"enabled":true,"events":[]}`), 429, wallet.RateLimitExceeded, "20 times within an hour")
+	r.want(r.choosesEvents(a.token, "1001", `{"enabled":false,"events":[]}`), 200, "", "") // as it is already
 	r.Pass(time.Hour + time.Second)
-	r.want(r.wishes(a.token, "1001", `{"enabled":true,"events":[]}`), 200, "", "")
+	r.want(r.choosesEvents(a.token, "1001", `{"enabled":true,"events":[]}`), 200, "", "")
 }

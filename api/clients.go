@@ -67,7 +67,7 @@ func (w *window[C]) take(client C, now time.Time) quota.Quota {
 		w.forgetOne()
 	}
 	w.clients[client] = times
-	return quota.Quota{OK: ok, Limit: uint64(w.limit), Left: uint64(w.limit - len(times)), Reset: times[0].Add(w.span).Sub(now)}
+	return quota.Quota{OK: ok, Limit: uint64(w.limit), Remaining: uint64(w.limit - len(times)), Reset: times[0].Add(w.span).Sub(now)}
 }
 
 // live drops what is no longer in the window.

@@ -9,21 +9,21 @@ import (
 // fasthttp sets three deadlines for each request: for the next one to begin, for the whole of it to arrive,
 // and for its answer to leave. Most requests arrive in one piece, so most of these are replaced before
 // anybody waits. A connection of ours sets one only when it is about to wait, and leaves one in place that
-// ends up to coarse before the one wished for.
+// ends up to coarse before the one wanted.
 const coarse = time.Second
 
-// due is a deadline that is wished for, and the one that is set.
-type due struct{ wished, set time.Time }
+// due is a deadline that is wanted, and the one that is set.
+type due struct{ wanted, set time.Time }
 
 // settle sets the deadline where the one in place does not serve.
 func (d *due) settle(set func(time.Time) error) error {
-	if d.wished.Equal(d.set) || !d.set.IsZero() && d.wished.After(d.set) && d.wished.Sub(d.set) < coarse {
+	if d.wanted.Equal(d.set) || !d.set.IsZero() && d.wanted.After(d.set) && d.wanted.Sub(d.set) < coarse {
 		return nil
 	}
-	if err := set(d.wished); err != nil {
+	if err := set(d.wanted); err != nil {
 		return err
 	}
-	d.set = d.wished
+	d.set = d.wanted
 	return nil
 }
 
@@ -38,19 +38,19 @@ type conn struct {
 
 // SetReadDeadline implements net.Conn.
 func (c *conn) SetReadDeadline(t time.Time) error {
-	c.read.wished = t
+	c.read.wanted = t
 	return nil
 }
 
 // SetWriteDeadline implements net.Conn.
 func (c *conn) SetWriteDeadline(t time.Time) error {
-	c.write.wished = t
+	c.write.wanted = t
 	return nil
 }
 
 // SetDeadline implements net.Conn.
 func (c *conn) SetDeadline(t time.Time) error {
-	c.read.wished, c.write.wished = t, t
+	c.read.wanted, c.write.wanted = t, t
 	return nil
 }
 
@@ -70,7 +70,7 @@ func (c *conn) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	if c.lasting.Load() {
-		c.write.wished = time.Now().Add(writeTimeout)
+		c.write.wanted = time.Now().Add(writeTimeout)
 	}
 	if err := c.write.settle(c.Conn.SetWriteDeadline); err != nil {
 		return 0, err

@@ -28,8 +28,8 @@ const (
 // others out by connections that do nothing. One whose request is being worked on is never closed for that; where
 // there are only such, the new one is turned away.
 type Connections struct {
-	Most           int
-	MostOfOne      int // of one address
+	Max            int
+	MaxPerAddress  int // of one address
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
 
@@ -43,7 +43,7 @@ type Connections struct {
 
 // BoundConnections is the bound of one of purser's own listeners, apart from the Server's: it makes a new one each time.
 func (s *Server) BoundConnections() *Connections {
-	return &Connections{Most: mostConnections, MostOfOne: mostOfOneAddress, TrustedProxies: s.TrustedProxies, Log: s.Log,
+	return &Connections{Max: mostConnections, MaxPerAddress: mostOfOneAddress, TrustedProxies: s.TrustedProxies, Log: s.Log,
 		full: failureError{Code: wallet.NetworkError, Message: s.text("connections.full"), Details: s.text(closeSome), Reason: closeSome,
 			Arguments: map[string]any{}}}
 }
@@ -89,9 +89,9 @@ func (l *Connections) take(accepted net.Conn) net.Conn {
 	}
 	var out *boundConn
 	full := false
-	if of := l.byAddress[c.address]; counted && len(of) >= l.MostOfOne {
+	if of := l.byAddress[c.address]; counted && len(of) >= l.MaxPerAddress {
 		out, full = longestWaiting(of), true
-	} else if len(l.all) >= l.Most {
+	} else if len(l.all) >= l.Max {
 		out, full = longestWaiting(l.all), true
 		l.warn("as many connections are open as may be")
 	}

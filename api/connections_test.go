@@ -32,7 +32,7 @@ func newHall(t *testing.T, most, mostOfOne int, trusted ...netip.Prefix) *hall {
 	texts, err := locale.New()
 	check(t, err)
 	l := (&Server{Options: Options{TrustedProxies: trusted, Log: slog.New(slog.NewTextHandler(log, nil))}, english: texts.Printer("en", locale.Style{})}).BoundConnections()
-	l.Most, l.MostOfOne = most, mostOfOne
+	l.Max, l.MaxPerAddress = most, mostOfOne
 	h := &hall{t, l, l.Listener(ln), log}
 	t.Cleanup(func() { _ = h.ln.Close() })
 	return h
@@ -309,7 +309,7 @@ func TestAProxyOfOursIsKnownByItsOwnAddress(t *testing.T) {
 		"::ffff:7f00:1":  {"127.0.0.1/32", false},
 		"2001:db8:1::42": {"2001:db8::/32", false},
 	} {
-		l := &Connections{Most: 2, MostOfOne: 2, TrustedProxies: []netip.Prefix{netip.MustParsePrefix(given.trusted)}}
+		l := &Connections{Max: 2, MaxPerAddress: 2, TrustedProxies: []netip.Prefix{netip.MustParsePrefix(given.trusted)}}
 		c := l.take(&addressed{&net.TCPAddr{IP: net.ParseIP(of), Port: 1}})
 		if counted := len(l.byAddress) == 1; c == nil || counted != given.counted {
 			t.Errorf("%s with the proxy %s: counted %t", of, given.trusted, counted)

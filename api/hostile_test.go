@@ -197,7 +197,7 @@ func (h *hostility) portal() map[string]shot {
 	link := func(i int) string {
 		key, err := h.Keys.Check(context.Background(), h.keys[i].secret, "")
 		h.Must(err)
-		token, err := h.Portal.Draw()
+		token, err := h.Portal.NewToken()
 		h.Must(err)
 		h.Must(h.Update(func(tx store.Tx) error { return h.Portal.Offer(tx, token, key) }))
 		h.hidden = append(h.hidden, token)

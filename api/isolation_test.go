@@ -329,7 +329,7 @@ func (c *customer) successor(secret string) string {
 	c.Helper()
 	key, err := c.Keys.Check(context.Background(), secret, "")
 	c.Must(err)
-	again, err := c.Keys.Draw(key)
+	again, err := c.Keys.Generate(key)
 	c.Must(err)
 	c.Must(c.Update(func(tx store.Tx) error { return tx.CreateKey(again.Key, again.Secret) }))
 	return again.Secret

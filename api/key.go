@@ -65,7 +65,7 @@ func (s *Server) whoAmI(c *fiber.Ctx, key wallet.Key) error {
 	return s.succeed(c, fiber.StatusOK, "done.key", &keyData{
 		KeyID: key.ID, Kind: key.Kind, Tier: key.Tier, Scopes: key.Scopes, Owner: key.Owner, AppID: key.App,
 		Cluster: s.Cluster, CreatedAt: stamp(key.CreatedAt), ExpiresAt: stamp(ends), LastUsedAt: stamp(key.LastUsed),
-		RateLimit: rateLimitData{q.Limit, q.Left, int64(q.Reset.Seconds())},
+		RateLimit: rateLimitData{q.Limit, q.Remaining, int64(q.Reset.Seconds())},
 	})
 }
 

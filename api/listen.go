@@ -155,7 +155,7 @@ func (e *eventStream) write(w *bufio.Writer, first listeningData) {
 
 // beat says that the connection lives, or why it ends, which is its error too.
 func (e *eventStream) beat(w *bufio.Writer) error {
-	refused := e.s.Webhooks.Hears(e.ctx, e.hook)
+	refused := e.s.Webhooks.CheckListener(e.ctx, e.hook)
 	if wallet.CodeOf(refused) == wallet.Internal { // else the store is in trouble, or the server ends: the next beat asks again
 		refused = nil
 	}

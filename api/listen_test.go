@@ -227,7 +227,7 @@ func TestARotationKeepsAListener(t *testing.T) {
 		listener = all[0]
 		return err
 	})
-	if err := r.server.Webhooks.Hears(context.Background(), listener); err != nil {
+	if err := r.server.Webhooks.CheckListener(context.Background(), listener); err != nil {
 		t.Error(err)
 	}
 }

@@ -61,7 +61,7 @@ func (s *Server) setUserNotifications(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	return s.putNotifications(c, func(tx store.Tx, enabled bool, events []string) (wallet.Notifications, error) {
-		return s.Notifications.Wish(tx, s.People, handlers.CallerOf(key), person.ID, enabled, events)
+		return s.Notifications.SetForApp(tx, s.People, handlers.CallerOf(key), person.ID, enabled, events)
 	})
 }
 

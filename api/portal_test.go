@@ -47,7 +47,7 @@ func portalKeyOf(r *harness, kind wallet.KeyKind) *portalKey {
 // link is what the chat would send.
 func (k *portalKey) link() string {
 	k.Helper()
-	token, err := k.Portal.Draw()
+	token, err := k.Portal.NewToken()
 	k.Must(err)
 	k.Must(k.Update(func(tx store.Tx) error { return k.Portal.Offer(tx, token, k.key) }))
 	k.secrets = append(k.secrets, token)

@@ -52,7 +52,7 @@ func left(c *fiber.Ctx, q quota.Quota) {
 	h := &c.Response().Header
 	var digits [20]byte
 	h.SetCanonical([]byte("Ratelimit-Limit"), strconv.AppendUint(digits[:0], q.Limit, 10))
-	h.SetCanonical([]byte("Ratelimit-Remaining"), strconv.AppendUint(digits[:0], q.Left, 10))
+	h.SetCanonical([]byte("Ratelimit-Remaining"), strconv.AppendUint(digits[:0], q.Remaining, 10))
 	h.SetCanonical([]byte("Ratelimit-Reset"), strconv.AppendInt(digits[:0], wholeSeconds(q.Reset), 10))
 }
 

@@ -296,7 +296,7 @@ func (s *Server) rotateSecret(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	return s.idempotent(c, key, func(remember save) error {
-		secret, err := s.Webhooks.DrawSecret()
+		secret, err := s.Webhooks.NewSecret()
 		if err != nil {
 			return err
 		}

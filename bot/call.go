@@ -43,7 +43,7 @@ func (b *Bot) message(ctx context.Context, where int64, card int, reply chat.Rep
 	if reply.ParseMode == "" {
 		texts = splitHTML(reply.Text, maxText)
 	}
-	if card != 0 && len(texts) == 1 && !reply.Anew {
+	if card != 0 && len(texts) == 1 && !reply.NewMessage {
 		params := text(where, texts[0], reply.Buttons)
 		params["message_id"] = card
 		err := b.transport.call(ctx, "editMessageText", params, nil)

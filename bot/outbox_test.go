@@ -145,7 +145,7 @@ func TestACardIsSentOnceAndThenEditedInPlace(t *testing.T) {
 	}
 	// Shown below all others: a new message, which is the card from then on.
 	below := says("confirmed")
-	below.Anew = true
+	below.NewMessage = true
 	w.enqueue(onCard(row(telegram.Alice, 0, below), "tx_1"))
 	w.eventually("there is a newer message", func() bool { return w.card(telegram.Alice, "tx_1") != first.ID })
 	w.sentAll()

@@ -98,7 +98,7 @@ func extend(m *wallet.Mint, kind uint16, value []byte) (held uint64, ok bool) {
 		if len(value) != 1 {
 			return 0, false
 		}
-		m.BornFrozen = value[0] == stateFrozen
+		m.DefaultFrozen = value[0] == stateFrozen
 	case 9: // NonTransferable; accounts hold NonTransferableAccount
 		m.NonTransferable = true
 		return 4, true

@@ -47,7 +47,7 @@ func TestMintsAreReadWithTheirPowers(t *testing.T) {
 		"permanent delegate": {aMint(anExtension(12, delegate[:]...)), func(m *wallet.Mint) { m.PermanentDelegate = delegate }},
 		"hook":               {aMint(anExtension(14, hook...)), func(m *wallet.Mint) { m.Hook = delegate; m.AccountSize += 5 }},
 		"no hook program":    {aMint(anExtension(14, make([]byte, 64)...)), func(m *wallet.Mint) { m.AccountSize += 5 }},
-		"born frozen":        {aMint(anExtension(6, 2)), func(m *wallet.Mint) { m.BornFrozen = true }},
+		"born frozen":        {aMint(anExtension(6, 2)), func(m *wallet.Mint) { m.DefaultFrozen = true }},
 		"born ready":         {aMint(anExtension(6, 1)), func(*wallet.Mint) {}},
 		"paused":             {aMint(anExtension(26, append(make([]byte, 32), 1)...)), func(m *wallet.Mint) { m.Paused = true; m.AccountSize += 4 }},
 		"scaled":             {aMint(anExtension(25, make([]byte, 56)...)), func(m *wallet.Mint) { m.Scaled = true }},

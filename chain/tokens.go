@@ -277,10 +277,10 @@ type holdings struct {
 }
 
 // add adds one account; false if it contradicts another one of the same mint, or the sum overflows. Units outside the
-// associated account are counted in Apart: a transfer cannot spend them.
+// associated account are counted in InOtherAccounts: a transfer cannot spend them.
 func (p *holdings) add(h wallet.Holding, associated bool) bool {
 	if !associated {
-		h.Apart, h.Frozen = h.Units, false
+		h.InOtherAccounts, h.Frozen = h.Units, false
 	}
 	i, known := p.at[h.Token.Mint]
 	if !known {
@@ -293,7 +293,7 @@ func (p *holdings) add(h wallet.Holding, associated bool) bool {
 		return false
 	}
 	sum.Units += h.Units
-	sum.Apart += h.Apart
+	sum.InOtherAccounts += h.InOtherAccounts
 	sum.Frozen = sum.Frozen || h.Frozen
 	return true
 }

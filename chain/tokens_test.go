@@ -62,7 +62,7 @@ func TestHoldingsTakeTwoCallsHoweverManyTokens(t *testing.T) {
 			t.Errorf("%d tokens: %d read in %d calls, %v", tokens, len(held), calls.Load(), err)
 		}
 		for i, h := range held {
-			if h.Units != uint64(i+1) || h.Apart != 0 || h.Token.Decimals != 6 || h.Slot != 9 {
+			if h.Units != uint64(i+1) || h.InOtherAccounts != 0 || h.Token.Decimals != 6 || h.Slot != 9 {
 				t.Errorf("read %+v", h)
 			}
 		}
@@ -81,9 +81,9 @@ func TestWhatANodeSaysOfHoldingsIsNotBelievedBlindly(t *testing.T) {
 		held *wallet.Holding
 	}{
 		"one":                      {[]string{good}, &wallet.Holding{Units: 5}},
-		"one elsewhere":            {[]string{good, apart}, &wallet.Holding{Units: 12, Apart: 7}},
+		"one elsewhere":            {[]string{good, apart}, &wallet.Holding{Units: 12, InOtherAccounts: 7}},
 		"frozen":                   {[]string{strings.Replace(good, "initialized", "frozen", 1)}, &wallet.Holding{Units: 5, Frozen: true}},
-		"frozen elsewhere":         {[]string{good, strings.Replace(apart, "initialized", "frozen", 1)}, &wallet.Holding{Units: 12, Apart: 7}},
+		"frozen elsewhere":         {[]string{good, strings.Replace(apart, "initialized", "frozen", 1)}, &wallet.Holding{Units: 12, InOtherAccounts: 7}},
 		"nothing held":             {[]string{parsedRow(owner, mint, own, wallet.TokenProgram, "0")}, nil},
 		"another's":                {[]string{parsedRow(other, mint, own, wallet.TokenProgram, "5")}, &wallet.Holding{Units: 666}},
 		"another program":          {[]string{parsedRow(owner, mint, own, memoProgram, "5")}, &wallet.Holding{Units: 666}},

@@ -35,11 +35,11 @@ func (c *Chat) api(context.Context, Inbound) (Action, error) {
 // resume continues an earlier request for access, or begins a new one. While the operators have a request, it only says so.
 func (s *replyTx) resume(st handlers.Standing) error {
 	was := st.Developer.Request
-	if was.Waits() && s.now.Before(was.AskedAt.Add(handlers.AskPause)) {
+	if was.Waits() && s.now.Before(was.RequestedAt.Add(handlers.AskPause)) {
 		return s.sayWaiting(st)
 	}
 	s.renew(nil)
-	if was != nil && !was.Left {
+	if was != nil && !was.Abandoned {
 		dataOf[access](s).Request = *was
 	}
 	return s.goOn()
@@ -60,14 +60,14 @@ func (s *replyTx) sayWaiting(st handlers.Standing) error {
 		}
 		rows = append(rows, []Button{b})
 	}
-	text, err := s.words.text("access.waiting", vars{"App": was.App, "Since": moment(was.AskedAt), "Again": moment(was.AskedAt.Add(handlers.AskPause))})
+	text, err := s.words.text("access.waiting", vars{"App": was.App, "Since": moment(was.RequestedAt), "Again": moment(was.RequestedAt.Add(handlers.AskPause))})
 	if err != nil {
 		return err
 	}
 	if err := s.moveCard(askedCard(was.ID)); err != nil {
 		return err
 	}
-	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, askedCard(was.ID))
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, NewMessage: s.anew}, askedCard(was.ID))
 }
 
 // tapGoOn continues /api by a button. If the button of the wallet step is tapped while there is still no wallet, the question
@@ -104,7 +104,7 @@ func (s *replyTx) goOn() error {
 		return err
 	}
 	a := dataOf[access](s)
-	a.Request.Left = false
+	a.Request.Abandoned = false
 	if err := s.knowApp(a); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (s *replyTx) askApp() error {
 	// An unfinished request comes first, unless an app of that name exists by now.
 	var rows [][]Button
 	draft := dev.Request
-	if draft != nil && draft.Left && !slices.ContainsFunc(mine, func(app wallet.App) bool { return app.Name == draft.App }) {
+	if draft != nil && draft.Abandoned && !slices.ContainsFunc(mine, func(app wallet.App) bool { return app.Name == draft.App }) {
 		b, err := s.button(html(escape(draft.App)), "draft", s.question.Ask, s.conv.ExpiresAt)
 		if err != nil {
 			return err
@@ -322,7 +322,7 @@ func (c *Chat) tapDraft(_ context.Context, h Inbound, _ string) (Action, error) 
 		if err != nil {
 			return err
 		}
-		if dev.Request == nil || !dev.Request.Left {
+		if dev.Request == nil || !dev.Request.Abandoned {
 			return s.transition(apiFlow, appUnknown)
 		}
 		dataOf[access](s).Request = *dev.Request
@@ -397,7 +397,7 @@ func (c *Chat) hearContact(_ context.Context, h Inbound) (Action, error) {
 // cancelRequest answers /cancel while the operators have a request of this person.
 func (s *replyTx) cancelRequest() (bool, error) {
 	st, err := s.Developers.Standing(s.tx, s.user.ID)
-	if err != nil || !st.Developer.Request.Waits() || !s.now.Before(st.Developer.Request.AskedAt.Add(handlers.AskPause)) {
+	if err != nil || !st.Developer.Request.Waits() || !s.now.Before(st.Developer.Request.RequestedAt.Add(handlers.AskPause)) {
 		return false, err
 	}
 	return true, s.sayWaiting(st)
@@ -406,7 +406,7 @@ func (s *replyTx) cancelRequest() (bool, error) {
 // backToAPI adds a button that continues /api, if the person came here from its wallet step.
 func (s *replyTx) backToAPI(rows [][]Button) ([][]Button, error) {
 	dev, err := s.tx.Developer(s.user.ID)
-	if err != nil || dev.Request == nil || dev.Request.Left || dev.Request.Waits() || !slices.Contains(s.Developers.Steps, wallet.ByWallet) {
+	if err != nil || dev.Request == nil || dev.Request.Abandoned || dev.Request.Waits() || !slices.Contains(s.Developers.Steps, wallet.ByWallet) {
 		return rows, err
 	}
 	b, err := s.ours("button.go_on_api", "goon", "access", s.now.Add(menuLife))

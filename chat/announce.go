@@ -131,7 +131,7 @@ func (s *replyTx) fellSilent() error {
 
 // timedOutCounter returns the name of the counter row that records it.
 func (s *replyTx) timedOutCounter() string {
-	return s.tx.CounterName("timed out", strconv.FormatInt(s.conv.User, 10))
+	return s.tx.CounterName("timeout", strconv.FormatInt(s.conv.User, 10))
 }
 
 // late reports whether a text may be a late answer: to a question that ended by time-out within lateFor, or by the judgement

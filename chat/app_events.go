@@ -7,21 +7,21 @@ import (
 	"purser/wallet"
 )
 
-// notifyWished notifies a person that an app changed which events about them it receives. It also says that the person's own
+// notifyAppEvents notifies a person that an app changed which events about them it receives. It also says that the person's own
 // notifications stay as they are.
-func (s *replyTx) notifyWished(wish wallet.AppWishedData) error {
+func (s *replyTx) notifyAppEvents(chosen wallet.AppEventsChosenData) error {
 	v := vars{"KeyHint": html(""), "Foreign": false, "App": "", "About": html("")}
-	if err := s.askedBy(wish.KeyID, s.user.ID, v); err != nil {
+	if err := s.askedBy(chosen.KeyID, s.user.ID, v); err != nil {
 		return err
 	}
-	if wish.Enabled {
-		about, err := s.subjectsOf(wish.Events)
+	if chosen.Enabled {
+		about, err := s.subjectsOf(chosen.Events)
 		if err != nil {
 			return err
 		}
 		v["About"] = about
 	}
-	return s.reply("wish.told", v)
+	return s.reply("app_events.changed", v)
 }
 
 // subjectsOf describes in words what event names are about, each subject once; "" if none is known.
@@ -30,8 +30,8 @@ func (s *replyTx) subjectsOf(events []string) (html, error) {
 		word     string
 		families []string
 	}{
-		{"wish.transactions", []string{"transaction"}}, {"wish.wallets", []string{"wallet", "balance", "portfolio"}},
-		{"wish.prices", []string{"price", "market"}}, {"wish.staking", []string{"stake", "validator"}},
+		{"app_events.transactions", []string{"transaction"}}, {"app_events.wallets", []string{"wallet", "balance", "portfolio"}},
+		{"app_events.prices", []string{"price", "market"}}, {"app_events.staking", []string{"stake", "validator"}},
 	}
 	var words []string
 	for _, subject := range subjects {

@@ -185,7 +185,7 @@ func (s *replyTx) card(t wallet.Transaction) error {
 	if err != nil {
 		return err
 	}
-	r.Anew = s.anew
+	r.NewMessage = s.anew
 	return s.enqueue(r, TransactionCard(t.ID))
 }
 

@@ -94,7 +94,7 @@ type Reply struct {
 	CallbackID string     `json:"callback_id,omitempty"` // of a toast
 	Alert      bool       `json:"alert,omitempty"`       // toast only: a dialog that the person must close
 	MessageID  int        `json:"message_id,omitempty"`  // the message that a Delete or Strip acts on
-	Anew       bool       `json:"anew,omitempty"`        // card only: send a new message at the bottom of the chat instead of editing
+	NewMessage bool       `json:"new_message,omitempty"` // card only: send a new message at the bottom of the chat instead of editing
 	Receipts   *Receipts  `json:"receipts,omitempty"`    // set when the message reports incoming payments
 	Secret     bool       `json:"secret,omitempty"`      // never in logs, events or idempotency records
 
@@ -105,10 +105,10 @@ type Reply struct {
 
 // Receipts summarizes the incoming payments that a message reports: one payment, or several folded into one message.
 type Receipts struct {
-	Count    int            `json:"count"`              // number of payments
-	Asked    int            `json:"asked,omitempty"`    // of these, the number that paid a payment request of this person
-	Unlisted int            `json:"unlisted,omitempty"` // of these, the number in unlisted tokens, which anybody can create
-	Totals   []ReceiptTotal `json:"totals,omitempty"`   // sums of all other payments; tokens in order of their first payment
+	Count     int            `json:"count"`              // number of payments
+	Requested int            `json:"asked,omitempty"`    // of these, the number that paid a payment request of this person
+	Unlisted  int            `json:"unlisted,omitempty"` // of these, the number in unlisted tokens, which anybody can create
+	Totals    []ReceiptTotal `json:"totals,omitempty"`   // sums of all other payments; tokens in order of their first payment
 }
 
 // ReceiptTotal is the sum received of one token, in base units. A token has several totals if its sum exceeds 64 bits.

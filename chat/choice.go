@@ -52,11 +52,11 @@ func (s *replyTx) choiceEnds(dev wallet.Developer, v vars) (rows [][]Button, _ e
 		rows = append(rows, []Button{b})
 		return err
 	}
-	withheld, unapproved, wantsPro := s.Developers.Withheld(dev, wanted), s.Developers.Unapproved(dev, wanted), s.Developers.WantsPro(dev, wanted)
-	v["Withheld"], v["Unapproved"], v["WantsPro"], v["Again"] = names(withheld), unapproved, wantsPro, ""
+	withheld, unapproved, wantsPro := s.Developers.Withheld(dev, wanted), s.Developers.Unapproved(dev, wanted), s.Developers.NeedsPro(dev, wanted)
+	v["Withheld"], v["Unapproved"], v["NeedsPro"], v["Again"] = names(withheld), unapproved, wantsPro, ""
 	// Without operators nobody could approve anything, so there is no button that asks them.
 	if len(s.Developers.Admins) > 0 && (unapproved || len(withheld) > 0 || wantsPro) {
-		again, err := s.Developers.AskableFrom(s.tx, s.user.ID)
+		again, err := s.Developers.NextRequestAt(s.tx, s.user.ID)
 		if err == nil && again.IsZero() {
 			err = row("button.ask_operator", "ask")
 		} else if err == nil {

@@ -37,7 +37,7 @@ func appsCommand() conversation {
 			"takeback":     (*Chat).tapTakeBack,
 			"changeaccess": (*Chat).tapChangeAccess,
 		},
-		events: map[wallet.EventName]notice{wallet.AppWished: {priority: alerts, notify: withData((*replyTx).notifyWished)}},
+		events: map[wallet.EventName]notice{wallet.AppEventsChosen: {priority: alerts, notify: withData((*replyTx).notifyAppEvents)}},
 	}
 }
 
@@ -120,7 +120,7 @@ func askConsent(id wallet.AppID, again bool) Action {
 		if err != nil {
 			return err
 		}
-		if asked.Given() && !again {
+		if asked.AlreadyGranted() && !again {
 			v, err := s.aboutApp(asked)
 			if err != nil {
 				return err
@@ -145,7 +145,7 @@ func askConsent(id wallet.AppID, again bool) Action {
 
 // showConsent draws the question: one switch for each scope, then Allow and Refuse. Each switch carries the choice that a tap
 // leads to.
-func (s *replyTx) showConsent(asked handlers.Asked, c consent) error {
+func (s *replyTx) showConsent(asked handlers.ConsentRequest, c consent) error {
 	v, err := s.aboutApp(asked)
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (s *replyTx) showConsent(asked handlers.Asked, c consent) error {
 	if err != nil {
 		return err
 	}
-	if err := s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: append(rows, answers), Anew: s.anew}, card); err != nil {
+	if err := s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: append(rows, answers), NewMessage: s.anew}, card); err != nil {
 		return err
 	}
 	// /cancel means the same as Don't allow.
@@ -219,7 +219,7 @@ func (s *replyTx) consentSwitches(c consent, button func(label html, action stri
 // aboutApp returns what a person is shown about an app. The app's name and purpose, and the developer's Telegram name, are
 // foreign text. The developer's name is left out if it resembles one of ours (Official). It never stands without their
 // numeric id, which nobody can choose.
-func (s *replyTx) aboutApp(asked handlers.Asked) (vars, error) {
+func (s *replyTx) aboutApp(asked handlers.ConsentRequest) (vars, error) {
 	scopes, err := s.scopesToPerson(asked.App.Scopes)
 	name, username := cut(echo(asked.Owner.Name()), 64), asked.Owner.Username
 	official := wallet.Official(name, s.BotName()) || wallet.Official(username, s.BotName())
@@ -369,7 +369,7 @@ func (s *replyTx) listApps() error {
 	if err != nil {
 		return err
 	}
-	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, Anew: s.anew}, appsCard)
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, NewMessage: s.anew}, appsCard)
 }
 
 // tapChangeAccess asks for consent again, with the switches as they are now.

@@ -75,7 +75,7 @@ func (s *replyTx) notifyWebhook(trouble wallet.WebhookTroubleData) error {
 // so it is sent only to the key's owner and marked Secret.
 func (c *Chat) tapPortal(_ context.Context, _ Inbound, id string) (Action, error) {
 	// The random token is drawn outside the transaction, which may run twice.
-	token, err := c.Portal.Draw()
+	token, err := c.Portal.NewToken()
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func filesOf() map[string][]string {
 		"send":      {"send.go", "draft.go", "payment.go", "parts.go", "card.go", "cards.go", "receipts.go", "people.go", "poisoning.go"},
 		"contacts":  {"contacts.go", "contact_card.go", "naming.go"},
 		"api":       {"api.go", "access.go", "choice.go", "keys.go", "mailcode.go", "operators.go", "hooks.go"},
-		"apps":      {"consent.go", "reply.go", "wish.go"},
+		"apps":      {"consent.go", "reply.go", "app_events.go"},
 		"cancel":    {"cancel.go"},
 		"help":      {"help.go"},
 		"privacy":   {"privacy.go"},

@@ -244,13 +244,13 @@ func (s *replyTx) showList(st handlers.Standing) error {
 	}
 	asked := ""
 	if r := st.Developer.Request; r.Waits() {
-		asked = moment(r.AskedAt)
+		asked = moment(r.RequestedAt)
 	}
 	text, err := s.words.text("keys.list", vars{"Keys": html(strings.Join(lines, "\n\n")), "More": len(st.Keys) > most, "Links": links, "Asked": asked})
 	if err != nil {
 		return err
 	}
-	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: append(rows, []Button{another}), Anew: s.anew}, keysCard)
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: append(rows, []Button{another}), NewMessage: s.anew}, keysCard)
 }
 
 // listedKey describes one key: kind, hint, app, scopes, tier, dates and webhooks.
@@ -341,7 +341,7 @@ func (c *Chat) tapKey(_ context.Context, _ Inbound, id string) (Action, error) {
 			}
 			rows = append(rows, []Button{b})
 		}
-		return s.enqueue(Reply{Kind: Message, Text: string(line), Buttons: rows, Anew: s.anew}, keyCard(id))
+		return s.enqueue(Reply{Kind: Message, Text: string(line), Buttons: rows, NewMessage: s.anew}, keyCard(id))
 	}, nil
 }
 

@@ -20,7 +20,7 @@ func (r *harness) network(who string, what wallet.Trigger) {
 		want = wallet.Pending
 		r.Rounds(1)
 	case wallet.Landed:
-		r.Pass(r.Settler.Pace.Rebroad)
+		r.Pass(r.Settler.Pace.Rebroadcast)
 		r.Rounds(1)
 		r.Blocks(3)
 		r.Rounds(1)

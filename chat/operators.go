@@ -50,7 +50,7 @@ func (c *Chat) tapWithdraw(_ context.Context, _ Inbound, question string) (Actio
 		if ok, err := s.did(err, "toast.withdrawn"); !ok {
 			return err
 		}
-		again, err := s.Developers.AskableFrom(s.tx, s.user.ID)
+		again, err := s.Developers.NextRequestAt(s.tx, s.user.ID)
 		if err != nil {
 			return err
 		}

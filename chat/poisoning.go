@@ -17,7 +17,7 @@ func (c *Chat) hearTyped(ctx context.Context, h Inbound) (Action, error) {
 	if _, middle := (wallet.Address{}).Middle(); len(typed) != len(middle) {
 		return nil, nil
 	}
-	id, asked, err := c.Transfers.AskedFor(ctx, h.caller(), typed)
+	id, asked, err := c.Transfers.FindTypedConfirmation(ctx, h.caller(), typed)
 	if err != nil || !asked {
 		return nil, err
 	}

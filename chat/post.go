@@ -46,7 +46,7 @@ func (c *Chat) Post(ctx context.Context, m AppMessage) (Posting, error) {
 	switch {
 	case m.By.User == "":
 		said.Author = wallet.ToOperators
-	case said.Author == "": // a key without an app: its lineage, as in Key.WishHolder, so that replies are recognised
+	case said.Author == "": // a key without an app: its lineage, as in Key.AppOrLineage, so that replies are recognised
 		said.Author = wallet.AppID(m.By.KeyLineage)
 	}
 	if m.ParseMode == "" {

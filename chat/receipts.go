@@ -14,7 +14,7 @@ import (
 func receiptOf(t wallet.Transaction) Receipts {
 	r := Receipts{Count: 1}
 	if !t.PaymentRequestRef.IsZero() {
-		r.Asked = 1
+		r.Requested = 1
 	}
 	if t.Token.Symbol == "" {
 		r.Unlisted = 1
@@ -26,7 +26,7 @@ func receiptOf(t wallet.Transaction) Receipts {
 
 // plus returns the sum of two receipts and changes neither.
 func (r Receipts) plus(other Receipts) Receipts {
-	sum := Receipts{Count: r.Count + other.Count, Asked: r.Asked + other.Asked, Unlisted: r.Unlisted + other.Unlisted, Totals: slices.Clone(r.Totals)}
+	sum := Receipts{Count: r.Count + other.Count, Requested: r.Requested + other.Requested, Unlisted: r.Unlisted + other.Unlisted, Totals: slices.Clone(r.Totals)}
 	for _, more := range other.Totals {
 		sum.add(more)
 	}
@@ -118,7 +118,7 @@ func (s *replyTx) showReceipts(card string, r Receipts) error {
 		}
 		lines = append(lines, string(line))
 	}
-	text, err := s.words.text("receipts.text", vars{"N": r.Count, "Asked": r.Asked > 0, "Requests": r.Asked, "Network": s.network(), "Lines": html(strings.Join(lines, "\n"))})
+	text, err := s.words.text("receipts.text", vars{"N": r.Count, "Asked": r.Requested > 0, "Requests": r.Requested, "Network": s.network(), "Lines": html(strings.Join(lines, "\n"))})
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func TestWhichConversationTellsOfWhichEvent(t *testing.T) {
 			wallet.TransactionFailed, wallet.TransactionHeld, wallet.TransactionRolledBack, wallet.TransactionClosed, wallet.TransactionReceived},
 		"wallet": {wallet.WalletProven, wallet.WalletWanted, wallet.WalletClaimed, wallet.WalletDisconnected},
 		"api":    {wallet.WebhookDeadLettered, wallet.WebhookEnded, wallet.KeyTierSet},
-		"apps":   {wallet.AppWished},
+		"apps":   {wallet.AppEventsChosen},
 	}
 	for _, c := range conversations() {
 		got := slices.Sorted(maps.Keys(c.events))

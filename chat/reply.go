@@ -85,7 +85,7 @@ func (s *replyTx) ownKey(author wallet.AppID) (wallet.Key, error) {
 	keys, err := s.tx.KeysOf(s.user.ID)
 	var last wallet.Key
 	for _, key := range keys {
-		if key.App == "" && key.WishHolder() == author && (last.ID == "" || key.Next == "") {
+		if key.App == "" && key.AppOrLineage() == author && (last.ID == "" || key.Next == "") {
 			last = key
 		}
 	}

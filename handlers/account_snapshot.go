@@ -80,7 +80,7 @@ func (f accountSnapshot) Complete(t wallet.Transaction) (wallet.Transaction, err
 		return t, err
 	}
 	t.TransferFee = f.withheld(t.Amount)
-	if t.Token.Native() && f.Left(t) == 0 && !slices.Contains(t.Warnings, wallet.WarnAllSOL) {
+	if t.Token.Native() && f.Remaining(t) == 0 && !slices.Contains(t.Warnings, wallet.WarnAllSOL) {
 		t.Warnings = append(t.Warnings, wallet.WarnAllSOL)
 	}
 	return t, nil
@@ -159,7 +159,7 @@ func (f accountSnapshot) checkToken() error {
 		return wallet.About(wallet.FieldTo, no("recipient.account_given_away", name))
 	case f.held.Destination.Frozen:
 		return wallet.About(wallet.FieldTo, no("recipient.frozen", name))
-	case !f.held.Destination.Exists && mint.BornFrozen:
+	case !f.held.Destination.Exists && mint.DefaultFrozen:
 		return wallet.About(wallet.FieldTo, no("recipient.not_admitted", name))
 	}
 	return nil
@@ -206,9 +206,9 @@ func (f accountSnapshot) maxSendable(fee uint64) (uint64, error) {
 	return f.free - fee, nil
 }
 
-// Left returns how many base units remain. It is only valid for an amount that checkAmount accepted: it would wrap around
+// Remaining returns how many base units remain. It is only valid for an amount that checkAmount accepted: it would wrap around
 // otherwise.
-func (f accountSnapshot) Left(t wallet.Transaction) uint64 {
+func (f accountSnapshot) Remaining(t wallet.Transaction) uint64 {
 	if f.token.Native() {
 		return f.free - t.Amount - t.Fee
 	}

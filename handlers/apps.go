@@ -13,36 +13,36 @@ type Apps struct {
 	Now Clock
 }
 
-// Asked is an app as shown to a person who is asked for consent.
-type Asked struct {
+// ConsentRequest is an app as shown to a person who is asked for consent.
+type ConsentRequest struct {
 	App     wallet.App
 	Owner   wallet.User           // the developer; the zero User for an operator's app
 	Granted []wallet.Scope        // scopes that the person has granted already
-	wish    *wallet.Notifications // the app's subscription, kept when the grant changes
+	events  *wallet.Notifications // the app's subscription, kept when the grant changes
 }
 
-// Given reports whether the person has already granted every scope that the app requests.
-func (a Asked) Given() bool {
+// AlreadyGranted reports whether the person has already granted every scope that the app requests.
+func (a ConsentRequest) AlreadyGranted() bool {
 	return len(a.Granted) > 0 && !slices.ContainsFunc(a.App.Scopes, func(s wallet.Scope) bool { return !slices.Contains(a.Granted, s) })
 }
 
 // ConsentFor returns the app behind a consent link. NOT_FOUND if the app or its developer no longer exists.
-func (a *Apps) ConsentFor(tx store.Tx, person wallet.UserID, id wallet.AppID) (Asked, error) {
+func (a *Apps) ConsentFor(tx store.Tx, person wallet.UserID, id wallet.AppID) (ConsentRequest, error) {
 	app, err := tx.App(id)
 	if err != nil {
-		return Asked{}, found(err, wallet.NotFound, "app_access.gone")
+		return ConsentRequest{}, found(err, wallet.NotFound, "app_access.gone")
 	}
-	asked := Asked{App: app}
+	asked := ConsentRequest{App: app}
 	if app.Owner != "" {
 		if asked.Owner, err = tx.User(app.Owner); err != nil {
-			return Asked{}, found(err, wallet.NotFound, "app_access.gone")
+			return ConsentRequest{}, found(err, wallet.NotFound, "app_access.gone")
 		}
 	}
 	grant, err := tx.Grant(person, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return asked, nil
 	}
-	asked.Granted, asked.wish = grant.Scopes, grant.Wish
+	asked.Granted, asked.events = grant.Scopes, grant.Events
 	return asked, err
 }
 
@@ -62,7 +62,7 @@ func (a *Apps) Allow(tx store.Tx, person wallet.UserID, id wallet.AppID, shown, 
 	}
 	grant := wallet.Grant{User: person, App: id, Scopes: chosen, GrantedAt: a.Now().UTC()}
 	if grant.Covers(wallet.BotUsers) { // the subscription depends on this scope, and ends without it
-		grant.Wish = asked.wish
+		grant.Events = asked.events
 	}
 	return tx.PutGrant(grant)
 }
@@ -137,8 +137,8 @@ func appName(tx store.Tx, bot BotName, owner wallet.UserID, text string) (string
 	if err != nil {
 		return "", err
 	}
-	like := wallet.Likeness(name)
-	if slices.ContainsFunc(all, func(app wallet.App) bool { return wallet.Likeness(app.Name) == like }) {
+	like := wallet.LooseSkeleton(name)
+	if slices.ContainsFunc(all, func(app wallet.App) bool { return wallet.LooseSkeleton(app.Name) == like }) {
 		return "", wallet.Refuse(wallet.Conflict, "app_name.taken")
 	}
 	return name, nil

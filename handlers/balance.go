@@ -21,11 +21,11 @@ type Balance struct {
 
 // TokenBalance is what an address holds of one token, in base units, over all its token accounts.
 type TokenBalance struct {
-	Token    wallet.Token
-	Units    uint64
-	Reserved uint64 // by confirmed transactions; at most Units minus Apart
-	Apart    uint64 // part of Units in accounts other than the associated one: purser does not send from those
-	Frozen   bool   // the associated account is frozen by the issuer
+	Token           wallet.Token
+	Units           uint64
+	Reserved        uint64 // by confirmed transactions; at most Units minus InOtherAccounts
+	InOtherAccounts uint64 // part of Units in accounts other than the associated one: purser does not send from those
+	Frozen          bool   // the associated account is frozen by the issuer
 }
 
 // Free returns how many base units can be sent.
@@ -33,7 +33,7 @@ func (b TokenBalance) Free() uint64 {
 	if b.Frozen {
 		return 0
 	}
-	return b.Units - b.Apart - b.Reserved
+	return b.Units - b.InOtherAccounts - b.Reserved
 }
 
 // Balance reads the balances of an address. It makes the same few RPC calls for any number of tokens. An address that is
@@ -101,8 +101,8 @@ func (w *Wallets) balance(ctx context.Context, address wallet.Address, ours func
 			if listed, ok := w.Tokens.ByMint(h.Token.Mint); ok && listed.Program == h.Token.Program && listed.Decimals == h.Token.Decimals {
 				h.Token = listed
 			}
-			b.Tokens = append(b.Tokens, TokenBalance{Token: h.Token, Units: h.Units, Apart: h.Apart, Frozen: h.Frozen,
-				Reserved: min(tokensReserved.Tokens[h.Token.Mint], h.Units-h.Apart)})
+			b.Tokens = append(b.Tokens, TokenBalance{Token: h.Token, Units: h.Units, InOtherAccounts: h.InOtherAccounts, Frozen: h.Frozen,
+				Reserved: min(tokensReserved.Tokens[h.Token.Mint], h.Units-h.InOtherAccounts)})
 		}
 		slices.SortFunc(b.Tokens, byName)
 		return b, nil

@@ -82,6 +82,6 @@ func (s *Transactions) covered(tx store.Tx, t wallet.Transaction, snapshot Snaps
 	if err := snapshot.StillFits(t); err != nil {
 		return t, err
 	}
-	t.BalanceLeft = snapshot.Left(t) // at Confirm; it may differ from what the proposal showed
+	t.BalanceLeft = snapshot.Remaining(t) // at Confirm; it may differ from what the proposal showed
 	return t, nil
 }

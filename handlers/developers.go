@@ -101,7 +101,7 @@ func (d *Developers) Note(tx store.Tx, user wallet.UserID, wanted wallet.AccessR
 	if err != nil || dev.Request.Waits() {
 		return err
 	}
-	wanted.ID, wanted.AskedAt = "", time.Time{}
+	wanted.ID, wanted.RequestedAt = "", time.Time{}
 	dev.Request = &wanted
 	return tx.PutDeveloper(dev)
 }
@@ -111,7 +111,7 @@ func (d *Developers) Leave(tx store.Tx, user wallet.UserID, wanted wallet.Access
 	if wanted.App == "" {
 		return nil
 	}
-	wanted.Left = true
+	wanted.Abandoned = true
 	return d.Note(tx, user, wanted)
 }
 
@@ -149,8 +149,8 @@ func concernsOthers(wanted wallet.AccessRequest, scope wallet.Scope) bool {
 	})
 }
 
-// WantsPro reports whether the request is for the pro tier without an approval for it.
-func (d *Developers) WantsPro(dev wallet.Developer, wanted wallet.AccessRequest) bool {
+// NeedsPro reports whether the request is for the pro tier without an approval for it.
+func (d *Developers) NeedsPro(dev wallet.Developer, wanted wallet.AccessRequest) bool {
 	return wanted.Pro && dev.Approval(wanted.App, wanted.Purpose).Tier != wallet.ProTier
 }
 
@@ -164,8 +164,8 @@ func (d *Developers) Unapproved(dev wallet.Developer, wanted wallet.AccessReques
 		len(d.Admins) > 0 && slices.ContainsFunc(dev.Approvals, func(a wallet.Approval) bool { return a.App == wanted.App })
 }
 
-// AskableFrom returns when the person can ask the operators again. Zero means now.
-func (d *Developers) AskableFrom(tx store.Tx, user wallet.UserID) (time.Time, error) {
+// NextRequestAt returns when the person can ask the operators again. Zero means now.
+func (d *Developers) NextRequestAt(tx store.Tx, user wallet.UserID) (time.Time, error) {
 	person, err := tx.User(user)
 	if err != nil {
 		return time.Time{}, err
@@ -185,7 +185,7 @@ func (d *Developers) RequestApproval(tx store.Tx, user wallet.UserID, wanted wal
 		return dev, wallet.Refuse(wallet.Conflict, "approval.no_operator")
 	case dev.AcceptedAt.IsZero() || len(st.Missing) > 0:
 		return dev, wallet.Refuse(wallet.Conflict, "approval.missing")
-	case dev.Request.Waits() && now.Before(dev.Request.AskedAt.Add(AskPause)):
+	case dev.Request.Waits() && now.Before(dev.Request.RequestedAt.Add(AskPause)):
 		return dev, wallet.Refuse(wallet.Conflict, "approval.pending")
 	}
 	if _, err := described(wanted, wanted.Scopes); err != nil {
@@ -201,7 +201,7 @@ func (d *Developers) RequestApproval(tx store.Tx, user wallet.UserID, wanted wal
 	case !again.IsZero():
 		return dev, wallet.Refuse(wallet.Conflict, "approval.denied", wallet.TimeArg("Again", again))
 	}
-	wanted.ID, wanted.AskedAt, wanted.Left = d.NewID("ask"), now, false
+	wanted.ID, wanted.RequestedAt, wanted.Abandoned = d.NewID("ask"), now, false
 	dev.Request = &wanted
 	return dev, tx.PutDeveloper(dev)
 }
@@ -255,7 +255,7 @@ func (d *Developers) Decide(tx store.Tx, admin int64, user wallet.UserID, questi
 		return dev, wallet.Refuse(wallet.Conflict, "approval.answered")
 	}
 	asked, now := *dev.Request, d.Now().UTC()
-	asked.ID, asked.AskedAt = "", time.Time{}
+	asked.ID, asked.RequestedAt = "", time.Time{}
 	// A denial restarts AskPause. The request is kept, to be offered again.
 	if v == Deny {
 		dev.Request = dev.Request.Leave()
@@ -303,8 +303,8 @@ func (d *Developers) Make(tx store.Tx, user wallet.UserID, wanted wallet.AccessR
 	if err := st.room(len(keys)); err != nil {
 		return Made{}, err
 	}
-	wish := wallet.App{ID: wallet.AppID(d.NewID("app")), Owner: user, Name: wanted.App, Purpose: wanted.Purpose, CreatedAt: d.Now().UTC()}
-	made, err := d.makeKeys(tx, wish, cmp.Or(dev.Approval(wanted.App, wanted.Purpose).Tier, wallet.FreeTier), keys)
+	app := wallet.App{ID: wallet.AppID(d.NewID("app")), Owner: user, Name: wanted.App, Purpose: wanted.Purpose, CreatedAt: d.Now().UTC()}
+	made, err := d.makeKeys(tx, app, cmp.Or(dev.Approval(wanted.App, wanted.Purpose).Tier, wallet.FreeTier), keys)
 	if err != nil {
 		return Made{}, err
 	}
@@ -329,20 +329,20 @@ func (st Standing) room(more int) error {
 }
 
 // makeKeys creates the described keys for an app, and adds the scopes of all of them to what the app requests.
-func (d *Developers) makeKeys(tx store.Tx, wish wallet.App, tier wallet.Tier, keys []wallet.Key) (made Made, err error) {
+func (d *Developers) makeKeys(tx store.Tx, app wallet.App, tier wallet.Tier, keys []wallet.Key) (made Made, err error) {
 	for _, key := range keys {
 		for _, scope := range wallet.Grantable(key.Kind, key.Scopes) {
-			if !slices.Contains(wish.Scopes, scope) {
-				wish.Scopes = append(wish.Scopes, scope)
+			if !slices.Contains(app.Scopes, scope) {
+				app.Scopes = append(app.Scopes, scope)
 			}
 		}
 	}
-	if made.App, err = appNamed(tx, d.Keys.Bot, wish); err != nil {
+	if made.App, err = appNamed(tx, d.Keys.Bot, app); err != nil {
 		return made, err
 	}
 	for _, key := range keys {
-		key.Owner, key.App, key.Tier = wish.Owner, made.App.ID, tier
-		drawn, err := d.Keys.Draw(key)
+		key.Owner, key.App, key.Tier = app.Owner, made.App.ID, tier
+		drawn, err := d.Keys.Generate(key)
 		if err != nil {
 			return made, err
 		}

@@ -121,7 +121,7 @@ func (r *harness) verified(telegramID int64) wallet.User {
 	return user
 }
 
-func wish(scopes ...wallet.Scope) wallet.AccessRequest {
+func accessRequest(scopes ...wallet.Scope) wallet.AccessRequest {
 	return wallet.AccessRequest{App: "Shop", Purpose: "Takes orders", Kinds: []wallet.KeyKind{wallet.APIKey}, Scopes: scopes}
 }
 
@@ -257,17 +257,17 @@ func TestWalletOfAProgramProvesNoDevice(t *testing.T) {
 func TestKeysAreMadeForWhoeverIsVerifiedOnly(t *testing.T) {
 	r := newHarness(t)
 	user := r.meet(1001)
-	_, err := r.makes(user.ID, wish(wallet.WalletRead))
+	_, err := r.makes(user.ID, accessRequest(wallet.WalletRead))
 	r.Refused(wallet.Conflict, err)
 	r.Must(r.Update(func(tx store.Tx) error { return r.Developers.Share(tx, user, 1001) }))
-	_, err = r.makes(user.ID, wish(wallet.WalletRead))
+	_, err = r.makes(user.ID, accessRequest(wallet.WalletRead))
 	r.Refused(wallet.Conflict, err) // the terms
 	user = r.verified(1002)
-	for _, nothing := range []wallet.AccessRequest{wish(), wish(wallet.BotUsers), {App: "Shop", Scopes: wallet.Scopes()}} {
+	for _, nothing := range []wallet.AccessRequest{accessRequest(), accessRequest(wallet.BotUsers), {App: "Shop", Scopes: wallet.Scopes()}} {
 		_, err = r.makes(user.ID, nothing)
 		r.Refused(wallet.InvalidRequest, err)
 	}
-	both := wish(wallet.BotUsers, wallet.WalletSend, wallet.WalletRead)
+	both := accessRequest(wallet.BotUsers, wallet.WalletSend, wallet.WalletRead)
 	both.Kinds = []wallet.KeyKind{wallet.BotKey, wallet.APIKey}
 	made, err := r.makes(user.ID, both)
 	r.Must(err)
@@ -289,18 +289,18 @@ func TestNobodyHasMoreThanTenKeys(t *testing.T) {
 	var last handlers.Made
 	for range handlers.MaxKeys {
 		var err error
-		last, err = r.makes(user.ID, wish(wallet.WalletRead))
+		last, err = r.makes(user.ID, accessRequest(wallet.WalletRead))
 		r.Must(err)
 	}
-	_, err := r.makes(user.ID, wish(wallet.WalletRead))
+	_, err := r.makes(user.ID, accessRequest(wallet.WalletRead))
 	r.Refused(wallet.Conflict, err)
 	_, _, err = r.Keys.Rotate(r.Context(), last.Keys[0].Key.ID, false) // its successor is none more
 	r.Must(err)
-	_, err = r.makes(user.ID, wish(wallet.WalletRead))
+	_, err = r.makes(user.ID, accessRequest(wallet.WalletRead))
 	r.Refused(wallet.Conflict, err)
 	_, err = r.Keys.Revoke(r.Context(), r.standing(user.ID).Keys[0].ID)
 	r.Must(err)
-	_, err = r.makes(user.ID, wish(wallet.WalletRead))
+	_, err = r.makes(user.ID, accessRequest(wallet.WalletRead))
 	r.Must(err)
 	var apps []wallet.App
 	r.View(func(tx store.Tx) error { var err error; apps, err = tx.AppsOf(user.ID); return err })
@@ -313,7 +313,7 @@ func TestFirstOperatorsWordCounts(t *testing.T) {
 	r := newHarness(t)
 	r.Developers.Admins = []int64{3001, 3002}
 	user := r.verified(1001)
-	w := wish(wallet.WalletRead, wallet.WalletSend)
+	w := accessRequest(wallet.WalletRead, wallet.WalletSend)
 	made, err := r.makes(user.ID, w)
 	r.Must(err)
 	if made.Keys[0].Key.May(wallet.WalletSend) || slices.Contains(made.App.Scopes, wallet.WalletSend) {
@@ -348,7 +348,7 @@ func TestApprovalIsForOneAppAndItsRights(t *testing.T) {
 		r := newHarness(t)
 		r.Developers.Steps, r.Developers.Admins = steps, []int64{3001}
 		user := r.verified(1001)
-		w := wish(wallet.WalletRead, wallet.WalletSend, wallet.Webhooks)
+		w := accessRequest(wallet.WalletRead, wallet.WalletSend, wallet.Webhooks)
 		w.Kinds = []wallet.KeyKind{wallet.APIKey}
 		question, err := r.asks(user.ID, w)
 		r.Must(err)
@@ -400,7 +400,7 @@ func TestWithdrawnQuestionIsOver(t *testing.T) {
 	r := newHarness(t)
 	r.Developers.Admins = []int64{3001}
 	user := r.verified(1001)
-	question, err := r.asks(user.ID, wish(wallet.WalletSend))
+	question, err := r.asks(user.ID, accessRequest(wallet.WalletSend))
 	r.Must(err)
 	withdraw := func(id string) error {
 		return r.Update(func(tx store.Tx) error { _, err := r.Developers.Withdraw(tx, user.ID, id); return err })
@@ -409,10 +409,10 @@ func TestWithdrawnQuestionIsOver(t *testing.T) {
 	r.Must(withdraw(question))
 	r.Refused(wallet.Conflict, withdraw(question))
 	r.Refused(wallet.Conflict, r.decides(3001, user.ID, question, handlers.ApprovePro))
-	_, err = r.asks(user.ID, wish(wallet.WalletSend))
+	_, err = r.asks(user.ID, accessRequest(wallet.WalletSend))
 	r.Refused(wallet.Conflict, err)
 	r.Pass(handlers.AskPause)
-	_, err = r.asks(user.ID, wish(wallet.WalletSend))
+	_, err = r.asks(user.ID, accessRequest(wallet.WalletSend))
 	r.Must(err)
 }
 
@@ -449,34 +449,34 @@ func TestApprovalIsAStepOfItsOwn(t *testing.T) {
 	r := newHarness(t)
 	r.Developers.Steps, r.Developers.Admins = []wallet.Verification{wallet.ByContact, wallet.ByApproval}, []int64{3001}
 	user := r.verified(1001)
-	_, err := r.makes(user.ID, wish(wallet.WalletRead))
+	_, err := r.makes(user.ID, accessRequest(wallet.WalletRead))
 	r.Refused(wallet.Conflict, err)
-	question, err := r.asks(user.ID, wish(wallet.WalletRead))
+	question, err := r.asks(user.ID, accessRequest(wallet.WalletRead))
 	r.Must(err)
 	r.Must(r.decides(3001, user.ID, question, handlers.Deny))
-	_, err = r.makes(user.ID, wish(wallet.WalletRead))
+	_, err = r.makes(user.ID, accessRequest(wallet.WalletRead))
 	r.Refused(wallet.Conflict, err)
-	_, err = r.asks(user.ID, wish(wallet.WalletRead))
+	_, err = r.asks(user.ID, accessRequest(wallet.WalletRead))
 	r.Refused(wallet.Conflict, err)
 	r.Pass(handlers.AskPause)
-	old, err := r.asks(user.ID, wish(wallet.WalletRead))
+	old, err := r.asks(user.ID, accessRequest(wallet.WalletRead))
 	r.Must(err)
 	r.Pass(handlers.AskPause) // nobody answers
-	question, err = r.asks(user.ID, wish(wallet.WalletRead))
+	question, err = r.asks(user.ID, accessRequest(wallet.WalletRead))
 	r.Must(err)
 	r.Refused(wallet.Conflict, r.decides(3001, user.ID, old, handlers.ApproveFree))
 	r.Must(r.decides(3001, user.ID, question, handlers.ApproveFree))
-	_, err = r.makes(user.ID, wish(wallet.WalletRead))
+	_, err = r.makes(user.ID, accessRequest(wallet.WalletRead))
 	r.Must(err)
 	r.Developers.Admins = nil
-	_, err = r.asks(user.ID, wish(wallet.WalletRead))
+	_, err = r.asks(user.ID, accessRequest(wallet.WalletRead))
 	r.Refused(wallet.Conflict, err)
 }
 
 func TestKeysAreTheirOwnersAlone(t *testing.T) {
 	r := newHarness(t)
 	alice, bob := r.verified(1001), r.verified(1002)
-	made, err := r.makes(alice.ID, wish(wallet.WalletRead))
+	made, err := r.makes(alice.ID, accessRequest(wallet.WalletRead))
 	r.Must(err)
 	own := func(user wallet.UserID) error {
 		return r.Store.View(r.Context(), func(tx store.Tx) error { _, err := r.Developers.Key(tx, user, made.Keys[0].Key.ID); return err })
@@ -496,13 +496,13 @@ func TestAYesToAnAPIKeyIsNoneToABotToken(t *testing.T) {
 	r.Developers.Admins = []int64{9}
 	r.meet(9)
 	user := r.verified(1001)
-	own := wish(wallet.BotSend, wallet.BotExecute)
+	own := accessRequest(wallet.BotSend, wallet.BotExecute)
 	made, err := r.makes(user.ID, own)
 	r.Must(err)
 	if key := made.Keys[0].Key; !key.May(wallet.BotSend) || !key.May(wallet.BotExecute) || len(made.App.Scopes) != 0 {
 		t.Errorf("made %v, of an app that asks for %v", key.Scopes, made.App.Scopes)
 	}
-	asked := wish(wallet.WalletSend, wallet.BotSend)
+	asked := accessRequest(wallet.WalletSend, wallet.BotSend)
 	r.Must(r.Update(func(tx store.Tx) error {
 		dev, err := r.Developers.RequestApproval(tx, user.ID, asked)
 		if err != nil {
@@ -542,7 +542,7 @@ func TestAnAppIsAllowedWhatWasChosenOfWhatWasShown(t *testing.T) {
 	r.Must(allow(app.Scopes, []wallet.Scope{wallet.WalletSend}))
 	r.View(func(tx store.Tx) error {
 		asked, err := r.Apps.ConsentFor(tx, bob.ID, app.ID)
-		if err == nil && (asked.Given() || len(asked.Granted) != 1 || asked.Granted[0] != wallet.WalletSend) {
+		if err == nil && (asked.AlreadyGranted() || len(asked.Granted) != 1 || asked.Granted[0] != wallet.WalletSend) {
 			t.Errorf("granted %v", asked.Granted)
 		}
 		return err

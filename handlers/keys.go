@@ -72,7 +72,7 @@ func (k *Keys) Create(ctx context.Context, req KeyRequest) (wallet.Key, string, 
 	if err != nil {
 		return wallet.Key{}, "", err
 	}
-	made, err := k.Draw(wallet.Key{Kind: req.Kind, Tier: req.Tier, Scopes: req.Scopes, ExpiresAt: req.ExpiresAt})
+	made, err := k.Generate(wallet.Key{Kind: req.Kind, Tier: req.Tier, Scopes: req.Scopes, ExpiresAt: req.ExpiresAt})
 	if err != nil {
 		return wallet.Key{}, "", err
 	}
@@ -107,8 +107,8 @@ type NewKey struct {
 	Secret string
 }
 
-// Draw completes a described key with a new ID, secret, hint and creation time. Nothing is stored.
-func (k *Keys) Draw(described wallet.Key) (NewKey, error) {
+// Generate completes a described key with a new ID, secret, hint and creation time. Nothing is stored.
+func (k *Keys) Generate(described wallet.Key) (NewKey, error) {
 	secret, err := wallet.NewKeySecret(k.Random, described.Kind, k.Mainnet)
 	if err != nil {
 		return NewKey{}, fmt.Errorf("draw a key: %w", err)
@@ -126,7 +126,7 @@ func (k *Keys) PrepareRotation(ctx context.Context, id string) (NewKey, error) {
 	}
 	next := old
 	next.First = old.Lineage()
-	return k.Draw(next)
+	return k.Generate(next)
 }
 
 // CommitRotation stores the successor of a key and returns when the old key ends: after RotationGrace, or at once if

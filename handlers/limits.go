@@ -17,8 +17,10 @@ func asked() quota.Direct { return quota.Direct{Kind: "ask", Most: maxAskedHourl
 // offered limits the wallet links that programs have sent to one person, whether used or not.
 func offered() quota.Direct { return quota.Direct{Kind: "offer", Most: 1, Span: offerPause} }
 
-// wished limits how often apps may change their subscription to events about one person, who is notified each time.
-func wished() quota.Direct { return quota.Direct{Kind: "wish", Most: 20, Span: time.Hour} }
+// appEventsLimit limits how often apps may change their subscription to events about one person, who is notified each time.
+func appEventsLimit() quota.Direct {
+	return quota.Direct{Kind: "app_events", Most: 20, Span: time.Hour}
+}
 
 // operatorsAsked limits how often one person may ask the operators for approval. A denial restarts the pause, and an
 // approval ends it.

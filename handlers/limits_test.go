@@ -95,7 +95,7 @@ func TestErasingAsksNoOperatorAgain(t *testing.T) {
 		r.Developers.Admins = []int64{3001}
 		alice := r.Somebody(1001, "Alice")
 		alice.User = r.verified(1001)
-		question, err := r.asks(alice.User.ID, wish(wallet.WalletSend))
+		question, err := r.asks(alice.User.ID, accessRequest(wallet.WalletSend))
 		r.Must(err)
 		r.Pass(time.Hour)
 		if denied {
@@ -103,17 +103,17 @@ func TestErasingAsksNoOperatorAgain(t *testing.T) {
 		}
 		r.again(alice)
 		r.verified(1001)
-		_, err = r.asks(alice.User.ID, wish(wallet.WalletSend))
+		_, err = r.asks(alice.User.ID, accessRequest(wallet.WalletSend))
 		r.Refused(wallet.Conflict, err)
 		if r.Pass(handlers.AskPause - time.Hour); denied { // a no counts from when it was said
-			_, err = r.asks(alice.User.ID, wish(wallet.WalletSend))
+			_, err = r.asks(alice.User.ID, accessRequest(wallet.WalletSend))
 			r.Refused(wallet.Conflict, err)
 			r.Pass(time.Hour)
 		}
-		question, err = r.asks(alice.User.ID, wish(wallet.WalletSend))
+		question, err = r.asks(alice.User.ID, accessRequest(wallet.WalletSend))
 		r.Must(err)
 		r.Must(r.decides(3001, alice.User.ID, question, handlers.ApproveFree))
-		_, err = r.asks(alice.User.ID, wish(wallet.WalletSend)) // a yes ends the pause
+		_, err = r.asks(alice.User.ID, accessRequest(wallet.WalletSend)) // a yes ends the pause
 		r.Must(err)
 	}
 }

@@ -94,7 +94,7 @@ func (d *Developers) MailCode(ctx context.Context, user wallet.UserID, address, 
 	if err != nil || newest != nil && newest.Input == input {
 		return err
 	}
-	code, sent, err := d.drawCode(address)
+	code, sent, err := d.newCode(address)
 	if err != nil {
 		return err
 	}
@@ -114,8 +114,8 @@ func (d *Developers) MailCode(ctx context.Context, user wallet.UserID, address, 
 	return d.Store.Update(ctx, func(tx store.Tx) error { return d.keepCode(tx, user, sent) })
 }
 
-// drawCode draws a random code for an address, and its salted hash.
-func (d *Developers) drawCode(address string) (code string, _ wallet.MailCode, _ error) {
+// newCode makes a random code for an address, and its salted hash.
+func (d *Developers) newCode(address string) (code string, _ wallet.MailCode, _ error) {
 	digits := make([]byte, CodeDigits)
 	for i := range digits {
 		digit, err := wallet.RandomBelow(d.Random, 10)

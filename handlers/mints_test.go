@@ -43,7 +43,7 @@ func TestWhatAnIssuerCanDoWithATokenIsRefusedOrSaid(t *testing.T) {
 		"ours frozen":                {func(f *wallet.TokenFacts) { f.Source.Frozen = true }, ""},
 		"theirs frozen":              {func(f *wallet.TokenFacts) { f.Destination.Frozen = true }, wallet.FieldTo},
 		"new holders frozen": {func(f *wallet.TokenFacts) {
-			f.Mint.BornFrozen, f.Destination = true, wallet.TokenAccount{Address: f.Destination.Address}
+			f.Mint.DefaultFrozen, f.Destination = true, wallet.TokenAccount{Address: f.Destination.Address}
 		}, wallet.FieldTo},
 		"ours given away":               {func(f *wallet.TokenFacts) { f.Source.Owner = wallet.Address{9} }, ""},
 		"theirs given away":             {func(f *wallet.TokenFacts) { f.Destination.Owner = wallet.Address{9} }, wallet.FieldTo},

@@ -62,10 +62,10 @@ func (n *Notifications) settings(enabled bool, events []string) (wallet.Notifica
 	return wallet.Notifications{Enabled: enabled, Events: append([]string{}, slices.Compact(events)...), UpdatedAt: n.Now().UTC()}, nil
 }
 
-// Wish sets which events about a person the caller's app gets (docs/specification.md, Messages and commands). It does not
+// SetForApp sets which events about a person the caller's app gets (docs/specification.md, Messages and commands). It does not
 // change what the person gets in chat. The person is notified of the change. Setting the same again does nothing. Errors:
 // INVALID_REQUEST, RATE_LIMIT_EXCEEDED, and those of People.May.
-func (n *Notifications) Wish(tx store.Tx, people *People, who Caller, person wallet.UserID, enabled bool, events []string) (wallet.Notifications, error) {
+func (n *Notifications) SetForApp(tx store.Tx, people *People, who Caller, person wallet.UserID, enabled bool, events []string) (wallet.Notifications, error) {
 	user, err := people.may(tx, who, person, wallet.BotUsers)
 	if err != nil {
 		return wallet.Notifications{}, err
@@ -78,24 +78,24 @@ func (n *Notifications) Wish(tx store.Tx, people *People, who Caller, person wal
 	if err != nil {
 		return wallet.Notifications{}, found(err, wallet.InvalidAPIKey, "credential.ended")
 	}
-	grant, err := tx.Grant(person, key.WishHolder())
+	grant, err := tx.Grant(person, key.AppOrLineage())
 	switch {
 	case errors.Is(err, store.ErrNotFound): // a key that needs no grant
-		grant = wallet.Grant{User: person, App: key.WishHolder(), GrantedAt: set.UpdatedAt}
+		grant = wallet.Grant{User: person, App: key.AppOrLineage(), GrantedAt: set.UpdatedAt}
 	case err != nil:
 		return wallet.Notifications{}, err
-	case grant.Wish != nil && grant.Wish.Enabled == set.Enabled && slices.Equal(grant.Wish.Events, set.Events):
-		return *grant.Wish, nil
+	case grant.Events != nil && grant.Events.Enabled == set.Enabled && slices.Equal(grant.Events.Events, set.Events):
+		return *grant.Events, nil
 	}
-	switch again, err := wished().Spend(tx, n.Now(), account(user)); {
+	switch again, err := appEventsLimit().Spend(tx, n.Now(), account(user)); {
 	case err != nil:
 		return wallet.Notifications{}, err
 	case !again.IsZero():
-		return wallet.Notifications{}, wallet.Refuse(wallet.RateLimitExceeded, "events.changed_often", wallet.NumberArg("Times", wished().Most), wallet.TimeArg("Again", again))
+		return wallet.Notifications{}, wallet.Refuse(wallet.RateLimitExceeded, "events.changed_often", wallet.NumberArg("Times", appEventsLimit().Most), wallet.TimeArg("Again", again))
 	}
-	grant.Wish = &set
-	event, err := wallet.NewEvent(n.NewID("evt"), wallet.AppWished, set.UpdatedAt, person,
-		wallet.AppWishedData{KeyID: who.KeyID, Enabled: set.Enabled, Events: set.Events})
+	grant.Events = &set
+	event, err := wallet.NewEvent(n.NewID("evt"), wallet.AppEventsChosen, set.UpdatedAt, person,
+		wallet.AppEventsChosenData{KeyID: who.KeyID, Enabled: set.Enabled, Events: set.Events})
 	if err != nil {
 		return wallet.Notifications{}, err
 	}

@@ -109,11 +109,11 @@ func (p *People) Profile(ctx context.Context, who Caller, telegramID int64) (Pro
 		if err != nil {
 			return Profile{}, found(err, wallet.InvalidAPIKey, "credential.ended")
 		}
-		grant, err := tx.Grant(user.ID, key.WishHolder())
+		grant, err := tx.Grant(user.ID, key.AppOrLineage())
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return Profile{}, err
 		}
-		return Profile{User: user, HasWallet: len(all) > 0, Notifications: grant.Wish == nil || grant.Wish.Enabled}, nil
+		return Profile{User: user, HasWallet: len(all) > 0, Notifications: grant.Events == nil || grant.Events.Enabled}, nil
 	})
 }
 

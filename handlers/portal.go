@@ -52,11 +52,11 @@ func (*Portal) For(key wallet.Key) error {
 	return nil
 }
 
-// Draw makes the token of a link. It opens nothing until Offer stores it.
-func (p *Portal) Draw() (string, error) { return p.draw("") }
+// NewToken makes the token of a link. It opens nothing until Offer stores it.
+func (p *Portal) NewToken() (string, error) { return p.random("") }
 
-// draw returns 32 random bytes in base64url behind a prefix.
-func (p *Portal) draw(prefix string) (string, error) {
+// random returns 32 random bytes in base64url behind a prefix.
+func (p *Portal) random(prefix string) (string, error) {
 	raw := make([]byte, 32)
 	if _, err := io.ReadFull(p.Random, raw); err != nil {
 		return "", fmt.Errorf("draw a secret of the portal: %w", err)
@@ -85,7 +85,7 @@ func (p *Portal) Open(ctx context.Context, token string) (PortalOpened, error) {
 	if _, err := read(ctx, p.Store, func(tx store.Tx) (store.PortalToken, error) { return p.link(tx, token) }); err != nil {
 		return PortalOpened{}, err
 	}
-	secret, err := p.draw(PortalSession)
+	secret, err := p.random(PortalSession)
 	if err != nil {
 		return PortalOpened{}, err
 	}

@@ -27,7 +27,7 @@ func portalKey(t *testing.T) (*harness, *handlers.Portal, wallet.Key) {
 
 func offered(t *testing.T, p *handlers.Portal, key wallet.Key) string {
 	t.Helper()
-	token, err := p.Draw()
+	token, err := p.NewToken()
 	if err == nil {
 		err = p.Store.Update(t.Context(), func(tx store.Tx) error { return p.Offer(tx, token, key) })
 	}

@@ -43,7 +43,7 @@ func (s *Transactions) price(ctx context.Context, t wallet.Transaction, rules wa
 			return t, err
 		}
 	}
-	t.BalanceLeft = snapshot.Left(t)
+	t.BalanceLeft = snapshot.Remaining(t)
 	return t, nil
 }
 

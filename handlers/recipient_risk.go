@@ -58,9 +58,9 @@ func (s *Transactions) recognized(ctx context.Context, t wallet.Transaction, rul
 	return t, nil
 }
 
-// AskedFor finds the caller's open transaction that these typed characters would confirm. It returns false if there is
+// FindTypedConfirmation finds the caller's open transaction that these typed characters would confirm. It returns false if there is
 // none.
-func (s *Transactions) AskedFor(ctx context.Context, who Caller, typed string) (wallet.TransactionID, bool, error) {
+func (s *Transactions) FindTypedConfirmation(ctx context.Context, who Caller, typed string) (wallet.TransactionID, bool, error) {
 	if who.User == "" {
 		return "", false, nil
 	}

@@ -155,14 +155,14 @@ func TestALookAlikeIsConfirmedOnlyByTyping(t *testing.T) {
 			if _, err := r.Transfers.PrepareConfirm(ctx, alice.Caller(), id, typed); wallet.CodeOf(err) != wallet.PolicyViolation {
 				t.Errorf("%s: %q typed: %v", who, typed, err)
 			}
-			if got, ok, err := r.Transfers.AskedFor(ctx, alice.Caller(), typed); err != nil || ok {
+			if got, ok, err := r.Transfers.FindTypedConfirmation(ctx, alice.Caller(), typed); err != nil || ok {
 				t.Errorf("%s: %q is asked for by %s, %v", who, typed, got, err)
 			}
 		}
-		if _, ok, err := r.Transfers.AskedFor(ctx, bob.Caller(), middle); err != nil || ok {
+		if _, ok, err := r.Transfers.FindTypedConfirmation(ctx, bob.Caller(), middle); err != nil || ok {
 			t.Errorf("%s: another may type it too, %v", who, err)
 		}
-		got, ok, err := r.Transfers.AskedFor(ctx, alice.Caller(), middle)
+		got, ok, err := r.Transfers.FindTypedConfirmation(ctx, alice.Caller(), middle)
 		if err != nil || !ok || got != id {
 			t.Fatalf("%s: %s, %v, %v", who, got, ok, err)
 		}
@@ -179,7 +179,7 @@ func TestALookAlikeIsConfirmedOnlyByTyping(t *testing.T) {
 		if confirmed.Status != wallet.AwaitingSignature || confirmed.PoisoningSuspect != bob.Address() {
 			t.Errorf("%s: %s, looks like %s", who, confirmed.Status, confirmed.PoisoningSuspect)
 		}
-		if _, ok, err := r.Transfers.AskedFor(ctx, alice.Caller(), middle); err != nil || ok {
+		if _, ok, err := r.Transfers.FindTypedConfirmation(ctx, alice.Caller(), middle); err != nil || ok {
 			t.Errorf("%s: it is asked for again, %v", who, err)
 		}
 	}

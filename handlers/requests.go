@@ -131,7 +131,7 @@ func askerOf(tx store.Tx, keyID string) (wallet.AppID, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return wallet.AppID(keyID), nil
 	}
-	return key.WishHolder(), err
+	return key.AppOrLineage(), err
 }
 
 // IsAwaited reports whether t pays a payment request that was made here and is still open, so that the person who made it is

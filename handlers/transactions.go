@@ -57,8 +57,8 @@ type Snapshot interface {
 	Complete(wallet.Transaction) (wallet.Transaction, error)
 	// StillFits returns an error if the transaction would now do something other than its owner was shown.
 	StillFits(wallet.Transaction) error
-	// Left returns how many base units of the transaction's token remain after it, for a transaction that fits.
-	Left(wallet.Transaction) uint64
+	// Remaining returns how many base units of the transaction's token remain after it, for a transaction that fits.
+	Remaining(wallet.Transaction) uint64
 }
 
 // Proposal is a transaction that was found possible. Nothing of it is stored until it is committed.

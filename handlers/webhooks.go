@@ -153,7 +153,7 @@ func (w *Webhooks) Prepare(ctx context.Context, key wallet.Key, wanted wallet.We
 	}
 	switch {
 	case wanted.Secret == "":
-		if wanted.Secret, err = w.DrawSecret(); err != nil {
+		if wanted.Secret, err = w.NewSecret(); err != nil {
 			return wanted, err
 		}
 	default:
@@ -222,8 +222,8 @@ func subscriptions(kind wallet.KeyKind, names []string) ([]string, error) {
 	return slices.Compact(slices.Sorted(slices.Values(names))), nil
 }
 
-// DrawSecret makes a secret in the form of Standard Webhooks: whsec_ and the base64 of 32 random bytes.
-func (w *Webhooks) DrawSecret() (string, error) {
+// NewSecret makes a secret in the form of Standard Webhooks: whsec_ and the base64 of 32 random bytes.
+func (w *Webhooks) NewSecret() (string, error) {
 	raw := make([]byte, secretBytes)
 	if _, err := io.ReadFull(w.Random, raw); err != nil {
 		return "", fmt.Errorf("draw a secret: %w", err)
@@ -260,7 +260,7 @@ func (w *Webhooks) PrepareListener(key wallet.Key, events []string) (wallet.Webh
 	if made.Events, err = subscriptions(key.Kind, events); err != nil {
 		return made, err
 	}
-	if made.Secret, err = w.DrawSecret(); err != nil {
+	if made.Secret, err = w.NewSecret(); err != nil {
 		return made, err
 	}
 	return w.of(key, made, "whl"), nil
@@ -278,10 +278,10 @@ func (w *Webhooks) CommitListener(tx store.Tx, made wallet.Webhook) error {
 	return tx.PutWebhook(made)
 }
 
-// Hears returns an error when a listener can get no more events: INVALID_API_KEY if its lineage has no usable key, an
+// CheckListener returns an error when a listener can get no more events: INVALID_API_KEY if its lineage has no usable key, an
 // error of MayHaveWebhooks if the newest usable one may have none, or WEBHOOK_NOT_FOUND if its row is gone, as after a
 // restart of the node.
-func (w *Webhooks) Hears(ctx context.Context, listener wallet.Webhook) error {
+func (w *Webhooks) CheckListener(ctx context.Context, listener wallet.Webhook) error {
 	return w.Store.View(ctx, func(tx store.Tx) error {
 		line, err := store.KeyLineage(tx, listener.Lineage)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -386,7 +386,7 @@ func (w *Webhooks) Remove(tx store.Tx, who Caller, id wallet.WebhookID) (HookRec
 	return gone, tx.DeleteWebhook(gone.ID)
 }
 
-// RotateSecret replaces a webhook's secret by one from DrawSecret. During the grace period deliveries are signed with
+// RotateSecret replaces a webhook's secret by one from NewSecret. During the grace period deliveries are signed with
 // both.
 func (w *Webhooks) RotateSecret(tx store.Tx, who Caller, id wallet.WebhookID, secret string, grace time.Duration) (wallet.Webhook, error) {
 	hook, err := hookOf(tx, who, id)

@@ -116,7 +116,7 @@ func (r *harness) run() (told, outbox []string) {
 // nothing here.
 func TestEveryEventReachesTheChat(t *testing.T) {
 	r := newHarness(t)
-	names := []wallet.EventName{wallet.TransactionProposed, wallet.TransactionReceived, wallet.WalletProven, wallet.AppWished, "a.later.version"}
+	names := []wallet.EventName{wallet.TransactionProposed, wallet.TransactionReceived, wallet.WalletProven, wallet.AppEventsChosen, "a.later.version"}
 	r.emit("usr_alice", "tx_0", names...)
 	told, outbox := r.run()
 	var want []string

@@ -32,7 +32,7 @@ func TestNodesOfOneStoreCountTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q, err := parts.Meter.Take(t.Context(), "api/usr_1", limit); err != nil || !q.OK || q.Left != c.left {
+		if q, err := parts.Meter.Take(t.Context(), "api/usr_1", limit); err != nil || !q.OK || q.Remaining != c.left {
 			t.Errorf("node %d: %+v, %v, want %d left", i, q, err, c.left)
 		}
 	}

@@ -93,15 +93,15 @@ func TestNodesTogetherExceedNoLimit(t *testing.T) {
 func TestAnotherNodesLeaseCountsAsSpent(t *testing.T) {
 	r := newHarness(t)
 	a, b := r.node("a"), r.node("b")
-	if q := r.take(a, hourly); q.Left != 99 {
+	if q := r.take(a, hourly); q.Remaining != 99 {
 		t.Fatalf("%+v", q)
 	}
-	if q := r.take(b, hourly); q.Left != 100-5-1 { // what a spent is not written yet: its lease is
+	if q := r.take(b, hourly); q.Remaining != 100-5-1 { // what a spent is not written yet: its lease is
 		t.Fatalf("beside a lease of five: %+v", q)
 	}
 	r.stopped(a)
 	r.pass(11 * time.Second) // b's own lease is over, and it reads again
-	if q := r.take(b, hourly); q.Left != 100-1-1-1 {
+	if q := r.take(b, hourly); q.Remaining != 100-1-1-1 {
 		t.Errorf("when the lease was given back: %+v", q)
 	}
 }
@@ -127,15 +127,15 @@ func TestALeaseOfANodeThatIsGoneIsChargedOnce(t *testing.T) {
 	r.take(r.node("gone"), hourly)
 	r.pass(time.Minute)
 	b := r.node("b")
-	if q := r.take(b, hourly); q.Left != 100-5-1 {
+	if q := r.take(b, hourly); q.Remaining != 100-5-1 {
 		t.Fatalf("what the node that is gone may have spent: %+v", q)
 	}
 	r.pass(50 * time.Minute)
-	if q := r.take(b, hourly); q.Left != 100-5-2 {
+	if q := r.take(b, hourly); q.Remaining != 100-5-2 {
 		t.Fatalf("later: %+v", q)
 	}
 	r.pass(12 * time.Minute)
-	if q := r.take(b, hourly); q.Left != 100-2 {
+	if q := r.take(b, hourly); q.Remaining != 100-2 {
 		t.Errorf("an hour after it was gone: %+v", q)
 	}
 }
@@ -199,7 +199,7 @@ func TestWhatWasLeasedSinceItWasReadCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newHarness(t)
 			late := r.node("late")
-			if q, err := late.Look(t.Context(), "api/usr_1", limit); err != nil || q.Left != 2 {
+			if q, err := late.Look(t.Context(), "api/usr_1", limit); err != nil || q.Remaining != 2 {
 				t.Fatalf("%+v, %v", q, err)
 			}
 			before(r)
@@ -225,7 +225,7 @@ func TestWhatIsJustBeingWrittenIsSpent(t *testing.T) {
 		sixth <- err
 	}()
 	<-slow.waiting // the five are being written
-	if q, err := m.Look(t.Context(), "api/usr_1", hourly); err != nil || q.Left != 95 {
+	if q, err := m.Look(t.Context(), "api/usr_1", hourly); err != nil || q.Remaining != 95 {
 		t.Errorf("while five are written: %+v, %v", q, err)
 	}
 	slow.shut.Store(false)
@@ -233,7 +233,7 @@ func TestWhatIsJustBeingWrittenIsSpent(t *testing.T) {
 	if err := <-sixth; err != nil {
 		t.Error(err)
 	}
-	if q, err := m.Look(t.Context(), "api/usr_1", hourly); err != nil || q.Left != 94 {
+	if q, err := m.Look(t.Context(), "api/usr_1", hourly); err != nil || q.Remaining != 94 {
 		t.Errorf("after it: %+v, %v", q, err)
 	}
 }

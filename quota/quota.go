@@ -53,10 +53,10 @@ func (l Limit) allowance() uint64 {
 
 // Quota is the state of a limit after one more was asked for, or after a look.
 type Quota struct {
-	OK    bool // one more was granted; after a look: would be granted
-	Limit uint64
-	Left  uint64
-	Reset time.Duration // until one more is free again; zero if nothing is spent
+	OK        bool // one more was granted; after a look: would be granted
+	Limit     uint64
+	Remaining uint64
+	Reset     time.Duration // until one more is free again; zero if nothing is spent
 }
 
 // Meter counts for one node. Each node of a store has a name of its own. Any number of goroutines may use a Meter.
@@ -202,7 +202,7 @@ func (m *Meter) Look(ctx context.Context, name string, limit Limit) (Quota, erro
 	}
 	now := m.seconds()
 	q := c.quota(c.live(now), now)
-	q.OK = q.Left > 0
+	q.OK = q.Remaining > 0
 	return q, nil
 }
 
@@ -244,7 +244,7 @@ func (c *counter) live(now int64) uint64 {
 
 // quota is the Quota of a counter of which `used` is spent.
 func (c *counter) quota(used uint64, now int64) Quota {
-	q := Quota{Limit: c.limit.Count, Left: c.limit.Count - min(used, c.limit.Count)}
+	q := Quota{Limit: c.limit.Count, Remaining: c.limit.Count - min(used, c.limit.Count)}
 	a, first := account{c.limit, now}, int64(0)
 	for _, some := range [][]store.Slot{c.slots, c.lost, c.saving, c.spent} {
 		for _, s := range a.live(some) {

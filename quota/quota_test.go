@@ -80,12 +80,12 @@ func TestALimitIsWhatItSays(t *testing.T) {
 	m, stop := r.start(nil)
 	defer stop()
 	for i := range 100 {
-		if q := r.take(m, hourly); !q.OK || q.Limit != 100 || q.Left != uint64(99-i) {
+		if q := r.take(m, hourly); !q.OK || q.Limit != 100 || q.Remaining != uint64(99-i) {
 			t.Fatalf("request %d: %+v", i+1, q)
 		}
 	}
 	q := r.take(m, hourly)
-	if q.OK || q.Left != 0 || q.Reset < time.Hour || q.Reset > time.Hour+time.Minute {
+	if q.OK || q.Remaining != 0 || q.Reset < time.Hour || q.Reset > time.Hour+time.Minute {
 		t.Fatalf("request 101: %+v", q)
 	}
 	r.pass(q.Reset - time.Second)
@@ -97,7 +97,7 @@ func TestALimitIsWhatItSays(t *testing.T) {
 		t.Errorf("when it was told to come again: %+v", q)
 	}
 	other, err := m.Take(context.Background(), "api/usr_2", hourly)
-	if err != nil || !other.OK || other.Left != 99 {
+	if err != nil || !other.OK || other.Remaining != 99 {
 		t.Errorf("another's: %+v, %v", other, err)
 	}
 }
@@ -109,7 +109,7 @@ func TestLookingCountsNothing(t *testing.T) {
 	defer stop()
 	look := func(want uint64) {
 		t.Helper()
-		if q, err := m.Look(context.Background(), "api/usr_1", hourly); err != nil || q.Left != want || q.Limit != 100 || q.OK != (want > 0) {
+		if q, err := m.Look(context.Background(), "api/usr_1", hourly); err != nil || q.Remaining != want || q.Limit != 100 || q.OK != (want > 0) {
 			t.Errorf("%+v, %v, want %d left", q, err, want)
 		}
 	}
@@ -183,7 +183,7 @@ func TestACleanStopCostsNothingAndACrashATwentieth(t *testing.T) {
 	}
 	stop()
 	m, stop = r.start(nil)
-	if q := r.take(m, hourly); q.Left != 89 {
+	if q := r.take(m, hourly); q.Remaining != 89 {
 		t.Fatalf("after a clean stop: %+v", q)
 	}
 	stop()
@@ -192,11 +192,11 @@ func TestACleanStopCostsNothingAndACrashATwentieth(t *testing.T) {
 	defer stop() // too late for the next one: to it, this one crashed
 	m, stopLast := r.start(nil)
 	defer stopLast()
-	if q := r.take(m, hourly); q.Left > 100-5-12 || q.Left < 100-5-13 {
+	if q := r.take(m, hourly); q.Remaining > 100-5-12 || q.Remaining < 100-5-13 {
 		t.Fatalf("after a crash: %+v", q)
 	}
 	fresh, err := m.Take(context.Background(), "api/usr_9", hourly)
-	if err != nil || fresh.Left != 99 {
+	if err != nil || fresh.Remaining != 99 {
 		t.Errorf("of somebody whose counter was not open: %+v, %v", fresh, err)
 	}
 }
@@ -218,7 +218,7 @@ func TestManyCrashesLockNobodyOut(t *testing.T) {
 		if takes++; !q.OK {
 			t.Fatalf("after %d crashes: %+v", takes-1, q)
 		}
-		left = q.Left
+		left = q.Remaining
 		r.pass(time.Minute)
 	}
 	if spent := 100 - left; spent > 30+5 {
@@ -232,14 +232,14 @@ func TestACrashChargesOnlyWhatWasOpen(t *testing.T) {
 	r.take(m, hourly)
 	r.pass(11 * time.Second)
 	other, err := m.Take(context.Background(), "api/usr_2", hourly) // its write closes the first
-	if err != nil || other.Left != 99 {
+	if err != nil || other.Remaining != 99 {
 		t.Fatalf("%+v, %v", other, err)
 	}
 	m = r.crash()
-	if q := r.take(m, hourly); q.Left != 98 {
+	if q := r.take(m, hourly); q.Remaining != 98 {
 		t.Errorf("a counter that was not used for a while: %+v", q)
 	}
-	if q, err := m.Take(context.Background(), "api/usr_2", hourly); err != nil || q.Left != 100-1-5-1 && q.Left != 100-5-1 {
+	if q, err := m.Take(context.Background(), "api/usr_2", hourly); err != nil || q.Remaining != 100-1-5-1 && q.Remaining != 100-5-1 {
 		t.Errorf("one that was open: %+v, %v", q, err)
 	}
 }
@@ -255,7 +255,7 @@ func TestACrashDoesNotChargeWhatACleanRunHadOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.pass(time.Second)
-	if q := r.take(r.crash(), hourly); q.Left != 98 {
+	if q := r.take(r.crash(), hourly); q.Remaining != 98 {
 		t.Errorf("two requests leave %+v", q)
 	}
 }
@@ -277,14 +277,14 @@ func TestACrashIsRememberedUntilItsCountersAreAskedFor(t *testing.T) {
 	}
 	m = r.crash()
 	q, err := m.Look(context.Background(), "api/usr_1", hourly)
-	if err != nil || q.Left > 100-5-1 {
+	if err != nil || q.Remaining > 100-5-1 {
 		t.Fatalf("what the crash may have lost is not counted: %+v, %v", q, err)
 	}
 	if q.Reset < time.Hour || q.Reset > time.Hour+2*time.Minute {
 		t.Errorf("room again after %s", q.Reset)
 	}
 	r.pass(time.Hour + 2*time.Minute)
-	if q, err := m.Look(context.Background(), "api/usr_1", hourly); err != nil || q.Left != 100 {
+	if q, err := m.Look(context.Background(), "api/usr_1", hourly); err != nil || q.Remaining != 100 {
 		t.Errorf("an hour later: %+v, %v", q, err)
 	}
 }
@@ -311,8 +311,8 @@ func TestATierThatRisesLosesNoMore(t *testing.T) {
 	}
 	after := r.crash()
 	q, err := after.Look(context.Background(), "api/usr_1", pro)
-	if err != nil || 1000-q.Left < uint64(given)+1 {
-		t.Errorf("%d were given and not written, %d are counted as spent: %v", given, 1000-q.Left, err)
+	if err != nil || 1000-q.Remaining < uint64(given)+1 {
+		t.Errorf("%d were given and not written, %d are counted as spent: %v", given, 1000-q.Remaining, err)
 	}
 	full.set(nil)
 }

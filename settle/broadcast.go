@@ -9,7 +9,7 @@ import (
 	"purser/wallet"
 )
 
-// broadcast sends the stored bytes, and repeats that every Pace.Rebroad while they could land. Nodes drop transactions
+// broadcast sends the stored bytes, and repeats that every Pace.Rebroadcast while they could land. Nodes drop transactions
 // without notice, and repeating is safe: the network executes the same signature once at most.
 //
 // It returns the step to pending when a node accepted new bytes, or a change that records the refusal of a node. An
@@ -25,7 +25,7 @@ func (s *Settler) broadcast(ctx context.Context, t wallet.Transaction, w *watch)
 	if s.memory.hint(t.Signature, w) {
 		s.Chain.Watch(t.Signature)
 	}
-	w.broadcastAt = now.Add(s.Pace.Rebroad)
+	w.broadcastAt = now.Add(s.Pace.Rebroadcast)
 	err := s.Chain.Broadcast(ctx, t.Signed)
 	var refused *wallet.PreflightError
 	switch {

@@ -416,7 +416,7 @@ func TestPollsOfAPendingPaymentWriteNothing(t *testing.T) {
 	s := r.Settler
 	r.Pass(time.Since(r.Now())) // from here on the real clock
 	s.Store, s.Chain, s.Now = db, node, time.Now
-	s.Pace.Poll, s.Pace.Hold, s.Pace.Gather, s.Pace.Rebroad, s.Pace.QuietTime = 20*time.Millisecond, time.Hour, 5*time.Millisecond, time.Hour, time.Hour
+	s.Pace.Poll, s.Pace.Hold, s.Pace.Gather, s.Pace.Rebroadcast, s.Pace.QuietTime = 20*time.Millisecond, time.Hour, 5*time.Millisecond, time.Hour, time.Hour
 	const payments = 40
 	var all []wallet.Transaction
 	for n := range payments {

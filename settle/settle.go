@@ -62,13 +62,13 @@ type Chain interface {
 
 // Pace sets how often settle polls, broadcasts and retries.
 type Pace struct {
-	Poll      time.Duration // between status polls of a transaction that was broadcast
-	Rebroad   time.Duration // between broadcasts of the same bytes
-	Search    time.Duration // between searches through history
-	Idle      time.Duration // longest wait after an error
-	QuietTime time.Duration // how long Statuses may not know a transaction before history is searched
-	Collect   time.Duration // between searches for payments of a new request; see collectAgain for older ones
-	Details   time.Duration // how long a landing may wait for its block height before it is recorded without one
+	Poll        time.Duration // between status polls of a transaction that was broadcast
+	Rebroadcast time.Duration // between broadcasts of the same bytes
+	Search      time.Duration // between searches through history
+	Idle        time.Duration // longest wait after an error
+	QuietTime   time.Duration // how long Statuses may not know a transaction before history is searched
+	Collect     time.Duration // between searches for payments of a new request; see collectAgain for older ones
+	Details     time.Duration // how long a landing may wait for its block height before it is recorded without one
 
 	// Hold is how long a worker may keep a job between polls, so that a poll without news writes nothing to the store. 0
 	// returns the job after each look.
@@ -79,7 +79,7 @@ type Pace struct {
 
 // DefaultPace suits the rate limits of a public RPC node.
 func DefaultPace() Pace {
-	return Pace{Poll: 500 * time.Millisecond, Rebroad: 2 * time.Second, Search: 10 * time.Second,
+	return Pace{Poll: 500 * time.Millisecond, Rebroadcast: 2 * time.Second, Search: 10 * time.Second,
 		Idle: 10 * time.Second, QuietTime: 20 * time.Second, Collect: 5 * time.Second, Details: 3 * time.Second,
 		Hold: 20 * time.Second, Gather: 25 * time.Millisecond}
 }

@@ -21,20 +21,20 @@ type App struct {
 
 // Grant is the access that one person granted to one app.
 //
-// Wish is which events about the person the app wants; nil means all that it may get. It belongs to the app, does not
+// Events is which events about the person the app wants; nil means all that it may get. It belongs to the app, does not
 // affect what the person gets in chat, and ends with the grant. A key that needs no grant (its owner's own, or an
-// operator's) keeps its Wish in a Grant without scopes, which allows nothing.
+// operator's) keeps its Events in a Grant without scopes, which allows nothing.
 type Grant struct {
 	User      UserID         `json:"user"`
-	App       AppID          `json:"app"` // WishHolder for a key without an app
+	App       AppID          `json:"app"` // AppOrLineage for a key without an app
 	Scopes    []Scope        `json:"scopes"`
 	GrantedAt time.Time      `json:"granted_at"`
-	Wish      *Notifications `json:"wish,omitempty"`
+	Events    *Notifications `json:"events,omitempty"`
 }
 
-// WishHolder returns the ID under which the wishes of a key are stored: its app, shared by all keys of the app, or its
+// AppOrLineage returns the ID under which a key's choice of events are stored: its app, shared by all keys of the app, or its
 // lineage if it has no app.
-func (k Key) WishHolder() AppID {
+func (k Key) AppOrLineage() AppID {
 	if k.App != "" {
 		return k.App
 	}
@@ -126,20 +126,20 @@ type MailCode struct {
 // AccessRequest is what a developer wants keys for. It is stored until the keys are created, because an approval may take
 // longer than a conversation. The store seals it.
 type AccessRequest struct {
-	App     string    `json:"app"` // the app's name
-	Purpose string    `json:"purpose"`
-	Kinds   []KeyKind `json:"kinds"`
-	Scopes  []Scope   `json:"scopes"`
-	Pro     bool      `json:"pro"`      // keys of the pro tier
-	Left    bool      `json:"left"`     // the developer stopped: offer it next time instead of resuming it
-	ID      string    `json:"id"`       // of the pending request for approval; "" for none
-	AskedAt time.Time `json:"asked_at"` // when approval was requested; zero if none is pending
+	App         string    `json:"app"` // the app's name
+	Purpose     string    `json:"purpose"`
+	Kinds       []KeyKind `json:"kinds"`
+	Scopes      []Scope   `json:"scopes"`
+	Pro         bool      `json:"pro"`          // keys of the pro tier
+	Abandoned   bool      `json:"abandoned"`    // the developer stopped: offer it next time instead of resuming it
+	ID          string    `json:"id"`           // of the pending request for approval; "" for none
+	RequestedAt time.Time `json:"requested_at"` // when approval was requested; zero if none is pending
 }
 
 // Leave returns a copy of r that is no longer pending, to be offered next time.
 func (r *AccessRequest) Leave() *AccessRequest {
 	left := *r
-	left.ID, left.AskedAt, left.Left = "", time.Time{}, true
+	left.ID, left.RequestedAt, left.Abandoned = "", time.Time{}, true
 	return &left
 }
 

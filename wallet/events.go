@@ -49,7 +49,7 @@ const (
 	WalletClaimed         EventName = "internal.wallet.claimed"
 	WalletWanted          EventName = "internal.wallet.wanted"
 	KeyTierSet            EventName = "internal.key.tier"              // an operator changed a key's tier
-	AppWished             EventName = "internal.app.wished"            // an app changed which events about a person it wants
+	AppEventsChosen       EventName = "internal.app.events_chosen"     // an app changed which events about a person it wants
 	WebhookDeadLettered   EventName = "internal.webhook.dead_lettered" // a delivery became a dead letter
 	WebhookEnded          EventName = "internal.webhook.ended"         // purser turned the webhook off
 )
@@ -275,9 +275,9 @@ type KeyTierSetData struct {
 	Webhooks int    `json:"webhooks"` // how many were turned off or on again
 }
 
-// AppWishedData is `data` of the internal event that notifies a person of an app's changed subscription to events about
+// AppEventsChosenData is `data` of the internal event that notifies a person of an app's changed subscription to events about
 // them.
-type AppWishedData struct {
+type AppEventsChosenData struct {
 	KeyID   string   `json:"key_id"` // the bot token that made the change
 	Enabled bool     `json:"enabled"`
 	Events  []string `json:"events"`

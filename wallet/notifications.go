@@ -7,7 +7,7 @@ import (
 )
 
 // Notifications is a setting: which events a person gets in their chat, or which events about a person an app gets
-// (Grant.Wish). Events are names or wildcards.
+// (Grant.Events). Events are names or wildcards.
 type Notifications struct {
 	Enabled   bool      `json:"enabled"`
 	Events    []string  `json:"events"`

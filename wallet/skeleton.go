@@ -107,9 +107,9 @@ func plainLetters(text string) string {
 	}, text)
 }
 
-// Likeness returns a name's skeleton without accents, dots and strokes. Two apps whose names share it can be confused.
+// LooseSkeleton returns a name's skeleton without accents, dots and strokes. Two apps whose names share it can be confused.
 // Vowel signs, which make words, count.
-func Likeness(name string) string {
+func LooseSkeleton(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsMark(r) && unicode.Is(unicode.Inherited, r) {
 			return -1

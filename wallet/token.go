@@ -74,7 +74,7 @@ type Mint struct {
 	NonTransferable   bool
 	Hook              Address // program that every transfer calls (Token-2022); zero for none
 	PermanentDelegate Address // may move or burn everybody's tokens; zero for none
-	BornFrozen        bool    // new accounts are frozen until the issuer thaws them
+	DefaultFrozen     bool    // new accounts are frozen until the issuer thaws them
 	Paused            bool    // the issuer has stopped all transfers
 	Scaled            bool    // wallets show other amounts than base units suggest (interest, scaled UI)
 	Unknown           bool    // has extensions that purser does not know
@@ -132,7 +132,7 @@ type Holding struct {
 	Token Token
 	Units uint64
 	Slot  uint64
-	// Apart is the part of Units in accounts other than the associated one. purser sends from the associated one only.
-	Apart  uint64
-	Frozen bool // the associated account is frozen
+	// InOtherAccounts is the part of Units in accounts other than the associated one. purser sends from the associated one only.
+	InOtherAccounts uint64
+	Frozen          bool // the associated account is frozen
 }

@@ -76,11 +76,11 @@ func (w Webhook) Takes(name EventName) bool {
 
 // WebhookHealth summarizes the deliveries of a webhook. It is a row of its own, because every delivery changes it.
 type WebhookHealth struct {
-	LastTriggered time.Time `json:"last_triggered"`       // the last attempt; zero: never
-	LastSuccess   time.Time `json:"last_success"`         // zero: never
-	FailingSince  time.Time `json:"failing_since"`        // the first failure after the last success; zero: not failing
-	Failures      int       `json:"failures"`             // failed attempts since then
-	LastStatus    int       `json:"last_status"`          // HTTP status of the last response; 0 without one
-	LastReason    Reason    `json:"last_reason,omitzero"` // why the last attempt failed; zero after a success
-	ToldAt        time.Time `json:"told_at,omitzero"`     // when its owner was last notified that it fails; zero: never
+	LastTriggered   time.Time `json:"last_triggered"`             // the last attempt; zero: never
+	LastSuccess     time.Time `json:"last_success"`               // zero: never
+	FailingSince    time.Time `json:"failing_since"`              // the first failure after the last success; zero: not failing
+	Failures        int       `json:"failures"`                   // failed attempts since then
+	LastStatus      int       `json:"last_status"`                // HTTP status of the last response; 0 without one
+	LastReason      Reason    `json:"last_reason,omitzero"`       // why the last attempt failed; zero after a success
+	OwnerNotifiedAt time.Time `json:"owner_notified_at,omitzero"` // when its owner was last notified that it fails; zero: never
 }

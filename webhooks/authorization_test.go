@@ -191,11 +191,11 @@ func TestAnAppIsToldWhatItWishes(t *testing.T) {
 		r.grant(other, dev, wallet.Scopes()...)
 		wish := func(k wallet.Key, who wallet.UserID, w *wallet.Notifications) {
 			r.update(func(tx store.Tx) error {
-				g, err := tx.Grant(who, k.WishHolder())
+				g, err := tx.Grant(who, k.AppOrLineage())
 				if errors.Is(err, store.ErrNotFound) {
-					g, err = wallet.Grant{User: who, App: k.WishHolder()}, nil
+					g, err = wallet.Grant{User: who, App: k.AppOrLineage()}, nil
 				}
-				g.Wish = w
+				g.Events = w
 				return errors.Join(err, tx.PutGrant(g))
 			})
 		}

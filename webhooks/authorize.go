@@ -82,7 +82,7 @@ func (k *subscriptionSnapshot) candidates(tx store.Tx, e eventScope) ([]subscrip
 // authorize tells whether a webhook may have an event at now: it is on and asks for it, its key is alive and
 // may have webhooks and know of such events, and the event is public, of the key's owner, or of somebody who
 // consents the key's app know of such events. Operators' keys get all, save of who was erased. What the app does not
-// want to be told about the person (wallet.Grant.Wish) it is not told.
+// want to be told about the person (wallet.Grant.Events) it is not told.
 func (k *subscriptionSnapshot) authorize(tx store.Tx, r subscription, e eventScope, now time.Time) authorization {
 	stands, wish := k.authorizeIgnoringPreferences(tx, r, e, now)
 	if stands == authAllowed && !wish.Wants(string(e.name)) {
@@ -101,7 +101,7 @@ func (k *subscriptionSnapshot) authorizeIgnoringPreferences(tx store.Tx, r subsc
 	if !lets {
 		return authDenied, nil
 	}
-	return authAllowed, grant.Wish
+	return authAllowed, grant.Events
 }
 
 // consents says whether a person lets a receiver know of what is about them, and returns the grant by which they do.
@@ -139,7 +139,7 @@ func (r subscription) authorizeFromCache(e eventScope, now time.Time) (authoriza
 	case e.user == "":
 		return authDenied, consentQuery{}
 	case e.user == key.Owner, key.Owner == "":
-		return authNeedsLookup, consentQuery{holder: key.WishHolder(), own: e.user == key.Owner, all: key.Owner == ""}
+		return authNeedsLookup, consentQuery{holder: key.AppOrLineage(), own: e.user == key.Owner, all: key.Owner == ""}
 	case key.App == "":
 		return authDenied, consentQuery{}
 	}

@@ -51,7 +51,7 @@ func after(h wallet.WebhookHealth, a store.Attempt, ok bool) wallet.WebhookHealt
 // told notes that the webhook's owner is told of its failures.
 func (all healths) told(id wallet.WebhookID, at time.Time) {
 	f := all[id]
-	f.health.ToldAt = at
+	f.health.OwnerNotifiedAt = at
 	all[id] = f
 }
 

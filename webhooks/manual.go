@@ -91,7 +91,7 @@ func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) 
 // Used counts the events that a webhook has had in the last hour, and tells their limit.
 func (s *Service) Used(ctx context.Context, hook wallet.Webhook) (used, limit uint64, err error) {
 	left, err := s.Meter.Look(ctx, counterOf(hook), s.Limit)
-	return left.Limit - left.Left, left.Limit, err
+	return left.Limit - left.Remaining, left.Limit, err
 }
 
 // Delay is for how long the limit of the hour lets no new event of a webhook go; 0 where there is room.

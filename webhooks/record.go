@@ -361,7 +361,7 @@ func (r *recorder) notifyOwner(tx store.Tx, o outcome, h wallet.WebhookHealth) (
 		hook.Ended = wallet.EndedGone
 	case o.at.Sub(h.FailingSince) >= giveUpAfter:
 		hook.Ended = wallet.EndedFailing
-	case !h.ToldAt.Before(h.FailingSince), o.at.Sub(h.ToldAt).Abs() < noticeEvery:
+	case !h.OwnerNotifiedAt.Before(h.FailingSince), o.at.Sub(h.OwnerNotifiedAt).Abs() < noticeEvery:
 		return false, nil
 	}
 	if hook.Ended != "" {

@@ -417,7 +417,7 @@ func (x *session) attemptEnded(a attemptDone) {
 // adapt takes from an attempt how the webhook is to be treated.
 func (x *session) adapt(f *attemptResult) {
 	if f.limit.Limit > 0 {
-		x.left = int(min(f.limit.Left, width))
+		x.left = int(min(f.limit.Remaining, width))
 	}
 	switch {
 	case f.overLimit():

@@ -74,7 +74,7 @@ func (q *jobQueue) endLease(e entry, now time.Time) error {
 	j, err := q.read(seq)
 	// The usual case: the row says that this is its lease.
 	if err == nil && bytes.Equal(q.leaseKey(j), e.key) {
-		if j.Anew {
+		if j.Replaced {
 			return q.release(j, j.NotBefore, j.Due, 0, 0)
 		}
 		lapses := j.Lapses + 1

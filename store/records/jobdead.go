@@ -14,7 +14,7 @@ import (
 // DeadLetterJobs moves jobs to the dead letters of their queue. reason is stored in the clear.
 func (t *tx) DeadLetterJobs(now time.Time, reason string, refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
-		if j.Anew { // what failed is what it was before; what was put since then has not been tried
+		if j.Replaced { // what failed is what it was before; what was put since then has not been tried
 			return q.release(j, j.NotBefore, j.Due, 0, 0)
 		}
 		if err := q.move(j, nil); err != nil {
@@ -29,7 +29,7 @@ func (t *tx) DeadLetterJobs(now time.Time, reason string, refs ...store.Ref) err
 func (q *jobQueue) bury(j *storedJob, now time.Time, reason string) error {
 	// The row without its lease, with the reason.
 	dead := *j
-	dead.Node, dead.End, dead.Anew, dead.Reason, dead.DiedAt = "", time.Time{}, false, reason, now
+	dead.Node, dead.End, dead.Replaced, dead.Reason, dead.DiedAt = "", time.Time{}, false, reason, now
 	if j.Name != nil {
 		if seq, err := keyNumber(q.get(jobIndex, q.deadKey(j.Name))); err == nil {
 			if err := q.unbury(q.rowKey(seq)); err != nil {

@@ -29,9 +29,9 @@ type jobRow struct {
 	Lapses    int // see store.Job
 	About     wallet.UserID
 
-	Node string    // the node that holds the lease
-	End  time.Time // of the lease, in the queue's time; zero: it is not in flight
-	Anew bool      // new content was put while it was in flight: the end of the attempt does not remove it
+	Node     string    // the node that holds the lease
+	End      time.Time // of the lease, in the queue's time; zero: it is not in flight
+	Replaced bool      // new content was put while it was in flight: the end of the attempt does not remove it
 
 	Reason string // of a dead letter; plain text without personal data
 	DiedAt time.Time
@@ -98,7 +98,7 @@ func (r *jobRow) append(out []byte) []byte {
 		moment(withLease, r.End)
 		text(withLease, r.Node)
 	}
-	if r.Anew {
+	if r.Replaced {
 		flags |= withAnew
 	}
 	if r.Reason != "" || !r.DiedAt.IsZero() {
@@ -137,7 +137,7 @@ func (r *jobRow) read(raw []byte) error {
 	if has(withLease) {
 		r.End, r.Node = in.time(), in.text()
 	}
-	r.Anew = has(withAnew)
+	r.Replaced = has(withAnew)
 	if has(withReason) {
 		r.DiedAt, r.Reason = in.time(), in.text()
 	}

@@ -152,7 +152,7 @@ func (q *jobQueue) putAnew(j *store.Job, was, is *storedJob, handTo *store.Claim
 	}
 	is.seq, is.Name, is.Attempt = was.seq, was.Name, was.Attempt
 	if was.inFlight() {
-		is.Node, is.End, is.Anew = was.Node, was.End, true
+		is.Node, is.End, is.Replaced = was.Node, was.End, true
 	}
 	j.Seq, q.woke = is.seq, true
 	if err := errors.Join(q.sealJob(is, j), q.move(was, is)); err != nil || handTo == nil || is.inFlight() {
@@ -293,7 +293,7 @@ func (t *tx) end(refs []store.Ref, how func(*jobQueue, *storedJob) error) error 
 // DoneJobs removes jobs that are finished. One that was put again meanwhile waits, with its new content.
 func (t *tx) DoneJobs(refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
-		if j.Anew {
+		if j.Replaced {
 			return q.release(j, j.NotBefore, j.Due, 0, 0)
 		}
 		return q.move(j, nil)
@@ -303,7 +303,7 @@ func (t *tx) DoneJobs(refs ...store.Ref) error {
 // RetryJobs ends failed attempts: Failures rises, Lapses begin again.
 func (t *tx) RetryJobs(notBefore time.Time, refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
-		if j.Anew {
+		if j.Replaced {
 			return q.release(j, j.NotBefore, j.Due, 0, 0)
 		}
 		return q.release(j, notBefore, q.dueAt(j.Node, notBefore), j.Failures+1, 0)
@@ -314,7 +314,7 @@ func (t *tx) RetryJobs(notBefore time.Time, refs ...store.Ref) error {
 // too.
 func (t *tx) SnoozeJobs(notBefore time.Time, refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
-		if j.Anew {
+		if j.Replaced {
 			return q.release(j, j.NotBefore, j.Due, 0, 0)
 		}
 		lapses := 0
@@ -329,7 +329,7 @@ func (t *tx) SnoozeJobs(notBefore time.Time, refs ...store.Ref) error {
 // time.
 func (q *jobQueue) release(was *storedJob, notBefore, due time.Time, failures, lapses int) error {
 	is := *was
-	is.Node, is.End, is.Anew = "", time.Time{}, false
+	is.Node, is.End, is.Replaced = "", time.Time{}, false
 	is.NotBefore, is.Due, is.Failures, is.Lapses = notBefore, due, failures, lapses
 	q.woke = true
 	return q.move(was, &is)

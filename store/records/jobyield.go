@@ -13,7 +13,7 @@ var errYieldsKey = errors.New("store: a job with a key keeps its place")
 // YieldJobs ends attempts that did not fail, and moves their jobs behind the others of their owners.
 func (t *tx) YieldJobs(notBefore time.Time, refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
-		if j.Anew { // it waits as it was put meanwhile
+		if j.Replaced { // it waits as it was put meanwhile
 			return q.yield(j, j.NotBefore, j.Due, 0)
 		}
 		return q.yield(j, notBefore, q.dueAt(j.Node, notBefore), j.Failures)
@@ -37,7 +37,7 @@ func (q *jobQueue) yield(was *storedJob, notBefore, due time.Time, failures int)
 		return err
 	}
 	is := &storedJob{jobRow: was.jobRow}
-	is.Node, is.End, is.Anew = "", time.Time{}, false
+	is.Node, is.End, is.Replaced = "", time.Time{}, false
 	is.NotBefore, is.Due, is.Failures, is.Lapses = notBefore, due, failures, 0
 	if is.seq, err = q.next(jobs); err != nil {
 		return err

@@ -24,7 +24,7 @@ import (
 // the chain, and what steers the engine. Every other text or number of a row must not be found.
 func inTheClear() []string {
 	return []string{
-		"User.ID", "User.Notifications.Events[0]", "User.Notifications.Events[1]", "Grant.Wish.Events[0]", "Grant.Wish.Events[1]",
+		"User.ID", "User.Notifications.Events[0]", "User.Notifications.Events[1]", "Grant.Events.Events[0]", "Grant.Events.Events[1]",
 		"Wallet.Owner", "Wallet.Type", "Wallet.KeyLineage", "Wallet.Claim.Type", "Wallet.Claim.KeyLineage", "Wallet.Claim.User",
 		"Bind.User", "Bind.Status", "Bind.Type", "Bind.KeyID", "Bind.OfferedBy",
 		"Transaction.ID", "Transaction.Kind", "Transaction.Status", "Transaction.Owner", "Transaction.KeyID", "Transaction.Signer",
