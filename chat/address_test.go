@@ -34,3 +34,28 @@ func TestAnAddressInGroupsIsOneAddress(t *testing.T) {
 		t.Errorf("read %v", got)
 	}
 }
+
+// TestGroupsAreJoinedAtABoundedCost: a message of short words costs no more than a few tries for each of them, and an
+// address of any length is still found behind them.
+func TestGroupsAreJoinedAtABoundedCost(t *testing.T) {
+	long := wallet.Address{255, 1}
+	for _, address := range []wallet.Address{{}, {0, 9}, {1}, long} {
+		text := strings.Repeat("some ", 300) + address.Grouped() + " then"
+		if got := read(text).args; len(got) != 302 || got[300] != address.String() {
+			t.Errorf("%s is not found behind other words", address)
+		}
+	}
+	if n := len(long.String()); n != longestAddress {
+		t.Errorf("the longest address has %d digits", n)
+	}
+	for _, word := range []string{"some", "some of", "a"} {
+		text := strings.Repeat(word+" ", longestLine/(len(word)+1))
+		words := len(strings.Fields(text))
+		if got := read(text).args; len(got) != words {
+			t.Errorf("%q: %d words of %d", word, len(got), words)
+		}
+		if n := int(testing.AllocsPerRun(3, func() { read(text) })); n > 20*words {
+			t.Errorf("%q: %d allocations for %d words", word, n, words)
+		}
+	}
+}

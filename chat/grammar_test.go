@@ -2,6 +2,7 @@ package chat
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -140,6 +141,22 @@ func TestPartsAreStoredAsTheyWereRead(t *testing.T) {
 		if err != nil || json.Unmarshal(raw, &again) != nil || !reflect.DeepEqual(again.parts, p) {
 			t.Errorf("%q: %+v is stored as %s, read as %+v", text, p, raw, again.parts)
 		}
+	}
+}
+
+// TestAWordThatMeansNothingCostsLittle however often it stands there, with a full address book.
+func TestAWordThatMeansNothingCostsLittle(t *testing.T) {
+	b := book{byKey: map[string]wallet.Contact{}}
+	for i := range wallet.MaxContacts {
+		b.byKey[fmt.Sprint("friend ", i)] = wallet.Contact{Address: wallet.Address{1}}
+	}
+	args := strings.Fields(strings.Repeat("to ", longestLine/3) + "friend 7")
+	if n := int(testing.AllocsPerRun(3, func() {
+		if p, err := readParts(args, b); err != nil || !p.To.given() {
+			t.Errorf("read as %+v, %v", p, err)
+		}
+	})); n > len(args) {
+		t.Errorf("%d allocations for %d words", n, len(args))
 	}
 }
 

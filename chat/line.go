@@ -65,19 +65,23 @@ func split(text string) []string {
 	return words
 }
 
-// shortestAddress is the minimum number of base58 digits of 32 bytes. Amounts and symbols are shorter.
-const shortestAddress = 32
+// An address has 32 bytes, which are 32 to 44 digits of base58. Amounts and symbols are shorter.
+const (
+	shortestAddress = 32
+	longestAddress  = 44
+)
 
 // ungroup joins addresses that were copied in groups of four characters, as purser shows them. Words that form no address are
-// left alone.
+// left alone. From each word it looks at no more groups than an address has: without a bound, a message of short words would
+// keep purser busy for 80 ms.
 func ungroup(words []string) []string {
 	var out []string
 	for i := 0; i < len(words); i++ {
-		n := i
-		for n < len(words) && len(words[n]) == wallet.AddressGroup {
+		n, most := i, min(len(words), i+longestAddress/wallet.AddressGroup)
+		for n < most && len(words[n]) == wallet.AddressGroup {
 			n++
 		}
-		if n < len(words) && len(words[n]) < wallet.AddressGroup { // the last group may be shorter than four
+		if n < most && len(words[n]) < wallet.AddressGroup { // the last group may be shorter than four
 			n++
 		}
 		joined := 0

@@ -125,8 +125,10 @@ func (r *reading) take(args []string) (int, error) {
 	word := args[0]
 	// A listed symbol and the word "to" keep their meaning even if a contact's name begins with them.
 	first := r.Token.IsZero() && r.means(word) || strings.EqualFold(word, "to")
-	if contact, n := r.at(args); n > 0 && !first {
-		return n, r.takeRecipient(contact.Address.String(), address(contact.Address))
+	if !first { // a search for each of many "to" would take long
+		if contact, n := r.at(args); n > 0 {
+			return n, r.takeRecipient(contact.Address.String(), address(contact.Address))
+		}
 	}
 	if addressLike(word) {
 		return 1, r.takeRecipient(word, r.recipient(word))

@@ -16,10 +16,12 @@ type droppingLog struct {
 	store.DeliveryLog
 	pages int
 	drop  func(page int)
+	from  []time.Time // the since of each page
 }
 
 func (l *droppingLog) Oldest(ctx context.Context, id wallet.WebhookID, state store.DeliveryState, since time.Time, after string, limit int) ([]store.LogEntry, error) {
 	l.pages++
+	l.from = append(l.from, since)
 	l.drop(l.pages)
 	return l.DeliveryLog.Oldest(ctx, id, state, since, after, limit)
 }
@@ -63,6 +65,9 @@ func TestARecoveryGoesOnWhenADayOfTheLogIsDropped(t *testing.T) {
 	r.Must(err)
 	if want := (handlers.Recovered{Count: 200 + aDay}); done != want {
 		t.Errorf("recovered %+v, want %+v", done, want)
+	}
+	if last := first.Add(199 * time.Second); len(log.from) != 4 || !log.from[1].Equal(first) || !log.from[2].Equal(last) || !log.from[3].Equal(last) {
+		t.Errorf("pages were read since %v: nothing that was read before is to be read again", log.from)
 	}
 	left, err := r.DeliveryLog.Oldest(t.Context(), hook.ID, store.DeliveryDeadLettered, first, "", 2*aDay)
 	r.Must(err)
