@@ -174,6 +174,13 @@ func (e *Engine) commitFront(batch []*job) (rest []*job) {
 // finish commits and sends each job its outcome. An error of a job that wrote nothing also waits for the commit: the
 // job may have read what another one of the batch wrote.
 func (e *Engine) finish(g *group, batch []*job, wrote bool) {
+	if wrote {
+		if err := g.flush(); err != nil {
+			e.keyFile.release(g.made)
+			answer(batch, errors.Join(err, g.root.Rollback()))
+			return
+		}
+	}
 	if !wrote {
 		_ = g.root.Rollback() // nothing was written: there is nothing to keep or to lose
 	} else if err := e.fullOr(e.commit(g)); err != nil {
@@ -186,6 +193,16 @@ func (e *Engine) finish(g *group, batch []*job, wrote bool) {
 			j.turns <- turn{err: j.err}
 		}
 	}
+}
+
+// flush writes what the closures left in Shared.
+func (g *group) flush() error {
+	if g.shared.Flush == nil {
+		return nil
+	}
+	t := &tx{group: g}
+	defer func() { t.over = true }()
+	return g.shared.Flush(t)
 }
 
 // commit makes a transaction durable in the order that secrets need: new ones are written before the commit that names

@@ -21,6 +21,8 @@ type group struct {
 	reads  []*bbolt.Cursor // by table, for single lookups, which start at the root each time; nil: not opened yet
 	owners *bbolt.Bucket   // dataKeys; nil: not opened yet
 
+	shared engine.Shared
+
 	made   []newKey // secrets to be written before the commit
 	doomed []keyRef // secrets to be overwritten after the commit
 }
@@ -131,6 +133,17 @@ func (t *tx) First(b engine.Table, r engine.Range) (key, value []byte) { return 
 
 // Writable tells an Update from a View.
 func (t *tx) Writable() bool { return t.root.Writable() }
+
+// Shared returns what the closures of the group share.
+func (t *tx) Shared() *engine.Shared {
+	if !t.root.Writable() {
+		return nil
+	}
+	return &t.shared
+}
+
+// Changed counts a change of Shared as a write.
+func (t *tx) Changed() { t.wrote = t.root.Writable() }
 
 // errReadOnly refuses a write in a View.
 var errReadOnly = errors.New("bolt: a View does not write")

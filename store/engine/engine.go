@@ -7,6 +7,7 @@
 //   - Layout lists the tables, which Prepare gets
 //   - Engine is one database; everything is read and written in closures of View and Update
 //   - Tx is the argument of such a closure: Tables and Secrets
+//   - Shared is what the closures of one commit have in common besides the tables
 //   - Secrets are the wrapped data keys of people. They are apart from the tables, because what a table deletes may
 //     stay
 //
@@ -100,6 +101,21 @@ type Tables interface {
 type Tx interface {
 	Tables
 	Secrets
+	// Shared is what this Update has in common with the others of its commit. In a View it is nil.
+	Shared() *Shared
+	// Changed notes that the closure changed Shared: if it fails, it is rolled back as if it had put a value, and if it
+	// succeeds, there is something to commit. In a View it does nothing.
+	Changed()
+}
+
+// Shared belongs to the Updates that share one commit. What many of them would write one after the other, such as a
+// count, they can change in memory, and Flush writes it once. It lives as long as the transaction: after a rollback the
+// closures that run again begin with an empty one. An engine that commits each Update by itself gives each its own.
+type Shared struct {
+	Value any
+	// Flush, if it is set, runs once, behind the last closure and before the commit. If it fails, nothing is committed,
+	// and its error is that of all Updates of the commit.
+	Flush func(Tx) error
 }
 
 // SecretSize is the length of a secret: a data key of 32 bytes, wrapped by the master key.

@@ -308,7 +308,8 @@ func (p *picker) readTurns(priority int) {
 		}
 		o := p.owner(key[len(key)-hashSize:])
 		if is := readTurn(key[len(prefix)-1 : len(prefix)+8]); o.turns[priority] != is {
-			o.turns[priority], o.dirty = is, true // what is damaged of an owner is mended
+			o.turns[priority] = is // what is damaged of an owner is mended
+			p.changes(o)
 		}
 		fresh = append(fresh, o)
 	}
@@ -323,7 +324,8 @@ func (p *picker) visit(priority int) error {
 	o := line.owners[0]
 	line.owners = line.owners[1:]
 	if o.isFull(p.claim) {
-		o.full[priority], o.dirty = true, true
+		o.full[priority] = true
+		p.changes(o)
 		return p.dropTurn(o, priority)
 	}
 	e, found := p.ripeHead(o, priority)
@@ -390,7 +392,8 @@ func (p *picker) passHead(o *jobOwner, seq uint64, e entry, why error) error {
 	if err := errors.Join(p.skipJob(seq, why), p.delete(jobIndex, e.key)); err != nil {
 		return err
 	}
-	o.count, o.dirty = less(o.count), true
+	o.count = less(o.count)
+	p.changes(o)
 	p.state.waiting, p.state.dirty = less(p.state.waiting), true
 	if len(e.value) != hashSize {
 		return nil

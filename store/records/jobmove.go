@@ -182,7 +182,8 @@ func (q *jobQueue) count(was, is *storedJob) {
 	q.state.dirty = true
 	if was != nil {
 		o := q.owner(was.Owner)
-		o.count, o.dirty = less(o.count), true
+		o.count = less(o.count)
+		q.changes(o)
 		if was.inFlight() {
 			q.state.inFlight = less(q.state.inFlight)
 			q.landed(o)
@@ -192,7 +193,8 @@ func (q *jobQueue) count(was, is *storedJob) {
 	}
 	if is != nil {
 		o := q.owner(is.Owner)
-		o.count, o.dirty = o.count+1, true
+		o.count++
+		q.changes(o)
 		if is.inFlight() {
 			q.state.inFlight++
 			o.inFlight++
@@ -205,7 +207,8 @@ func (q *jobQueue) count(was, is *storedJob) {
 // landed notes that one job less of an owner is in flight. An owner who was at the limit (Claim.PerOwner) had lost
 // their turns: settle gives these back.
 func (q *jobQueue) landed(o *jobOwner) {
-	o.inFlight, o.dirty = less(o.inFlight), true
+	o.inFlight = less(o.inFlight)
+	q.changes(o)
 	for p := range o.full {
 		if o.full[p] {
 			o.full[p] = false
@@ -272,7 +275,8 @@ func (q *jobQueue) setTurn(o *jobOwner, priority int, want turn) error {
 		err = q.delete(jobIndex, q.turnKey(o, priority))
 	}
 	if o.turns[priority] != want {
-		o.turns[priority], o.dirty = want, true
+		o.turns[priority] = want
+		q.changes(o)
 	}
 	if want != (turn{}) {
 		err = errors.Join(err, q.put(jobIndex, q.turnKey(o, priority), nil))

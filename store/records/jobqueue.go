@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"purser/store"
+	"purser/store/engine"
 )
 
 // How jobs lie. Rows are in the table jobs, under their queue and number; all that leads to them is in
@@ -56,25 +57,30 @@ type storedJob struct {
 	whole []byte // the row without its tag, if this call has just sealed it; nil: raw has the sealed field
 }
 
-// jobQueue is one queue within one transaction. It is opened once, so that all verbs of a transaction share what they
-// have read and counted.
+// jobQueue is one queue within one transaction of the engine. It is opened once, so that all verbs, and all Updates that
+// share a commit, share what they have read and counted.
 //
 // Every change of a job goes through move. Three things are written at three times:
 //
 //   - rows and index entries of jobs: at once, by move
 //   - turns of owners: at the end of each verb, by settle, since one verb may change several heads of an owner
-//   - counters of the queue and of its owners: once, when the Update ends, by write
+//   - counters of the queue and of its owners: once, before the commit, by write
 //
-// An Update that fails writes none of it: the engine rolls back.
+// An Update that fails leaves none of it: the engine rolls back, and the other Updates of the commit run again.
 type jobQueue struct {
 	*tx
 	name    store.Queue
 	prefix  []byte                       // the name and a zero byte: begins the queue's keys in jobs and deadJobs
-	state   queueState                   // written by write when dirty
+	state   queueState                   // write puts it if it is dirty
 	one     jobOwner                     // the first owner read; most transactions read no other, and then need no map
 	owners  map[[hashSize]byte]*jobOwner // the owners read after it, by hash
 	touched []touchedTurn                // owners whose heads changed since the last settle
 	woke    bool                         // something became claimable, or a wait changed: settle has workers signalled
+
+	changed bool         // this Update changed state or an owner
+	unsaved bool         // state differs from what is stored
+	dirty   []*jobOwner  // owners that differ from what is stored
+	early   [2]*jobOwner // memory for the first of them
 
 	names    [40]byte // memory of prefix, so that a queue allocates nothing for it
 	buf      [96]byte // memory of the last key: see key
@@ -301,8 +307,32 @@ func (t *tx) settleJobs() error {
 	return nil
 }
 
-// writeJobs writes the counters of all open queues. Update calls it once, after its closure.
-func (t *tx) writeJobs() error {
+// takeQueues takes over the queues that earlier Updates of the same commit have opened.
+func (t *tx) takeQueues() {
+	t.queues, _ = t.in.Shared().Value.([]*jobQueue)
+	for _, q := range t.queues {
+		q.tx, q.touched, q.woke = t, q.touched[:0], false
+	}
+}
+
+// leaveQueues leaves the open queues to the next Update of the commit, or to write. An Update that failed leaves the
+// queues that were open before it; if it changed one of these, the engine gives up the whole transaction.
+func (t *tx) leaveQueues(done bool) {
+	for _, q := range t.queues {
+		if q.changed || q.state.dirty {
+			t.in.Changed()
+		}
+		q.changed, q.unsaved, q.state.dirty = false, q.unsaved || q.state.dirty, false
+	}
+	if shared := t.in.Shared(); done && len(t.queues) > 0 {
+		shared.Value, shared.Flush = t.queues, t.store.writeJobs
+	}
+}
+
+// writeJobs writes the counters of all open queues, once before each commit.
+func (s *Store) writeJobs(in engine.Tx) error {
+	t := &tx{in: in, store: s}
+	t.takeQueues()
 	for _, q := range t.queues {
 		if err := q.write(); err != nil {
 			return err
@@ -311,29 +341,33 @@ func (t *tx) writeJobs() error {
 	return nil
 }
 
+// changes notes that an owner differs from what is stored.
+func (q *jobQueue) changes(o *jobOwner) {
+	q.changed = true
+	if o.dirty {
+		return
+	}
+	if q.dirty == nil {
+		q.dirty = q.early[:0]
+	}
+	o.dirty, q.dirty = true, append(q.dirty, o)
+}
+
 // write puts the counters that changed: of the owners, then of the queue.
 func (q *jobQueue) write() error {
-	if err := q.writeOwner(&q.one); err != nil {
-		return err
-	}
-	for _, o := range q.owners {
+	for _, o := range q.dirty {
 		if err := q.writeOwner(o); err != nil {
 			return err
 		}
 	}
-	if !q.state.dirty {
+	if !q.unsaved {
 		return nil
 	}
-	q.state.dirty = false
 	return q.put(jobIndex, q.key(stateOf), q.state.encode())
 }
 
 // writeOwner puts what is known of an owner. An owner without jobs has no entry.
 func (q *jobQueue) writeOwner(o *jobOwner) error {
-	if !o.dirty {
-		return nil
-	}
-	o.dirty = false
 	if o.count == 0 && o.inFlight == 0 {
 		return q.delete(jobIndex, q.ownerKey(o))
 	}

@@ -21,7 +21,7 @@ type jobOwner struct {
 	full     [store.Priorities]bool // no turn of the priority, because the owner is at Claim.PerOwner: landed gives it back
 
 	open  bool // the entry was read in this transaction
-	dirty bool // it changed, and write has to put it
+	dirty bool // it is among jobQueue.dirty
 }
 
 // turn is the place of an owner among the turns of a priority, in the bytes of the index key: readyTurn and a number,
@@ -73,7 +73,7 @@ type queueState struct {
 	clock    time.Time   // the latest time of any claim, in the queue's time
 	nodes    []nodeClock // the clocks of the nodes that claim; see setClock
 
-	dirty bool
+	dirty bool // this Update changed it
 }
 
 // encode writes both counts, then for each priority whether it is full, the size of the turn, and the turn.
@@ -125,14 +125,16 @@ func (s *queueState) encode() []byte {
 	return out
 }
 
+// errState says that what is stored of a queue is not what encode wrote.
+var errState = fmt.Errorf("state of a queue: %w", store.ErrDamaged)
+
 // decode reads what encode wrote; nil is a new queue. ErrDamaged: readState counts again.
 func (s *queueState) decode(raw []byte) (err error) {
 	if raw == nil {
 		return nil
 	}
-	bad := fmt.Errorf("state of a queue: %w", store.ErrDamaged)
 	if len(raw) < stateSize {
-		return bad
+		return errState
 	}
 	for i, n := range []*uint64{&s.turns, &s.picks, &s.waiting, &s.inFlight, &s.dead} {
 		*n = binary.BigEndian.Uint64(raw[8*i:])
@@ -143,11 +145,11 @@ func (s *queueState) decode(raw []byte) (err error) {
 	const head = 2 + 2*8 + timeSize
 	for raw = raw[stateSize:]; len(raw) > 0; {
 		if len(raw) < head {
-			return bad
+			return errState
 		}
 		size := head + int(binary.BigEndian.Uint16(raw))
 		if len(raw) < size {
-			return bad
+			return errState
 		}
 		n := nodeClock{offset: time.Duration(binary.BigEndian.Uint64(raw[2:])), before: time.Duration(binary.BigEndian.Uint64(raw[10:])),
 			node: string(raw[head:size])}

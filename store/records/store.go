@@ -273,14 +273,16 @@ type oneUpdate struct {
 	last   *tx // of the latest run: the one that is committed
 }
 
-// run is the closure that the engine runs: change, then the counters of jobs that it left to be written. Each run
-// begins with an empty tx, so that nothing of an earlier run is announced.
+// run is the closure that the engine runs: change, between taking over the open queues of jobs and leaving them to the
+// next Update of the commit. Each run begins with an empty tx, so that nothing of an earlier run is announced.
 func (u *oneUpdate) run(in engine.Tx) error {
 	u.last = &tx{in: in, store: u.store}
-	if err := u.change(u.last); err != nil {
-		return err
-	}
-	return u.last.writeJobs()
+	u.last.takeQueues()
+	done := false
+	defer func() { u.last.leaveQueues(done) }() // after a panic too
+	err := u.change(u.last)
+	done = err == nil
+	return err
 }
 
 // KeysVersion rises with every commit of this Store that touched an API key or a webhook, before its Update returns. It

@@ -26,7 +26,7 @@ type tx struct {
 
 	news []store.Queue // queues to be signalled after the commit, each once
 
-	queues []*jobQueue    // queues of jobs that this transaction has opened
+	queues []*jobQueue    // queues of jobs that this transaction has opened, or those before it that share its commit
 	few    [3]*jobQueue   // memory for the first three
 	some   [3]store.Queue // memory for the first three of news
 
