@@ -46,6 +46,8 @@ func RunEngine(t *testing.T, open OpenEngine) {
 		{"ViewsAreSnapshots", engineSnapshots},
 		{"UpdatesFollowEachOther", engineUpdates},
 		{"FailuresAreTheirOwn", engineFailures},
+		{"UpdatesOfACommitShare", engineShares},
+		{"AFlushThatFailsCommitsNothing", engineFlushFails},
 		{"ClosedIsClosed", engineCloses},
 		{"PrepareIsAllOrNothing", enginePrepares},
 		{"NewTablesAreMade", engineNewTables},
