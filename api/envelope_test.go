@@ -30,7 +30,7 @@ func TestEnvelopeReadsAsEncodingJSONWritesIt(t *testing.T) {
 func TestARefusalIsDataAsWell(t *testing.T) {
 	r := newHarness(t)
 	a := r.send(r.alice.secret, r.sendBody("amount", "1000"))
-	r.want(a, 422, wallet.InsufficientFunds, "amount: You have 10 SOL free to send. This needs 1000 SOL and the network fee of 0.000005 SOL.")
+	r.want(a, 422, wallet.InsufficientFunds, "amount: You have 10 SOL to spend. This needs 1000 SOL and the network fee of 0.000005 SOL.")
 	for path, want := range map[string]string{"field": "amount", "reason": "funds.sol_short", "message": "The balance is too low for this transaction."} {
 		if got := a.text("error", path); got != want {
 			t.Errorf("%s is %q, not %q", path, got, want)

@@ -149,3 +149,15 @@ func TestOnlyTheNewestQuestionsBesideAreKept(t *testing.T) {
 		t.Errorf("%d were cancelled", n)
 	}
 }
+
+// mistyped is an address with one wrong character near its end. It is an address, too.
+func mistyped(a wallet.Address) string {
+	text := a.String()
+	for _, letter := range "abcdefgh" {
+		other := text[:len(text)-3] + string(letter) + text[len(text)-2:]
+		if got, err := wallet.ParseAddress(other); err == nil && got != a && got.OnCurve() {
+			return other
+		}
+	}
+	return ""
+}

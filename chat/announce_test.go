@@ -67,7 +67,7 @@ func TestCommandsAreAnnouncedWithTheirReply(t *testing.T) {
 	if got[0].Command != "/wallet balance" || !got[0].Success || got[0].ChatID != id || !strings.Contains(got[0].Response, "`10` SOL") || strings.Contains(got[0].Response, "<b>") {
 		t.Errorf("a balance: %+v", got[0])
 	}
-	if got[1].Success || !strings.Contains(got[1].Response, "You have 10 SOL free to send") {
+	if got[1].Success || !strings.Contains(got[1].Response, "You have 10 SOL to spend") {
 		t.Errorf("a refused transfer: %+v", got[1])
 	}
 	if _, err := time.Parse(time.RFC3339Nano, got[0].Timestamp); err != nil {

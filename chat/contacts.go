@@ -56,6 +56,7 @@ func contactsConversation() conversation {
 type book struct {
 	byKey  map[string]wallet.Contact // by wallet.ContactKey; nil for a command run by an app
 	listed func(symbol string) bool  // reports whether a symbol is on the token list; nil: none is
+	known  []wallet.Address          // addresses that a mistyped or cut one may mean: contacts, own wallets, paid before
 }
 
 // book reads the person's contacts from the store.
@@ -68,6 +69,10 @@ func (c *Chat) book(ctx context.Context, h Inbound) (book, error) {
 	for _, contact := range all {
 		b.byKey[wallet.ContactKey(contact.Name)] = contact
 	}
+	if err != nil {
+		return b, err
+	}
+	b.known, err = c.Transfers.Known(ctx, h.user.ID)
 	return b, err
 }
 
@@ -113,6 +118,9 @@ func (b book) recipient(text string) saidRecipient {
 		if err := checkAddress(text); err != nil {
 			return saidRecipient{Wrong: wallet.ReasonOf(err)}
 		}
+		if wrong := b.incomplete(text); !wrong.IsZero() {
+			return saidRecipient{Wrong: wrong}
+		}
 		if _, err := wallet.ParseContactName(text); err == nil { // no address is a valid name of a contact
 			return saidRecipient{Wrong: b.noAddress(text)}
 		}
@@ -150,7 +158,7 @@ func (c *Chat) contacts(ctx context.Context, h Inbound) (Action, error) {
 	case (action == "add" || action == "remove" || action == "delete") && len(args) == 1:
 		return refuse(wallet.Refuse(wallet.InvalidRequest, "input.contact_name"))
 	case action == "add" && len(args) > 2:
-		return c.addContact(strings.Join(args[1:len(args)-1], " "), args[len(args)-1])
+		return c.addContact(ctx, h, strings.Join(args[1:len(args)-1], " "), args[len(args)-1])
 	case (action == "remove" || action == "delete") && len(args) > 1:
 		return removeContact(strings.Join(args[1:], " ")), nil
 	case action == "rename" && len(args) > 1:
@@ -240,9 +248,17 @@ func (s *replyTx) contactButtons(all []wallet.Contact) ([][]Button, error) {
 }
 
 // addContact adds a contact. Names and addresses are unique among a person's contacts: CONFLICT otherwise.
-func (c *Chat) addContact(name, text string) (Action, error) {
+func (c *Chat) addContact(ctx context.Context, h Inbound, name, text string) (Action, error) {
 	to, err := wallet.ParseAddress(text)
 	if err != nil {
+		b, readErr := c.book(ctx, h)
+		if readErr != nil {
+			return nil, readErr
+		}
+		// Only an address can stand here. The reason is more exact if it is a piece of one.
+		if wrong := b.incomplete(text); !wrong.IsZero() {
+			err = wallet.RefuseFor(wallet.InvalidRequest, wrong)
+		}
 		return refuse(err)
 	}
 	return func(s *replyTx) error {

@@ -14,6 +14,7 @@ type evaluatedDraft struct {
 	parts    parts
 	refusal  error             // why a part is asked for again, or the transfer is refused
 	amounts  []wallet.Quantity // amounts to offer as buttons
+	all      wallet.Amount     // what max would send, for its button; zero if that is not known exactly
 	proposal handlers.Proposal
 	token    wallet.Token
 }
@@ -106,7 +107,7 @@ func (c *Chat) weigh(ctx context.Context, h Inbound, at State, w evaluatedDraft)
 	}
 	// Ask for the part that is missing, or that the operation refused.
 	w.trigger = addressMissing
-	if !w.parts.Amount.given() {
+	if !w.parts.Amount.given() && wallet.FieldOf(w.refusal) != wallet.FieldTo { // a wrong recipient is asked for at once
 		w.trigger = amountMissing
 	}
 	if len(w.amounts) == 0 && (w.trigger == amountMissing || at == idle) {
@@ -159,7 +160,7 @@ func (w *evaluatedDraft) checkAmount() {
 	said := w.parts.Amount
 	err := said.refusal()
 	if exact := said.Quantity.Exact; err == nil && !exact.IsZero() {
-		_, err = exact.In(w.token.Decimals)
+		_, err = w.token.Exactly(exact)
 	}
 	if err == nil {
 		return
@@ -201,6 +202,7 @@ func (w *evaluatedDraft) asksOn(at State, err error) bool {
 	switch field := wallet.FieldOf(err); {
 	case field != "":
 		w.parts.drop(field)
+		w.offerNamed(wallet.ReasonOf(err))
 	case silent && at == asksAmount:
 		w.parts.drop(wallet.FieldAmount)
 	case silent && at == asksAddress:
@@ -210,6 +212,20 @@ func (w *evaluatedDraft) asksOn(at State, err error) bool {
 	}
 	w.refusal = err
 	return true
+}
+
+// offerNamed offers the amounts that a refusal names, so that its buttons do what its sentence says.
+func (w *evaluatedDraft) offerNamed(r wallet.Reason) {
+	for _, arg := range r.Args {
+		amount, ok := arg.Value().(wallet.Amount)
+		switch {
+		case !ok:
+		case arg.Name == "Least", arg.Name == "Most":
+			w.amounts = append(w.amounts, wallet.Quantity{Exact: amount.Decimal()})
+		case arg.Name == "All":
+			w.amounts, w.all = append(w.amounts, wallet.Quantity{Max: true}), amount
+		}
+	}
 }
 
 // choices returns amounts that the balance allows, to offer as buttons: up to three round ones, and max.

@@ -21,7 +21,7 @@ func filesOf() map[string][]string {
 	return map[string][]string{
 		"start":     {"start.go"},
 		"wallet":    {"wallet.go", "wallet_choice.go", "balance.go", "link.go", "claim.go", "history.go", "qr.go"},
-		"send":      {"send.go", "draft.go", "payment.go", "parts.go", "card.go", "cards.go", "receipts.go", "people.go", "poisoning.go"},
+		"send":      {"send.go", "draft.go", "payment.go", "parts.go", "card.go", "cards.go", "receipts.go", "people.go", "poisoning.go", "incomplete.go"},
 		"contacts":  {"contacts.go", "contact_card.go", "naming.go"},
 		"api":       {"api.go", "access.go", "choice.go", "keys.go", "mailcode.go", "operators.go", "hooks.go"},
 		"apps":      {"consent.go", "reply.go", "app_events.go"},

@@ -103,9 +103,17 @@ func readParts(args []string, b book) (parts, error) {
 		}
 		args = args[n:]
 	}
+	// "all USDC" says of what; "all" alone does not.
+	if r.Amount.Wrong.Key == allOfWhat && !r.Token.IsZero() {
+		r.Amount = saidAmount{Quantity: wallet.Quantity{Max: true}}
+	}
 	switch {
 	case r.odd != "" && r.To.given():
 		return r.strange(r.odd)
+	case r.odd != "" && !r.Amount.given() && r.Token.IsZero():
+		if r.To = b.recipient(r.odd); r.To.Wrong.Key == "input.no_recipient" {
+			r.To.Wrong = wallet.Because("input.no_meaning", wallet.TextArg("Word", echo(r.odd)))
+		}
 	case r.odd != "":
 		r.To = b.recipient(r.odd) // read it as an address, so that the answer can explain what is wrong with it
 	}
@@ -135,8 +143,13 @@ func (r *reading) take(args []string) (int, error) {
 	}
 	switch {
 	case strings.EqualFold(word, "to") && !r.To.given():
-	case !r.Amount.given() && r.Token.IsZero() && amountLike(word):
+	case !r.Amount.given() && amountLike(word):
 		return 1, r.takeAmount(word)
+	case !r.Amount.given() && r.byKey != nil && everything(word):
+		r.Amount = saidAmount{Wrong: wallet.Because(allOfWhat)}
+		return 1, nil
+	case r.Token.IsZero() && r.name(args):
+		r.odd = word
 	case r.Token.IsZero() && symbolLike(word):
 		return 1, r.takeToken(word)
 	case r.Amount.given() && figures(word):
@@ -152,6 +165,16 @@ func (r *reading) take(args []string) (int, error) {
 		return 1, err
 	}
 	return 1, nil
+}
+
+// name reports whether a word is rather the name of somebody than a token: it is no listed symbol, nothing else names the
+// recipient, and it either is the only word or is near a contact's name.
+func (r *reading) name(args []string) bool {
+	word := args[0]
+	if r.byKey == nil || r.means(word) || r.To.given() || r.odd != "" || len(args) > 1 || currency(word) {
+		return false
+	}
+	return !r.Amount.given() && symbolLike(word) || len(r.near(word)) > 0
 }
 
 // takeRecipient takes a recipient. Of two addresses after an amount the first is the token's mint: "25 <mint> <address>".
@@ -178,8 +201,12 @@ func (r *reading) takeAmount(word string) error {
 	return r.takeToken(symbol)
 }
 
-// takeToken takes a symbol or a mint address.
+// takeToken takes a symbol or a mint address. The name of a currency makes the amount one that is not taken ("5 usd").
 func (r *reading) takeToken(word string) (err error) {
+	if r.byKey != nil && r.Amount.given() && currency(word) && !r.means(word) {
+		r.Amount = saidAmount{Wrong: wallet.Because("amount.currency")}
+		return nil
+	}
 	r.Token, err = wallet.ParseTokenRef(word)
 	return err
 }
@@ -208,7 +235,8 @@ func addressLike(word string) bool {
 	if len(word) >= shortestAddress && (!figures(word) || word == wallet.SystemProgram.String()) {
 		return true
 	}
-	return strings.HasPrefix(word, "@") || hexLike(word) || domainLike(word)
+	_, _, shortened := shortenedAddress(word)
+	return strings.HasPrefix(word, "@") || hexLike(word) || domainLike(word) || shortened
 }
 
 // hexLike reports whether a word looks like an address of Ethereum.
@@ -238,8 +266,26 @@ func checkAddress(text string) error {
 // amountLike reports whether a word is meant as an amount, even a wrong one, so that the answer can explain the mistake.
 func amountLike(word string) bool {
 	first, _ := utf8.DecodeRuneInString(word)
-	return strings.EqualFold(word, wallet.Max) || unicode.IsNumber(first) || strings.ContainsRune("+-.,−", first) ||
+	return strings.EqualFold(word, wallet.Max) || unicode.IsNumber(first) || strings.ContainsRune("+-.,−", first) || unicode.Is(unicode.Sc, first) ||
 		strings.EqualFold(word, "nan") || strings.EqualFold(word, "inf") || strings.EqualFold(word, "infinity")
+}
+
+// allOfWhat is the reason of an amount "all" without a token.
+const allOfWhat = "amount.all"
+
+// everything reports whether a word means the whole balance, as max does. It needs a token beside it: somebody who writes
+// "all" may mean all tokens.
+func everything(word string) bool {
+	return strings.EqualFold(word, "all") || strings.EqualFold(word, "everything")
+}
+
+// currency reports whether a word names the money of a country. purser has no rates for it.
+func currency(word string) bool {
+	switch strings.ToLower(word) {
+	case "usd", "eur", "gbp", "dollar", "dollars", "euro", "euros", "pound", "pounds", "buck", "bucks":
+		return true
+	}
+	return false
 }
 
 // cutSymbol splits "1.5SOL" into figures and symbol. Scientific notation ("1e5") stays whole and is refused later.
@@ -275,6 +321,9 @@ func symbolLike(word string) bool {
 // separators, digits of other scripts, exponents.
 func readAmount(text string) saidAmount {
 	wrong := func(key string) saidAmount { return saidAmount{Wrong: wallet.Because(key), Meant: meantNumbers(text)} }
+	if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Sc, r) }) {
+		return wrong("amount.currency")
+	}
 	if scientific(text) {
 		return wrong("amount.exponent")
 	}

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"purser/handlers"
@@ -56,7 +57,7 @@ func (c *Chat) hearInReview(ctx context.Context, h Inbound) (Action, error) {
 // resemblance returns the variables of a card about an address that resembles a known one: where the two differ. All are
 // empty if there is no such suspicion. nameBoth adds the names.
 func resemblance(t wallet.Transaction) vars {
-	v := vars{"Lookalike": html(""), "Before": html(""), "Here": html(""), "There": html(""), "Front": 0, "Back": 0,
+	v := vars{"Lookalike": html(""), "Before": html(""), "Here": html(""), "There": html(""), "Front": "", "Back": "",
 		"ByNamed": t.Resembles() != t.To, "Name": "", "KnownName": "", "KnownOwn": false}
 	if t.PoisoningSuspect.IsZero() {
 		return v
@@ -64,7 +65,7 @@ func resemblance(t wallet.Transaction) vars {
 	to, known := t.Resembles().String(), t.PoisoningSuspect.String()
 	front, back := wallet.SharedEnds(to, known)
 	before, _ := t.To.Middle()
-	v["Lookalike"], v["Before"], v["Front"], v["Back"] = grouped(known), grouped(before), front, back
+	v["Lookalike"], v["Before"], v["Front"], v["Back"] = grouped(known), grouped(before), atLeastOne(front), atLeastOne(back)
 	between := func(text string) html {
 		if text == "" { // the addresses differ in length: nothing stands there
 			return html("–")
@@ -73,6 +74,14 @@ func resemblance(t wallet.Transaction) vars {
 	}
 	v["Here"], v["There"] = between(to[front:len(to)-back]), between(known[front:len(known)-back])
 	return v
+}
+
+// atLeastOne returns a count for a text; "" for 0, which the text takes as none.
+func atLeastOne(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
 
 // nameBoth adds the person's names for the recipient, and for the known address that it resembles.

@@ -128,11 +128,15 @@ func (c *Chat) offerPayment(ctx context.Context, h Inbound) (Action, error) {
 	if wallet.IsPayLink(h.line.args[0]) {
 		return c.begin(c.send(ctx, h))
 	}
-	to, err := wallet.ParseAddress(h.line.args[0])
-	if err != nil {
+	_, err := wallet.ParseAddress(h.line.args[0])
+	if _, _, shortened := shortenedAddress(h.line.args[0]); err != nil && !shortened {
 		return nil, nil
 	}
-	return c.begin(c.transfer(ctx, h, idle, parts{To: address(to)}, nil))
+	known, err := c.book(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	return c.begin(c.transfer(ctx, h, idle, parts{To: known.recipient(h.line.args[0])}, nil))
 }
 
 // send answers /send. Any part may be missing: it is asked for.
@@ -161,8 +165,13 @@ func (c *Chat) hearAmount(ctx context.Context, h Inbound, args []string) (Action
 		return nil, err
 	}
 	got, err := readParts(args, known)
-	if wallet.FieldOf(err) == "" && (err != nil || !got.Amount.given() && !got.To.given()) {
+	// Words that name nobody are a failed answer to this question, and do not replace the recipient.
+	nobody := got.To.Wrong.Key == "input.no_meaning" || got.To.Wrong.Key == "input.contact_meant"
+	if wallet.FieldOf(err) == "" && (err != nil || !got.Amount.given() && (!got.To.given() || nobody)) {
 		got, err = parts{}, wallet.Refuse(wallet.InvalidRequest, "input.amount")
+	}
+	if got.Amount.Wrong.Key == allOfWhat { // the question has named the token
+		got.Amount = saidAmount{Quantity: wallet.Quantity{Max: true}}
 	}
 	return c.transfer(ctx, h, h.at(sendFlow), copyOf[payment](h.data).parts.with(got), err)
 }
@@ -174,7 +183,7 @@ func (c *Chat) hearAddress(ctx context.Context, h Inbound, args []string) (Actio
 		return nil, err
 	}
 	got, err := readParts(args, known)
-	if wallet.FieldOf(err) == "" && (err != nil || !got.To.given()) {
+	if wallet.FieldOf(err) == "" && (err != nil || !got.To.given() || got.To.Wrong.Key == "input.no_meaning") {
 		if words := strings.Join(args, " "); words != "" {
 			got, err = parts{To: known.recipient(words)}, nil // read it as an address, so that the answer can explain what is wrong with it
 		} else {
@@ -204,7 +213,11 @@ func (s *replyTx) askAmount() error {
 	var rows [][]Button
 	var row []Button
 	for _, amount := range s.draft().amounts {
-		b, err := s.button(html(amount.String()), "amount:"+amount.String(), s.question.Ask, s.conv.ExpiresAt)
+		label := html(amount.String())
+		if all := s.draft().all; amount.Max && all.Units > 0 {
+			label += html(" (" + all.String() + ")")
+		}
+		b, err := s.button(label, "amount:"+amount.String(), s.question.Ask, s.conv.ExpiresAt)
 		if err != nil {
 			return err
 		}
@@ -262,7 +275,7 @@ func (s *replyTx) askAddress() error {
 		return err
 	}
 	rows = append(rows, []Button{people})
-	amount := dataOf[payment](s).Amount.Quantity
+	amount := dataOf[payment](s).Amount.Quantity // zero if the recipient is asked for first
 	v := vars{"Amount": amount.String(), "Max": amount.Max, "Known": len(known) > 0,
 		"Contacts": slices.ContainsFunc(known, func(r recipient) bool { return r.name != "" }), "Token": tokenText(s.draft().token)}
 	return s.ask("send.ask_address", v, rows)

@@ -290,7 +290,11 @@ func (c *Chat) walletAddress(ctx context.Context, h Inbound) (Action, error) {
 // walletRequest creates a payment request: a Solana Pay link and its QR code. Its payment is recognised by the link's
 // reference.
 func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
-	p, err := readParts(h.line.args[1:], book{})
+	b, err := c.book(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readParts(h.line.args[1:], b)
 	if err == nil && (!p.Amount.given() || p.To.given()) {
 		err = wallet.Refuse(wallet.InvalidRequest, "input.request_amount")
 	}
@@ -302,10 +306,10 @@ func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 	}
 	// A request needs a definite amount: "max" would depend on the payer's balance.
 	if p.Amount.Quantity.Max {
-		p.Amount.Wrong = wallet.Because("amount.malformed")
+		p.Amount.Wrong = wallet.Because("amount.not_all")
 	}
 	if err := p.Amount.refusal(); err != nil {
-		return refuse(err)
+		return c.meantRequest(ctx, p, err)
 	}
 	// The token may have to be looked up on chain.
 	if err := c.mayAsk(h); err != nil {
@@ -334,6 +338,36 @@ func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 			return err
 		}
 		return s.enqueue(Reply{Kind: Photo, Text: string(caption), PNG: picture, Buttons: [][]Button{{{Text: plain(label), Copy: r.URL}}}}, "")
+	}, nil
+}
+
+// meantRequest refuses an amount that was written wrongly. If its likely meaning is known, it has a button for each.
+func (c *Chat) meantRequest(ctx context.Context, p parts, wrong error) (Action, error) {
+	if _, unlisted := c.unlisted(p.Token); unlisted { // only a node knows its decimals
+		return refuse(wrong)
+	}
+	token, err := c.Transfers.Token(ctx, p.Token)
+	if err != nil {
+		return refuse(err)
+	}
+	meant := p.Amount.meantAmounts(token)
+	if len(meant) == 0 {
+		return refuse(wrong)
+	}
+	return func(s *replyTx) error {
+		var row []Button
+		for _, amount := range meant {
+			command := "/wallet address " + amount.String() + " " + token.Symbol
+			if p.Memo != "" {
+				command += " " + memoWord + " " + p.Memo
+			}
+			b, err := s.button(html(escape(amount.String()+" "+token.Symbol)), "run:"+command, "menu", s.now.Add(menuLife))
+			if err != nil {
+				return err
+			}
+			row = append(row, b)
+		}
+		return s.refused(didYouMean(meant), row)
 	}, nil
 }
 

@@ -270,10 +270,11 @@ func (f accountSnapshot) checkLamports(lamports, fee uint64) error {
 	if left := f.free - lamports - fee; left != 0 && left < f.floor {
 		if f.free >= f.floor+fee && f.free-f.floor-fee > 0 {
 			return wallet.Refuse(wallet.InsufficientFunds, "funds.leaves_dust",
-				wallet.AmountArg("Left", wallet.Lamports(left)), wallet.AmountArg("Floor", wallet.Lamports(f.floor)), wallet.AmountArg("Most", wallet.Lamports(f.free-f.floor-fee)))
+				wallet.AmountArg("Left", wallet.Lamports(left)), wallet.AmountArg("Floor", wallet.Lamports(f.floor)), wallet.AmountArg("Most", wallet.Lamports(f.free-f.floor-fee)),
+				wallet.AmountArg("All", wallet.Lamports(f.free-fee)))
 		}
 		return wallet.Refuse(wallet.InsufficientFunds, "funds.leaves_dust_send_max",
-			wallet.AmountArg("Left", wallet.Lamports(left)), wallet.AmountArg("Floor", wallet.Lamports(f.floor)))
+			wallet.AmountArg("Left", wallet.Lamports(left)), wallet.AmountArg("Floor", wallet.Lamports(f.floor)), wallet.AmountArg("All", wallet.Lamports(f.free-fee)))
 	}
 	return nil
 }

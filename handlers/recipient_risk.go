@@ -36,6 +36,11 @@ func knownTo(tx store.Tx, who wallet.UserID) ([]wallet.Address, error) {
 	return known, nil
 }
 
+// Known lists the addresses that a person has chosen to deal with, as knownTo does, for a front that explains a mistyped one.
+func (s *Transactions) Known(ctx context.Context, who wallet.UserID) ([]wallet.Address, error) {
+	return read(ctx, s.Store, func(tx store.Tx) ([]wallet.Address, error) { return knownTo(tx, who) })
+}
+
 // recognized marks a payment whose recipient is new to its owner, or resembles an address that the owner knows. A
 // resembling one must be confirmed by typing part of the address. Wallets without an owner are skipped: there is nobody
 // to ask.

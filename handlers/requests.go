@@ -54,7 +54,7 @@ func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, req RequestF
 	if err != nil {
 		return PaymentRequest{}, err
 	}
-	amount, err := req.Amount.In(token.Decimals)
+	amount, err := token.Exactly(req.Amount)
 	if err != nil {
 		return PaymentRequest{}, err
 	}

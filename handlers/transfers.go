@@ -82,7 +82,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 	}
 	units := uint64(1) // stand-in for "max": the fee does not depend on the amount
 	if !req.Amount.Max {
-		amount, err := req.Amount.Exact.In(token.Decimals)
+		amount, err := token.Exactly(req.Amount.Exact)
 		if err != nil {
 			return Proposal{}, err
 		}

@@ -26,6 +26,18 @@ var SOL = Token{Symbol: "SOL", Decimals: 9}
 // Amount returns an amount of this token from base units.
 func (t Token) Amount(units uint64) Amount { return Amount{Units: units, Decimals: t.Decimals} }
 
+// Exactly converts a number to an amount of t. It is Decimal.In, but a refusal of too many decimals names the token.
+func (t Token) Exactly(d Decimal) (Amount, error) {
+	amount, err := d.In(t.Decimals)
+	switch ReasonOf(err).Key {
+	case "amount.whole":
+		err = About(FieldAmount, Refuse(InvalidRequest, "amount.whole_of", TextArg("Token", t.Name())))
+	case "amount.too_precise":
+		err = About(FieldAmount, Refuse(InvalidRequest, "amount.too_precise_of", NumberArg("Decimals", d.scale), NumberArg("Most", t.Decimals), TextArg("Token", t.Name())))
+	}
+	return amount, err
+}
+
 // Native reports whether t is SOL itself. Wrapped SOL is an SPL token.
 func (t Token) Native() bool { return t.Mint.IsZero() }
 
