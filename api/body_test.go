@@ -2,7 +2,9 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/big"
+	"strings"
 	"testing"
 
 	"purser/wallet"
@@ -56,4 +58,26 @@ func FuzzSendBody(f *testing.F) {
 			t.Errorf("amount %s became %q", fields["amount"], req.Amount)
 		}
 	})
+}
+
+// TestABodyOfManyFieldsIsRefusedEarly: nothing behind the first field too many is read, and the answer names that field,
+// as it does any that is unknown.
+func TestABodyOfManyFieldsIsRefusedEarly(t *testing.T) {
+	body := func(fields int, rest string) []byte {
+		var b strings.Builder
+		for i := range fields {
+			fmt.Fprintf(&b, `"f%02d":1,`, i)
+		}
+		return []byte("{" + strings.TrimSuffix(b.String()+rest, ",") + "}")
+	}
+	if fields, err := parseObject(body(maxFields, "")); err != nil || len(fields) != maxFields {
+		t.Errorf("%d fields are read as %d, %v", maxFields, len(fields), err)
+	}
+	_, err := parseObject(body(maxFields+1, "not JSON any more"))
+	if want := fmt.Sprintf("f%d", maxFields); wallet.CodeOf(err) != wallet.InvalidRequest || wallet.FieldOf(err) != wallet.Field(want) || wallet.ReasonOf(err).Key != "body.unknown" {
+		t.Errorf("the first of too many is refused with %v, about %q", err, wallet.FieldOf(err))
+	}
+	if _, err := parseObject(body(maxFields, `"f00":1`)); wallet.ReasonOf(err).Key != "body.repeated" {
+		t.Errorf("a repeated field is refused with %v", err)
+	}
 }

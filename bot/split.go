@@ -2,6 +2,7 @@ package bot
 
 import (
 	"html"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -32,11 +33,18 @@ type cutter struct {
 	part  strings.Builder
 	size  int      // of part, in visible UTF-16 units
 	inked bool     // part shows more than white space: Telegram refuses one that does not
-	open  []string // opening tags that are not closed yet
+	open  *openTag // the innermost tag that is not closed yet; nil for none
 
 	// The last place where part may be cut: its offset (0 for none), the size before it, and the tags open there.
 	breakAt, breakSize int
-	breakOpen          []string
+	breakOpen          *openTag
+}
+
+// openTag is a tag that is not closed yet, and those around it. It never changes, so that remembering which tags are open
+// somewhere costs nothing, however many there are.
+type openTag struct {
+	text  string // the whole opening tag
+	outer *openTag
 }
 
 // add puts a tag, an entity or a character of a width into the part that is being filled, or into the next one.
@@ -53,11 +61,11 @@ func (c *cutter) add(piece string, width int) {
 	c.inked = c.inked || width > 0 && strings.TrimSpace(piece) != ""
 	switch {
 	case width == 0 && strings.HasPrefix(piece, "</"):
-		if len(c.open) > 0 {
-			c.open = c.open[: len(c.open)-1 : len(c.open)-1]
+		if c.open != nil {
+			c.open = c.open.outer
 		}
 	case width == 0:
-		c.open = append(c.open[:len(c.open):len(c.open)], piece)
+		c.open = &openTag{piece, c.open}
 	case piece == " " || piece == "\n":
 		c.breakAt, c.breakSize, c.breakOpen = c.part.Len(), c.size, c.open
 	}
@@ -79,25 +87,23 @@ func (c *cutter) cut() {
 	c.size, c.open, c.inked = carriedSize, nowOpen, carriedSize > 0
 }
 
-// finish closes the tags that are open, and begins the next part with them.
+// finish closes the tags that are open, the innermost first, and begins the next part with them.
 func (c *cutter) finish() {
-	closeAll(&c.part, c.open)
+	var tags []string // the innermost first
+	for tag := c.open; tag != nil; tag = tag.outer {
+		tags = append(tags, tag.text)
+		name, _, _ := strings.Cut(strings.Trim(tag.text, "<>"), " ")
+		c.part.WriteString("</" + name + ">")
+	}
 	if c.inked {
 		c.parts = append(c.parts, c.part.String())
 	}
 	c.inked = false
 	c.part.Reset()
-	for _, tag := range c.open {
+	for _, tag := range slices.Backward(tags) {
 		c.part.WriteString(tag)
 	}
 	c.size, c.breakAt = 0, 0
-}
-
-func closeAll(part *strings.Builder, open []string) {
-	for i := len(open) - 1; i >= 0; i-- {
-		name, _, _ := strings.Cut(strings.Trim(open[i], "<>"), " ")
-		part.WriteString("</" + name + ">")
-	}
 }
 
 // nextPiece is the tag, entity or character that text begins with, and how many UTF-16 units of it

@@ -3,6 +3,7 @@ package bot
 import (
 	"html"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -34,6 +35,24 @@ func TestSplitHTMLKeepsTagsEntitiesAndCharactersWhole(t *testing.T) {
 		if strings.Join(got, "|") != strings.Join(c.want, "|") {
 			t.Errorf("splitHTML(%q, %d) = %q, not %q", c.text, c.limit, got, c.want)
 		}
+	}
+}
+
+// TestManyOpenTagsAreCheap: an app's message may be nothing but tags. They are closed in their order, and remembering which
+// are open takes memory of the order of the text and not of its square.
+func TestManyOpenTagsAreCheap(t *testing.T) {
+	const tags = 1300
+	text := strings.Repeat("<b><i>", tags/2) + "abcd"
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := splitHTML(text, 3)
+	runtime.ReadMemStats(&after)
+	open, closed := strings.Repeat("<b><i>", tags/2), strings.Repeat("</i></b>", tags/2)
+	if len(got) != 2 || got[0] != open+"abc"+closed || got[1] != open+"d" {
+		t.Errorf("%d parts, of %d bytes the first", len(got), len(got[0]))
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 50*uint64(len(text)) {
+		t.Errorf("%d bytes of memory for a text of %d", used, len(text))
 	}
 }
 

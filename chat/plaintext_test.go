@@ -80,3 +80,17 @@ func TestNothingPushesPursersLineOutOfSight(t *testing.T) {
 		}
 	}
 }
+
+// TestSentencesInOneCharacterAreNoPartOfAHost: they would grow to eleven times their size, and take as long. What stands
+// beside them is still found.
+func TestSentencesInOneCharacterAreNoPartOfAHost(t *testing.T) {
+	text := strings.Repeat("\ufdfa\ufdfb", 2000)
+	if n := len(folded(text)); n > len(text) {
+		t.Errorf("%d bytes are folded to %d", len(text), n)
+	}
+	for message, want := range map[string]bool{text: false, text + "wallet.example.org" + text: true, "wallet.exam\ufdfaple.org": false} {
+		if got := mentions(message, "", "wallet.example.org"); got != want {
+			t.Errorf("%.60q mentions the host: %v", message, got)
+		}
+	}
+}

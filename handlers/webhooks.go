@@ -189,6 +189,9 @@ func checkSecret(secret string) error {
 	no := func(key string, args ...wallet.Arg) error {
 		return wallet.About("secret", wallet.Refuse(wallet.InvalidRequest, key, args...))
 	}
+	if len(secret) < shortestSecret || len(secret) > longestSecret || strings.ContainsFunc(secret, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return no("webhook_secret.length", wallet.NumberArg("Least", shortestSecret), wallet.NumberArg("Most", longestSecret))
+	}
 	rest, ours := strings.CutPrefix(secret, secretPrefix)
 	different := map[rune]bool{}
 	for _, r := range rest {
@@ -196,8 +199,6 @@ func checkSecret(secret string) error {
 	}
 	delete(different, ' ')
 	switch key, err := base64.StdEncoding.DecodeString(rest); {
-	case len(secret) < shortestSecret || len(secret) > longestSecret || strings.ContainsFunc(secret, func(r rune) bool { return r < ' ' || r > '~' }):
-		return no("webhook_secret.length", wallet.NumberArg("Least", shortestSecret), wallet.NumberArg("Most", longestSecret))
 	case strings.TrimSpace(secret) != secret:
 		return no("webhook_secret.space")
 	case len(different) < fewestDifferent:
