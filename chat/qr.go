@@ -26,15 +26,19 @@ func qrPicture(text string) ([]byte, error) {
 	modules := matrix.Bounds().Dx()
 	side := (modules + 2*qrBorder) * qrModule
 	picture := image.NewPaletted(image.Rect(0, 0, side, side), color.Palette{color.White, color.Black})
-	for y := range side {
-		for x := range side {
-			mx, my := x/qrModule-qrBorder, y/qrModule-qrBorder
-			if mx < 0 || my < 0 || mx >= modules || my >= modules {
+	// The first row of pixels of each row of modules is drawn, and the others are copies of it.
+	for row := range modules {
+		rows := picture.Pix[(row+qrBorder)*qrModule*picture.Stride:][:qrModule*picture.Stride]
+		for module := range modules {
+			if light, _, _, _ := matrix.At(module, row).RGBA(); light != 0 {
 				continue
 			}
-			if light, _, _, _ := matrix.At(mx, my).RGBA(); light == 0 {
-				picture.SetColorIndex(x, y, 1)
+			for x := range qrModule {
+				rows[(module+qrBorder)*qrModule+x] = 1
 			}
+		}
+		for y := 1; y < qrModule; y++ {
+			copy(rows[y*picture.Stride:], rows[:picture.Stride])
 		}
 	}
 	var out bytes.Buffer
