@@ -278,14 +278,18 @@ it('expiry between showing and signing is told, not signed', () => onSign(async 
   assert.deepEqual(server.posted('/w/tx/signature'), []);
 }));
 
-it('contact and app stand apart, marked as the server\'s word', () => {
-  server.world.view = { contact: 'Bob\u202e <img src=x>', app: 'Shop', bot: 'purser_bot' };
+it('the names of contact, app and payment link stand apart, marked as the server\'s word', () => {
+  server.world.view = { contact: 'Bob\u202e <img src=x>', app: 'Shop', label: 'Coffee <b>', bot: 'purser_bot' };
   return onSign(async (tab) => {
     await title(tab, 'Approve this payment?');
     const said = (await tab.locator('.claimed').innerText()).replace(/\s+/g, ' ');
-    assert.equal(said, 'From the server, not part of the transaction Your contact: Bob\ufffd <img src=x> Requested by the app: Shop');
+    assert.equal(said, 'From the server, not part of the transaction Your contact: Bob\ufffd <img src=x> Requested by the app: Shop Name in the payment link: Coffee <b>');
     assert.ok((await above(tab, 'Approve')).includes(BOB));
-    server.world.view = { contact: 7, app: null };
+    server.world.view = { label: 'Sandbox Coffee' }; // the link of a shop whose address is no contact
+    await follow(tab, server, SIGN);
+    await title(tab, 'Approve this payment?');
+    await tab.locator('.claimed', { hasText: 'Name in the payment link: Sandbox Coffee' }).waitFor();
+    server.world.view = { contact: 7, app: null, label: {} };
     await follow(tab, server, SIGN);
     await title(tab, 'Approve this payment?');
     await tab.locator('.claimed').waitFor({ state: 'detached' });

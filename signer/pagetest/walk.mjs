@@ -109,7 +109,7 @@ export async function walk(browser, server, options, look) {
   await press(tab, 'Back');
   server.reset();
 
-  server.world.view = { bot: 'purser_bot', contact: 'Bob from the garage', app: 'Shop of many things' };
+  server.world.view = { bot: 'purser_bot', contact: 'Bob from the garage', app: 'Shop of many things', label: 'Sandbox Coffee' };
   server.world.payment = payment({ units: 450, micro: 20_000n });
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');

@@ -223,7 +223,7 @@ function drawBar() {
   const status = byId("bot-status");
   const busy = typing.has(shown.user.id);
   status.classList.toggle("typing", connected && busy);
-  status.textContent = !connected ? "reconnecting …" : busy ? "typing" : `you are ${shown.user.first_name} · sandbox`;
+  status.textContent = !connected ? "reconnecting …" : busy ? "typing" : `you are ${shown.user.first_name}`;
 }
 
 // ---- the chat's menu

@@ -43,9 +43,9 @@ export function icon(name) {
 
 export const byId = (id) => document.getElementById(id);
 
-/** "14:05" of a unix time in seconds. */
+/** "14:05" of a unix time in seconds: 24 hours everywhere, as the bot and the signing page write times. */
 export function clock(seconds) {
-  return new Date(seconds * 1000).toLocaleTimeString([], { timeStyle: "short" });
+  return new Date(seconds * 1000).toLocaleTimeString("en-GB", { timeStyle: "short" });
 }
 
 /** "Today", "Yesterday" or "14 March" of a unix time in seconds. */
@@ -54,7 +54,7 @@ export function day(seconds) {
   const days = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(then).setHours(0, 0, 0, 0)) / 86_400_000);
   if (days === 0) return "Today";
   if (days === 1) return "Yesterday";
-  return then.toLocaleDateString([], { day: "numeric", month: "long" });
+  return then.toLocaleDateString("en-GB", { day: "numeric", month: "long" });
 }
 
 export function initials(user) {
