@@ -48,7 +48,7 @@ func createCommand(with keyRun, out io.Writer) *cobra.Command {
 	var expires time.Duration
 	var asJSON bool
 	create := &cobra.Command{
-		Use: "create", Short: "Create a key and print its secret, once", Args: cobra.NoArgs,
+		Use: "create", Short: "Create a key and print its secret once", Args: cobra.NoArgs,
 		Example: "  purser key create --owner 1001\n  purser key create --kind api --tier pro --scopes wallet:read --json",
 		RunE: with(func(ctx context.Context, keys api.KeyService, _ []string) error {
 			req.Kind, req.Tier = wallet.KeyKind(kind), wallet.Tier(tier)
@@ -68,10 +68,10 @@ func createCommand(with keyRun, out io.Writer) *cobra.Command {
 	flags := create.Flags()
 	flags.StringVar(&kind, "kind", string(wallet.APIKey), "api or bot")
 	flags.StringVar(&tier, "tier", string(wallet.FreeTier), "free or pro")
-	flags.StringSliceVar(&scopes, "scopes", nil, "what it may do (default: all of its kind): "+scopeNames(wallet.Scopes()))
-	flags.Var((*telegramID)(&req.OwnerTelegramID), "owner", "Telegram id of the person whose key it is (default: nobody's, an operator's key)")
-	flags.StringVar(&req.App, "app", "", "name of a program that people can allow to act for them (default: none)")
-	flags.DurationVar(&expires, "expires", 0, "how long it lives, for example 720h (default: for ever)")
+	flags.StringSliceVar(&scopes, "scopes", nil, "scopes (default: all of its kind): "+scopeNames(wallet.Scopes()))
+	flags.Var((*telegramID)(&req.OwnerTelegramID), "owner", "Telegram id of its owner (default: no owner, an operator's key)")
+	flags.StringVar(&req.App, "app", "", "name of an app that people can give access to (default: none)")
+	flags.DurationVar(&expires, "expires", 0, "how long it works, for example 720h (default: forever)")
 	flags.BoolVar(&asJSON, "json", false, `print {"id", "key"}`)
 	return create
 }
@@ -92,7 +92,7 @@ func listCommand(with keyRun, out io.Writer) *cobra.Command {
 }
 
 func revokeCommand(with keyRun, out io.Writer) *cobra.Command {
-	return &cobra.Command{Use: "revoke ID", Short: "End a key now", Args: oneKey,
+	return &cobra.Command{Use: "revoke ID", Short: "Revoke a key now", Args: oneKey,
 		RunE: with(func(ctx context.Context, keys api.KeyService, args []string) error {
 			key, err := keys.Revoke(ctx, args[0])
 			if err != nil {
@@ -105,7 +105,7 @@ func revokeCommand(with keyRun, out io.Writer) *cobra.Command {
 
 func tierCommand(with keyRun, out io.Writer) *cobra.Command {
 	return &cobra.Command{
-		Use: "tier ID free|pro", Short: "Change a key's tier; on free its webhooks stop, back on pro they go on",
+		Use: "tier ID free|pro", Short: "Change a key's tier. On free its webhooks stop; back on pro they continue",
 		Example: "  purser key tier key_01j9 pro",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -135,7 +135,7 @@ func oneKey(cmd *cobra.Command, args []string) error {
 // rotateCommand makes the successor of a key.
 func rotateCommand(settings *config.Options, world *worldOptions, out io.Writer) *cobra.Command {
 	var endNow, asJSON bool
-	rotate := &cobra.Command{Use: "rotate ID", Short: "Make a key's successor; the old one works for 24 hours more", Args: oneKey}
+	rotate := &cobra.Command{Use: "rotate ID", Short: "Create a key that replaces this one; the old key works for 24 more hours", Args: oneKey}
 	rotate.RunE = func(cmd *cobra.Command, args []string) error {
 		return withKeys(cmd.Context(), *settings, *world, func(ctx context.Context, keys api.KeyService) error {
 			key, secret, err := keys.Rotate(ctx, args[0], endNow)
@@ -145,7 +145,7 @@ func rotateCommand(settings *config.Options, world *worldOptions, out io.Writer)
 			return printKey(out, key, secret, asJSON)
 		})
 	}
-	rotate.Flags().BoolVar(&endNow, "now", false, "end the old key at once")
+	rotate.Flags().BoolVar(&endNow, "now", false, "end the old key immediately")
 	rotate.Flags().BoolVar(&asJSON, "json", false, `print {"id", "key"}`)
 	return rotate
 }

@@ -23,15 +23,15 @@ func listenCommand(environ []string, now func() time.Time, out io.Writer) *cobra
 	var forward, api, keyFile string
 	var events []string
 	cmd := &cobra.Command{
-		Use: "listen [--forward-to URL] [--events NAMES]", Short: "Take events as they happen, and hand them to a receiver on this machine",
-		Long: "For developers who try webhooks: the events of a key come over one connection, and are posted to URL as a\n" +
-			"webhook's receiver would get them, signed with a secret that is shown at the start. Without URL they are printed.\n" +
-			"The key, of the tier pro and with the right webhooks, comes from a file or from " + keyVariable + ":\n" +
-			"on the command line it would stay in the shell's history. A bot token listens to the bot's events.",
+		Use: "listen [--forward-to URL] [--events NAMES]", Short: "Receive events as they happen and forward them to this machine",
+		Long: "For developing webhooks: receives the events of a key over one connection and posts each to URL, as a webhook\n" +
+			"delivery would arrive. They are signed with a secret that is printed at the start. Without URL, events are printed.\n" +
+			"The key needs the pro tier and the scope webhooks. It comes from a file or from " + keyVariable + ",\n" +
+			"because the command line would stay in the shell's history. A bot token receives the bot's events.",
 		Example: "  purser listen --forward-to http://localhost:3000/hook --events '*'",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return errors.New("listen takes no arguments: put the key into a file (--key-file), and name the receiver by --forward-to")
+				return errors.New("listen takes no arguments: put the key into a file (--key-file) and give the receiver with --forward-to")
 			}
 			return nil
 		},
@@ -45,7 +45,7 @@ func listenCommand(environ []string, now func() time.Time, out io.Writer) *cobra
 				return err
 			}
 			if local := l.API.Hostname(); l.API.Scheme == "http" && !slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, local) {
-				return errors.New("--api must be https, except on this machine: else whoever is between reads the key")
+				return errors.New("--api must be https, except on this machine: over http others can read the key")
 			}
 			if forward != "" {
 				if l.Forward, err = address("--forward-to", forward); err != nil {
@@ -56,8 +56,8 @@ func listenCommand(environ []string, now func() time.Time, out io.Writer) *cobra
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&forward, "forward-to", "", "where events are posted to")
-	flags.StringSliceVar(&events, "events", []string{"*"}, "names and wildcards, with commas between them")
+	flags.StringVar(&forward, "forward-to", "", "address to post events to")
+	flags.StringSliceVar(&events, "events", []string{"*"}, "event names and wildcards, separated by commas")
 	flags.StringVar(&api, "api", "http://127.0.0.1:8080", "address of the purser")
 	flags.StringVar(&keyFile, "key-file", "", "file that holds the key (default: "+keyVariable+")")
 	return cmd
@@ -76,7 +76,7 @@ func secretOf(file, variable, what string, environ []string) (string, error) {
 	if file == "" {
 		at := slices.IndexFunc(environ, func(line string) bool { return strings.HasPrefix(line, variable+"=") })
 		if at < 0 || environ[at] == variable+"=" {
-			return "", fmt.Errorf("there is no %s: name its file by --%s-file, or set %s", what, what, variable)
+			return "", fmt.Errorf("there is no %s: give its file with --%s-file, or set %s", what, what, variable)
 		}
 		return strings.TrimPrefix(environ[at], variable+"="), nil
 	}

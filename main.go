@@ -67,8 +67,8 @@ func commands(called string, environ []string, out, errOut io.Writer) *cobra.Com
 		Use:         "purser",
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: called},
 		Short:       "A self-hosted Telegram wallet bot for Solana, with an HTTP API",
-		Long: "Without a bot token purser runs in its own sandbox: a Telegram and a Solana to try everything in.\n" +
-			"With PURSER_TELEGRAM_TOKEN set (or telegram.token in purser.yaml) it serves for real.",
+		Long: "Without a bot token, purser runs in a sandbox with its own Telegram and Solana.\n" +
+			"With PURSER_TELEGRAM_TOKEN set (or telegram.token in purser.yaml) it serves real Telegram.",
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -92,7 +92,7 @@ func commands(called string, environ []string, out, errOut io.Writer) *cobra.Com
 	}
 	root.AddCommand(
 		&cobra.Command{Use: "serve", Short: "Serve real Telegram and a real cluster", Args: cobra.NoArgs, RunE: served},
-		&cobra.Command{Use: "sandbox", Short: "Run against purser's own Telegram and Solana", Args: cobra.NoArgs, RunE: sandboxed},
+		&cobra.Command{Use: "sandbox", Short: "Run with the sandbox's own Telegram and Solana", Args: cobra.NoArgs, RunE: sandboxed},
 		keyCommand(&settings, world, out),
 		queueCommand(&settings, world, out),
 		signCommand(out),

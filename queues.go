@@ -58,7 +58,7 @@ func queuesCommand(with queueRun, out io.Writer) *cobra.Command {
 
 func lettersCommand(with queueRun, out io.Writer) *cobra.Command {
 	var asJSON bool
-	letters := &cobra.Command{Use: "dead-letters QUEUE", Short: "List what was given up in a queue, newest first, without its content",
+	letters := &cobra.Command{Use: "dead-letters QUEUE", Short: "List a queue's dead letters, newest first, without their content",
 		Example: "  purser queue dead-letters outbox", Args: oneQueue,
 		RunE: with(func(ctx context.Context, queues api.QueueService, args []string) error {
 			all, err := queues.DeadLetters(ctx, store.Queue(args[0]))
@@ -143,7 +143,7 @@ func replayCommand(with queueRun, out io.Writer) *cobra.Command {
 		_, err := fmt.Fprintf(out, "Replayed %d of the queue %s.\n", done, queue)
 		return err
 	})
-	replay.Flags().BoolVar(&all, "all", false, "all that the queue has")
+	replay.Flags().BoolVar(&all, "all", false, "all dead letters of the queue")
 	return replay
 }
 

@@ -43,15 +43,15 @@ type worldOptions struct {
 func worldFlags(root *cobra.Command) *worldOptions {
 	o := &worldOptions{}
 	flags := root.PersistentFlags()
-	flags.StringVar(&o.dir, "sandbox-dir", defaultDir, "sandbox: folder that it keeps everything in")
-	flags.BoolVar(&o.fresh, "fresh", false, "sandbox: begin anew, forgetting what the folder holds")
+	flags.StringVar(&o.dir, "sandbox-dir", defaultDir, "sandbox: folder for its data")
+	flags.BoolVar(&o.fresh, "fresh", false, "sandbox: delete its data and start over")
 	flags.StringVar(&o.telegram, "sandbox-telegram", "127.0.0.1:8081", "sandbox: address of its Telegram and chat page")
 	flags.StringVar(&o.rpc, "sandbox-rpc", "127.0.0.1:8899", "sandbox: address of its Solana RPC")
 	flags.StringVar(&o.ws, "sandbox-ws", "127.0.0.1:8900", "sandbox: address of its Solana WebSocket")
 	flags.StringVar(&o.mail, "sandbox-mail", "127.0.0.1:8025", "sandbox: address of its mail server, if developers are verified by email")
 	flags.DurationVar(&o.slotTime, "sandbox-slot", solana.DefaultSlotTime, "sandbox: length of a slot")
-	flags.Uint64Var(&o.rent, "sandbox-lamports-per-byte", 0, "sandbox: rent of a byte, in lamports (0: as it is; a new sandbox begins with 6960)")
-	flags.BoolVar(&o.alpenglow, "sandbox-alpenglow", false, "sandbox: blocks are final as soon as they are seen")
+	flags.Uint64Var(&o.rent, "sandbox-lamports-per-byte", 0, "sandbox: rent of a byte, in lamports (0: unchanged; a new sandbox has 6960)")
+	flags.BoolVar(&o.alpenglow, "sandbox-alpenglow", false, "sandbox: blocks are final immediately, as with Alpenglow")
 	return o
 }
 
@@ -157,15 +157,15 @@ func greeting(o worldOptions, at config.HTTP, mail, purser string) string {
 		here += " --sandbox-dir " + shellWord(o.dir)
 	}
 	b.WriteString("purser runs in its own sandbox: no real Telegram, no real money.\n\n")
-	fmt.Fprintf(&b, "  Chat with it   http://%s/  (you are Alice or Bob; start with /start)\n", o.telegram)
+	fmt.Fprintf(&b, "  Chat with it   http://%s/  (you are Alice or Bob; press Start)\n", o.telegram)
 	fmt.Fprintf(&b, "  Your own bot   http://%s%s  (Bot API http://%s, token %s)\n", o.telegram, sandbox.OwnBotPath, o.telegram, sandbox.OwnBotToken)
 	fmt.Fprintf(&b, "  HTTP API       %s/v1  (make a key: %s key create --owner 1001)\n", at.PublicURL, here)
 	fmt.Fprintf(&b, "  Documentation  %s%s\n", at.PagesURL, pages.Docs)
 	fmt.Fprintf(&b, "  Solana         http://%s and ws://%s\n", o.rpc, o.ws)
 	if mail != "" {
-		fmt.Fprintf(&b, "  Mail           smtp://%s  (the chat page shows what comes)\n", mail)
+		fmt.Fprintf(&b, "  Mail           smtp://%s  (the chat page shows the mail)\n", mail)
 	}
-	fmt.Fprintf(&b, "  Everything is kept in %s%c; a restart goes on, --fresh begins anew.\n\n", o.dir, filepath.Separator)
+	fmt.Fprintf(&b, "  Data           %s%c  (restart to continue, or add --fresh to start over)\n\n", o.dir, filepath.Separator)
 	b.WriteString("For real Telegram and Solana's devnet:\n")
 	fmt.Fprintf(&b, "  PURSER_TELEGRAM_TOKEN=<from @BotFather> PURSER_CHAIN_CLUSTER=devnet PURSER_HTTP_PUBLIC_URL=https://<your host> PURSER_HTTP_TRUSTED_PROXIES=127.0.0.1 %s serve\n\n", purser)
 	return b.String()
@@ -203,7 +203,7 @@ func takeFolder(dir string, fresh bool) (unlock func(), err error) {
 		filepath.Join(dir, sandbox.TelegramDir), filepath.Join(dir, sandbox.SolanaDir)} {
 		if err := os.RemoveAll(made); err != nil {
 			unlock()
-			return nil, fmt.Errorf("begin anew: %w", err)
+			return nil, fmt.Errorf("start over: %w", err)
 		}
 	}
 	return unlock, nil

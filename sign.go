@@ -15,11 +15,11 @@ import (
 func signCommand(out io.Writer) *cobra.Command {
 	var keyFile, history string
 	cmd := &cobra.Command{
-		Use: "sign --key FILE [LINK]", Short: "Sign with a key file what a link from the chat offers",
-		Long: "For people who keep their key in a file (as solana-keygen writes it). LINK is what is behind the button\n" +
-			"in the chat, asked for where it is left out: it connects the key's wallet, or signs one transaction.\n" +
-			"Everything is shown before it is signed. What was signed is noted in a file (--history), so that you are\n" +
-			"warned before you sign the same payment twice, or on another network than before.",
+		Use: "sign --key FILE [LINK]", Short: "Sign with a key file instead of the signing page",
+		Long: "For keys in a file, as solana-keygen writes it. LINK is the address behind the button in the chat. Without it,\n" +
+			"the command asks for it. The link connects the key's wallet or signs one transaction.\n" +
+			"You see everything before it is signed. The command keeps a history of what it signed (--history) and warns you\n" +
+			"before you sign the same payment twice, or on another network than before.",
 		Example: "  purser sign --key ~/.config/solana/id.json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || keyFile == "" {
@@ -40,7 +40,7 @@ func signCommand(out io.Writer) *cobra.Command {
 			remembered := terminal.History{Path: history}
 			if history == "" {
 				if remembered, err = terminal.DefaultHistory(); err != nil {
-					return fmt.Errorf("there is no folder to note what is signed in: name a file with --history: %w", err)
+					return fmt.Errorf("there is no folder for the history: name a file with --history: %w", err)
 				}
 			}
 			signer := &terminal.Signer{Key: key, History: remembered, In: bufio.NewReader(cmd.InOrStdin()), Out: out, Now: time.Now}
@@ -48,6 +48,6 @@ func signCommand(out io.Writer) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&keyFile, "key", "", "the key file")
-	cmd.Flags().StringVar(&history, "history", "", "file that notes what was signed (default: purser/signed.json in your configuration folder)")
+	cmd.Flags().StringVar(&history, "history", "", "file with the history of what was signed (default: purser/signed.json in your configuration folder)")
 	return cmd
 }

@@ -26,10 +26,9 @@ func verifyCommand(environ []string, now func() time.Time, out io.Writer) *cobra
 	)
 	cmd := &cobra.Command{
 		Use: "verify --secret-file FILE {--header 'NAME: VALUE'... < BODY | --request FILE}", Short: "Check the signature of a webhook delivery that you saved",
-		Long: "For developers whose receiver refuses what purser sends, or who want to try their own check against ours.\n" +
-			"It tells by which scheme a delivery is signed with your webhook's secret, or what is wrong with it.\n" +
-			"The secret comes from a file, or from " + secretVariable + ": on the command line it would stay in the\n" +
-			"shell's history. The body must be byte for byte what arrived.",
+		Long: "For webhook receivers that refuse deliveries. It says which scheme the delivery is signed with, or what is wrong\n" +
+			"with the signature. The secret comes from a file or from " + secretVariable + ", because the command\n" +
+			"line would stay in the shell's history. The body must be exactly the bytes that arrived.",
 		Example: "  purser verify --secret-file hook.secret --request saved.http\n" +
 			"  purser verify --header \"x-service-signature: sha256=…\" --header \"x-service-timestamp: …\" < body.json",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -60,7 +59,7 @@ func verifyCommand(environ []string, now func() time.Time, out io.Writer) *cobra
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&secretFile, "secret-file", "", "file that holds the webhook's secret (default: "+secretVariable+")")
-	flags.StringArrayVar(&headers, "header", nil, "a header of the delivery, as 'name: value'; several times")
+	flags.StringArrayVar(&headers, "header", nil, "a header of the delivery, as 'name: value'; repeatable")
 	flags.StringVar(&request, "request", "", "file with the whole request: headers, an empty line, the body")
 	flags.DurationVar(&maxAge, "max-age", 5*time.Minute, "how old the delivery may be; 0 for any age")
 	return cmd

@@ -50,20 +50,41 @@ func TestNoStateTrapsAnybody(t *testing.T) {
 
 const conversationsHead = `# Conversations
 
-What the chat remembers of a conversation, printed from the tables of ` + "`chat`" + `'s conversations by
-` + "`go test ./chat -update`" + `. A conversation is forgetful: every question ends by ` + "`/cancel`" + `, by another
-command that begins something, and by a time-out (5 minutes; a proposal's 5 minutes, a signature's 15, a
-link's and a mailed code's 10 where one is waited for; one minute while a new key is shown). Money is not: what happens to a transaction is in
-[lifecycle.md](lifecycle.md), and no conversation can bend it. Commands that only look (` + "`/help`" + `,
-` + "`/wallet balance`" + `) leave a question open.
+The states of each conversation in the chat, and what leads from one to the next. The diagrams are printed from the tables
+of ` + "`chat`" + ` by ` + "`go test ./chat -update`" + `.
+
+Every question ends with ` + "`/cancel`" + `, with another command that starts a conversation, or with a timeout. Commands that only
+read (` + "`/help`" + `, ` + "`/wallet balance`" + `) leave a question open. Ending a conversation never changes a transaction that is
+already signed: [lifecycle.md](lifecycle.md) says what happens to it.
+
+| the chat waits for | timeout |
+|---|---|
+| an answer to a question, or Confirm | 5 minutes |
+| a signature | 15 minutes |
+| a connection link to be used, or a mailed code | 10 minutes |
+| "I've saved it", while a new key is shown | 1 minute |
 
 `
 
 const lifecycleHead = `# The life of a transaction
 
-Printed from ` + "`wallet.Lifecycle()`" + ` by ` + "`go test ./chat -update`" + `. Behind a slash stand the events that a step
-announces. Nothing changes after a step that is marked *final*. A transaction that ended without a
-signature stays open until it is certain that no device has signed it.
+| state | what it means to the person | what ends it |
+|---|---|---|
+| ` + "`awaiting_confirmation`" + ` | A payment is proposed. Nothing is reserved yet | Confirm or Reject in the chat, or 5 minutes |
+| ` + "`awaiting_signature`" + ` | You confirmed. The amount is reserved until your device signs | a signature, Reject, or 15 minutes |
+| ` + "`signed`" + ` | Your device signed. purser stored the signed bytes and sends them to Solana | a Solana node accepts it, it lands, or it can never land |
+| ` + "`pending`" + ` | A Solana node accepted it | it lands, or it can never land |
+| ` + "`confirmed`" + ` | It landed. The money has moved | it becomes final, with 32 confirmations. A rollback before that returns it to pending |
+| ` + "`failed`" + ` | It failed on chain, or it can never land. Nothing was paid, except the network fee if it failed on chain | nothing: it is final |
+| ` + "`rejected`" + ` | You rejected it | certainty that no signed copy can still land. If a device had signed it and it lands, it becomes confirmed |
+| ` + "`expired`" + ` | Nobody confirmed, signed or paid in time | the same as for rejected. For a payment request, nothing: it is final |
+| ` + "`requested`" + ` | A payment request waits to be paid | a payment, or one hour |
+| ` + "`received`" + ` | A payment reached the wallet | nothing: it is final |
+
+The diagram has every step. After a slash it names the events that the step emits. Nothing changes after a step marked
+*final*. A transaction that ended without a signature stays open until it is certain that no device has signed it.
+
+Printed from ` + "`wallet.Lifecycle()`" + ` by ` + "`go test ./chat -update`" + `.
 
 `
 
@@ -82,6 +103,22 @@ func lifecycle() string {
 	}
 	out.WriteString("    received --> [*]\n```\n")
 	return out.String()
+}
+
+// TestEveryStateIsExplained: the table above the diagram has a row for each state in it.
+func TestEveryStateIsExplained(t *testing.T) {
+	explained := map[wallet.Status]bool{}
+	for _, edge := range wallet.Lifecycle() {
+		for _, state := range []wallet.Status{edge.From, edge.To} {
+			if row := "\n| `" + string(state) + "` | "; strings.Count(lifecycleHead, row) != 1 {
+				t.Errorf("%d rows explain %s", strings.Count(lifecycleHead, row), state)
+			}
+			explained[state] = true
+		}
+	}
+	if rows := strings.Count(lifecycleHead, "\n| `"); rows != len(explained) {
+		t.Errorf("%d rows explain %d states", rows, len(explained))
+	}
 }
 
 func TestDiagramsAreFresh(t *testing.T) {

@@ -47,7 +47,7 @@ func MasterKey(c Config, storeExists bool, random io.Reader) (key []byte, note s
 	if err := writeKey(path, key); err != nil {
 		return nil, "", fmt.Errorf("keep the new master key: %w", err)
 	}
-	return key, fmt.Sprintf("A new master key is in %s. Back it up apart from the store: without it the store cannot be read, and whoever has both can.", path), nil
+	return key, fmt.Sprintf("A new master key is in %s. Back it up apart from the store: without it nobody can read the store, and with both anybody can.", path), nil
 }
 
 func about(what string, err error) error {

@@ -17,7 +17,7 @@ type JobQueue struct {
 func JobQueues() []JobQueue {
 	return []JobQueue{
 		{Queue: Inbox, Worker: "bot", Holds: "updates from Telegram that wait to be answered"},
-		{Queue: Events, Worker: "notify", Holds: "events that people are told of in chat"},
+		{Queue: Events, Worker: "notify", Holds: "events that can lead to a message in the chat"},
 		{Queue: Outbox, Worker: "bot", Holds: "messages that wait to be sent to Telegram"},
 		{Queue: Settlement, Worker: "settle", Holds: "transactions that wait for their owner or for Solana", Patient: true},
 		{Queue: Collecting, Worker: "settle", Holds: "payment requests, and rejected or expired transactions that may still land", Patient: true},

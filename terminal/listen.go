@@ -63,7 +63,7 @@ func (l *Listener) Run(ctx context.Context) error {
 func (l *Listener) listen(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	quiet := time.AfterFunc(silence, func() { cancel(errors.New("purser says nothing any more")) })
+	quiet := time.AfterFunc(silence, func() { cancel(errors.New("purser stopped answering")) })
 	defer quiet.Stop()
 	path := "/v1/webhooks/listen"
 	if strings.HasPrefix(l.Key, "pur_bot_") {

@@ -37,7 +37,7 @@ func readLink(text string) (link, error) {
 		return link{}, wrong
 	}
 	if ip := net.ParseIP(u.Hostname()); u.Scheme != "https" && !(u.Scheme == "http" && ip != nil && ip.IsLoopback()) {
-		return link{}, errors.New("the link is not https: whoever is between could change what you sign")
+		return link{}, errors.New("the link is not https: others on the network could change what you sign")
 	}
 	return link{&url.URL{Scheme: u.Scheme, Host: u.Host}, kind, secret}, nil
 }
