@@ -83,6 +83,62 @@ func queuesTable() string {
 	return out.String()
 }
 
+// TestTheMapOfPackagesSaysWhatEachMayImport: the last column of CONTRIBUTING.md's map is printed from the table of packages,
+// and each package has a row, or its folder has one. `go test . -run MapOfPackages -update` prints it anew.
+func TestTheMapOfPackagesSaysWhatEachMayImport(t *testing.T) {
+	const path = "CONTRIBUTING.md"
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(raw), "\n")
+	begin := slices.Index(lines, "| folder | what it knows | may import of ours |") + 2
+	if begin < 2 {
+		t.Fatalf("%s has no map", path)
+	}
+	rows := map[string]int{} // the line of each folder's row
+	for i := begin; strings.HasPrefix(lines[i], "|"); i++ {
+		rows[strings.Trim(strings.Split(lines[i], "|")[1], " `")] = i
+	}
+	imports := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(packages())) {
+		folder := name
+		for rows[folder] == 0 && strings.Contains(folder, "/") {
+			folder = folder[:strings.LastIndex(folder, "/")]
+		}
+		list := strings.Join(slices.Sorted(slices.Values(packages()[name])), ", ")
+		switch {
+		case rows[folder] == 0:
+			t.Errorf("%s has no row for %s", path, name)
+		case name == "purser":
+			list = "all"
+		case list == "":
+			continue
+		case folder != name:
+			list = "`" + name + "`: " + list
+		}
+		imports[folder] = append(imports[folder], list)
+	}
+	for folder, i := range rows {
+		list := strings.Join(imports[folder], "; ")
+		if list == "" {
+			list = "–"
+		}
+		cells := strings.Split(lines[i], "|")
+		cells[len(cells)-2] = " " + list + " "
+		lines[i] = strings.Join(cells, "|")
+	}
+	switch want := strings.Join(lines, "\n"); {
+	case want == string(raw):
+	case *update:
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s is stale: go test . -run MapOfPackages -update", path)
+	}
+}
+
 // TestPackagesHaveNoCircle in the table itself: each imports only what it does not lead back to.
 func TestPackagesHaveNoCircle(t *testing.T) {
 	table := packages()

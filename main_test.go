@@ -28,6 +28,7 @@ import (
 	"purser/sandbox/mail"
 	"purser/sandbox/telegram"
 	"purser/store"
+	"purser/store/storetest"
 	"purser/wallet"
 )
 
@@ -429,7 +430,7 @@ func (i *instance) gaveUp(key string, tiers ...wallet.Tier) {
 	if err != nil {
 		i.t.Fatal(err)
 	}
-	s, _, err := openStore(c, wallet.StandardKinds(), nil)
+	s, _, err := openStore(c, storetest.Kinds(), nil)
 	if err != nil {
 		i.t.Fatal(err)
 	}

@@ -99,6 +99,11 @@ func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 		if !listed {
 			t.Errorf("package %q is not in the table of packages", name)
 		}
+		for _, may := range allowed {
+			if !slices.Contains(pkg.Imports, "purser/"+may) {
+				t.Errorf("%s may import %s, and does not", name, may)
+			}
+		}
 		for _, imported := range pkg.Imports {
 			if ours, ok := strings.CutPrefix(imported, "purser/"); ok && name != "purser" && !slices.Contains(allowed, ours) {
 				t.Errorf("%s imports %s", name, ours)

@@ -24,7 +24,6 @@ import (
 	"purser/store/local"
 	"purser/store/records"
 	"purser/store/storetest"
-	"purser/wallet"
 )
 
 var _ Talker = (*chat.Chat)(nil)
@@ -99,7 +98,7 @@ func makeWorld(t testing.TB) *world {
 func (w *world) openStore() {
 	w.t.Helper()
 	var err error
-	if w.store, err = local.Open(local.Options{Path: w.path, MasterKey: make([]byte, 32), Random: rand.Reader, Kinds: wallet.StandardKinds()}); err != nil {
+	if w.store, err = local.Open(local.Options{Path: w.path, MasterKey: make([]byte, 32), Random: rand.Reader, Kinds: storetest.Kinds()}); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -253,7 +253,7 @@ func TestSendsShareWhatTheyHaveInCommon(t *testing.T) {
 	})
 	build := func(transfer wallet.Transaction) []byte {
 		transfer.From = testKey(1).address()
-		message, err := Build(transfer)
+		message, err := buildTransfer(transfer)
 		if err != nil {
 			t.Fatal(err)
 		}

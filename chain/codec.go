@@ -176,9 +176,6 @@ func (c Codec) Build(t wallet.Transaction, actions []wallet.Action) ([]byte, err
 	return raw, nil
 }
 
-// Build is Codec.Build of a transfer with the standard rows.
-func Build(t wallet.Transaction) ([]byte, error) { return Codec{}.Build(t, wallet.TransferActions(t)) }
-
 // Decode is Codec.Decode with the standard rows.
 func Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error) {
 	return Codec{}.Decode(raw, signer)

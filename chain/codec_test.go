@@ -91,7 +91,7 @@ func TestWhatNobodyIntendedIsNotRecognised(t *testing.T) {
 func TestATokenTransferIsRecognisedByAllOfItsAccounts(t *testing.T) {
 	usdc := wallet.Token{Mint: wallet.Address{7}, Decimals: 6, Program: wallet.TokenProgram}
 	paid := wallet.Transaction{From: testKey(1).address(), To: testKey(2).address(), Reference: testKey(3).address(), Token: usdc, Amount: 5}
-	raw, err := Build(paid)
+	raw, err := buildTransfer(paid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -390,7 +390,7 @@ func TestBuiltTransfersSayWhatWasAsked(t *testing.T) {
 			Memo: "rent for May", ComputeUnitLimit: 1_000, ComputeUnitPrice: 12_345},
 	} {
 		t.Run(name, func(t *testing.T) {
-			raw, err := Build(transfer)
+			raw, err := buildTransfer(transfer)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -414,7 +414,7 @@ func TestBuiltTransfersSayWhatWasAsked(t *testing.T) {
 			}
 		})
 	}
-	raw, err := Build(wallet.Transaction{From: from, To: to, Amount: 1, ComputeUnitLimit: 200_000, ComputeUnitPrice: 7})
+	raw, err := buildTransfer(wallet.Transaction{From: from, To: to, Amount: 1, ComputeUnitLimit: 200_000, ComputeUnitPrice: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,7 +434,7 @@ func TestTransfersThatNoDeviceWouldSignAreNotBuilt(t *testing.T) {
 		TooLarge:     {From: from, To: to, Amount: 1, Memo: strings.Repeat("x", 1200)},
 	} {
 		var refused *NotAllowed
-		if raw, err := Build(transfer); !errors.As(err, &refused) || refused.Code != code || raw != nil {
+		if raw, err := buildTransfer(transfer); !errors.As(err, &refused) || refused.Code != code || raw != nil {
 			t.Errorf("%s: got %v", code, err)
 		}
 	}
@@ -442,7 +442,7 @@ func TestTransfersThatNoDeviceWouldSignAreNotBuilt(t *testing.T) {
 
 func TestOnlyTheSignersSignatureOfTheseBytesVerifies(t *testing.T) {
 	key, other := testKey(1), testKey(2)
-	raw, err := Build(wallet.Transaction{From: key.address(), To: other.address(), Amount: 5})
+	raw, err := buildTransfer(wallet.Transaction{From: key.address(), To: other.address(), Amount: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -495,7 +495,7 @@ func TestOnlyTheSignersSignatureOfTheseBytesVerifies(t *testing.T) {
 // BenchmarkDecodeAndCheck is what the server does with a signature that a device hands in.
 func BenchmarkDecodeAndCheck(b *testing.B) {
 	key := testKey(1)
-	raw, err := Build(wallet.Transaction{From: key.address(), To: testKey(2).address(), Reference: testKey(3).address(),
+	raw, err := buildTransfer(wallet.Transaction{From: key.address(), To: testKey(2).address(), Reference: testKey(3).address(),
 		Amount: 1_500_000_000, ComputeUnitLimit: 1_000, ComputeUnitPrice: 1_000})
 	if err != nil {
 		b.Fatal(err)

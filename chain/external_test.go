@@ -34,7 +34,7 @@ func TestAWalletMayAddBudgetAndAssertionsAndNothingElse(t *testing.T) {
 	bob, reference := testKey(2).address(), testKey(3).address()
 	hash := [32]byte{9}
 	asked := wallet.Transaction{From: alice.address(), To: bob, Reference: reference, Amount: 1_500_000_000, ComputeUnitLimit: 1_000, ComputeUnitPrice: 10}
-	message, err := Build(asked)
+	message, err := buildTransfer(asked)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestAWalletMayAddBudgetAndAssertionsAndNothingElse(t *testing.T) {
 // message where that of an older version stands.
 func TestASignedVersion1TransactionIsRefusedByName(t *testing.T) {
 	alice := testKey(1)
-	message, err := Build(wallet.Transaction{From: alice.address(), To: testKey(2).address(), Amount: 5})
+	message, err := buildTransfer(wallet.Transaction{From: alice.address(), To: testKey(2).address(), Amount: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestASignedVersion1TransactionIsRefusedByName(t *testing.T) {
 
 func FuzzCheckSigned(f *testing.F) {
 	alice := testKey(1)
-	message, err := Build(wallet.Transaction{From: alice.address(), To: testKey(2).address(), Amount: 5})
+	message, err := buildTransfer(wallet.Transaction{From: alice.address(), To: testKey(2).address(), Amount: 5})
 	if err != nil {
 		f.Fatal(err)
 	}

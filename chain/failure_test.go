@@ -46,7 +46,7 @@ func TestChainErrorsAreShortAndOurs(t *testing.T) {
 
 func TestTooPoorIsToldFromOtherFailures(t *testing.T) {
 	key := testKey(1).address()
-	raw, err := Build(wallet.Transaction{From: key, To: testKey(2).address(), Amount: 5, Memo: "hi", ComputeUnitLimit: 1000})
+	raw, err := buildTransfer(wallet.Transaction{From: key, To: testKey(2).address(), Amount: 5, Memo: "hi", ComputeUnitLimit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func TestFeesAreTheNetworksWord(t *testing.T) {
 		5_000: {From: testKey(1).address(), To: testKey(2).address(), Reference: testKey(3).address(), Amount: 5},
 		5_013: {From: testKey(1).address(), To: testKey(2).address(), Amount: 5, ComputeUnitLimit: 1_000, ComputeUnitPrice: 12_345},
 	} {
-		message, err := Build(transfer)
+		message, err := buildTransfer(transfer)
 		if err != nil {
 			t.Fatal(err)
 		}

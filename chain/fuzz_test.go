@@ -36,7 +36,7 @@ func FuzzAnswers(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	message, err := Build(wallet.Transaction{From: testKey(1).address(), To: testKey(2).address(), Reference: testKey(3).address(), Amount: 5})
+	message, err := buildTransfer(wallet.Transaction{From: testKey(1).address(), To: testKey(2).address(), Reference: testKey(3).address(), Amount: 5})
 	if err != nil {
 		f.Fatal(err)
 	}

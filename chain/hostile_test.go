@@ -56,7 +56,7 @@ func signedTransfer(t *testing.T, transfer wallet.Transaction) sent {
 	t.Helper()
 	key := testKey(1)
 	transfer.From = key.address()
-	message, err := Build(transfer)
+	message, err := buildTransfer(transfer)
 	if err != nil {
 		t.Fatal(err)
 	}

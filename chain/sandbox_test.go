@@ -90,7 +90,7 @@ type sent struct {
 func (w world) sign(key testPrivateKey, transfer wallet.Transaction) sent {
 	w.t.Helper()
 	transfer.From = key.address()
-	message, err := Build(transfer)
+	message, err := buildTransfer(transfer)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func TestSimulationsSayWhyInWords(t *testing.T) {
 	build := func(pay wallet.Transaction) []byte {
 		t.Helper()
 		pay.From = alice.address()
-		raw, err := Build(pay)
+		raw, err := buildTransfer(pay)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func BenchmarkBuildToken(b *testing.B) {
 	key := testKey(1)
 	pay := wallet.Transaction{From: key.address(), To: testKey(2).address(), Reference: testKey(3).address(), Amount: 25_000_000, Rent: 1,
 		Token: wallet.Token{Mint: testKey(4).address(), Decimals: 6, Program: wallet.TokenProgram}, ComputeUnitLimit: 60_000, ComputeUnitPrice: 1_000}
-	raw, err := Build(pay)
+	raw, err := buildTransfer(pay)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func BenchmarkBuildToken(b *testing.B) {
 			b.Fatal("a good signature was refused")
 		}
 		bound += time.Since(began)
-		built, err := Build(pay)
+		built, err := buildTransfer(pay)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -151,7 +151,7 @@ func newArchive(t *testing.T, history ...onChain) *archive {
 func legacyPayment(t *testing.T, n byte, units uint64, reference wallet.Address) onChain {
 	t.Helper()
 	key := testKey(n)
-	message, err := Build(wallet.Transaction{From: key.address(), To: testKey(2).address(), Reference: reference, Amount: units})
+	message, err := buildTransfer(wallet.Transaction{From: key.address(), To: testKey(2).address(), Reference: reference, Amount: units})
 	if err != nil {
 		t.Fatal(err)
 	}

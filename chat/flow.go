@@ -1,11 +1,6 @@
 package chat
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-	"time"
-)
+import "time"
 
 // State is where a conversation stands in its Flow. Conversations end after a few minutes without an answer. The life of a
 // transaction is a separate table, wallet.Lifecycle: no step of a conversation can change what that table forbids.
@@ -47,38 +42,3 @@ const (
 	timedOut  Trigger = "timeout"
 	ended     Trigger = "ended elsewhere"
 )
-
-// Diagrams returns every conversation as a Mermaid state diagram, the content of docs/conversations.md. Its order is
-// stable: a test compares it with the file.
-func Diagrams() string {
-	var out strings.Builder
-	all := map[string]Flow{}
-	for _, c := range conversations() {
-		if c.flow != nil {
-			all[c.name] = c.flow
-		}
-	}
-	for _, name := range sortedKeys(all) {
-		fmt.Fprintf(&out, "## /%s\n\n```mermaid\nstateDiagram-v2\n    [*] --> idle\n", name)
-		flow := all[name]
-		for _, from := range sortedKeys(flow) {
-			for _, by := range sortedKeys(flow[from]) {
-				fmt.Fprintf(&out, "    %s --> %s: %s\n", stateID(from), stateID(flow[from][by].To), by)
-			}
-		}
-		out.WriteString("```\n\n")
-	}
-	return out.String()
-}
-
-// stateID returns the state's name without spaces, which ids in Mermaid must not have.
-func stateID(s State) string { return strings.ReplaceAll(string(s), " ", "_") }
-
-func sortedKeys[K ~string, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}

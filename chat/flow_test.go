@@ -123,7 +123,7 @@ func TestEveryStateIsExplained(t *testing.T) {
 
 func TestDiagramsAreFresh(t *testing.T) {
 	for path, want := range map[string]string{
-		"../docs/conversations.md": conversationsHead + strings.TrimSuffix(Diagrams(), "\n"),
+		"../docs/conversations.md": conversationsHead + strings.TrimSuffix(diagrams(), "\n"),
 		"../docs/lifecycle.md":     lifecycleHead + lifecycle(),
 	} {
 		if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {

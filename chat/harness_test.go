@@ -407,3 +407,13 @@ func (r *harness) newest(who string) wallet.Transaction {
 	})
 	return t
 }
+
+// units are the base units of an amount in a transcript.
+func (r *harness) units(text string, decimals uint8) uint64 {
+	r.Helper()
+	d, err := wallet.ParseDecimal(text)
+	r.Must(err)
+	amount, err := d.In(decimals)
+	r.Must(err)
+	return amount.Units
+}

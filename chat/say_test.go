@@ -14,6 +14,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"purser/store"
+	"purser/store/storetest"
 	"purser/wallet"
 )
 
@@ -121,7 +122,7 @@ func TestEveryStageOfATransactionHasItsCard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := newCards(standardCards(), wallet.StandardKinds(), words)
+	all, err := newCards(standardCards(), storetest.Kinds(), words)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestEveryStageOfATransactionHasItsCard(t *testing.T) {
 // knowing is a store.Tx that knows the standard kinds, and nothing else.
 type knowing struct{ store.Tx }
 
-func (knowing) Kinds() wallet.Kinds { return wallet.StandardKinds() }
+func (knowing) Kinds() wallet.Kinds { return storetest.Kinds() }
 
 func standardCards() []Card { return []Card{SendCard(), ReceiptCard(), RequestCard()} }
 
@@ -191,7 +192,7 @@ func TestAKindWithoutAWholeCardIsRefusedAtStart(t *testing.T) {
 		"an event without a sentence": change(func(c *Card) { c.Events = map[wallet.EventName]string{"stake.reward": "card.nowhere"} }),
 		"a line that is not here":     change(func(c *Card) { c.Lines[StageHeld] = "history.nowhere" }),
 	} {
-		if _, err := newCards(all, wallet.StandardKinds(), words); err == nil {
+		if _, err := newCards(all, storetest.Kinds(), words); err == nil {
 			t.Errorf("%s is taken", what)
 		}
 	}

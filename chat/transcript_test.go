@@ -339,9 +339,7 @@ func (r *harness) lamports(text string) uint64 {
 	if text == "0" {
 		return 0
 	}
-	amount, err := wallet.ParseAmount(text, wallet.SOL.Decimals)
-	r.Must(err)
-	return amount.Units
+	return r.units(text, wallet.SOL.Decimals)
 }
 
 func (r *harness) fund(name, amount, token string) {
@@ -351,9 +349,7 @@ func (r *harness) fund(name, amount, token string) {
 		r.Fund(to, r.lamports(amount))
 		return
 	}
-	parsed, err := wallet.ParseAmount(amount, 6)
-	r.Must(err)
-	r.FundToken(to, token, parsed.Units)
+	r.FundToken(to, token, r.units(amount, 6))
 }
 
 // addresses puts people's addresses in the place of $name, and …name in the place of the last six

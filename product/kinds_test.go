@@ -7,6 +7,7 @@ import (
 	"purser/chain"
 	"purser/chat"
 	"purser/handlers"
+	"purser/store/storetest"
 	"purser/wallet"
 )
 
@@ -17,7 +18,7 @@ func TestEachKindHasAllOfItsParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := kinds.Rules().Names(), wallet.StandardKinds().Names(); !slices.Equal(got, want) {
+	if got, want := kinds.Rules().Names(), storetest.Kinds().Names(); !slices.Equal(got, want) {
 		t.Errorf("the registry has %v, package wallet %v", got, want)
 	}
 	for i, card := range kinds.Cards() {

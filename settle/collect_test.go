@@ -103,7 +103,7 @@ func TestATokensRequestIsPaid(t *testing.T) {
 		t.Errorf("%s does not name the token", asked.URL)
 	}
 	pay := wallet.Transaction{From: r.alice.Address(), To: r.bob.Address(), Reference: asked.Transaction.Reference, Token: usdc, Amount: 25_000_000, Rent: 1}
-	if _, err := chain.Build(pay); err != nil {
+	if _, err := (chain.Codec{}).Build(pay, wallet.TransferActions(pay)); err != nil {
 		t.Fatal(err)
 	}
 	r.SendBehind(r.alice, pay)

@@ -522,7 +522,8 @@ func TestTheOrderOfAHistoryDecidesNothing(t *testing.T) {
 			r.Must(err)
 			tx = r.Transaction(tx.ID)
 			good, signature := r.paying(r.alice, tx, tx.Reference)
-			message, err := chain.Build(wallet.Transaction{From: tx.From, To: tx.To, Amount: tx.Amount, Reference: tx.Reference, ComputeUnitLimit: 900, ComputeUnitPrice: 10})
+			again := wallet.Transaction{From: tx.From, To: tx.To, Amount: tx.Amount, Reference: tx.Reference, ComputeUnitLimit: 900, ComputeUnitPrice: 10}
+			message, err := chain.Codec{}.Build(again, wallet.TransferActions(again))
 			r.Must(err)
 			bad, err := chain.Assemble(message, r.alice.Sign(message))
 			r.Must(err)

@@ -58,7 +58,7 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := any(map[string]any{"status": "signed"})
 	switch r.URL.Path {
 	case "/w/tx/get", "/w/tx/refresh":
-		message, err := chain.Build(d.pay)
+		message, err := chain.Codec{}.Build(d.pay, wallet.TransferActions(d.pay))
 		if err != nil {
 			d.t.Error(err)
 		}
@@ -110,7 +110,7 @@ func TestAPaymentIsShownAndSigned(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.shows("1.5 SOL", d.pay.To.String(), d.pay.To.Grouped(), d.pay.From.String(), "0.000005 SOL", "localnet")
-	message, err := chain.Build(d.pay)
+	message, err := chain.Codec{}.Build(d.pay, wallet.TransferActions(d.pay))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,13 +160,13 @@ func TestNothingIsSignedUnlessItIsWhatWasShown(t *testing.T) {
 			if refreshed {
 				other := pay
 				other.Amount++
-				message, _ := chain.Build(other)
+				message, _ := chain.Codec{}.Build(other, wallet.TransferActions(other))
 				message, _ = chain.WithBlockhash(message, [32]byte{5})
 				o["message"] = base64.StdEncoding.EncodeToString(message)
 			}
 		},
 		"no blockhash": func(refreshed bool, o map[string]any) {
-			message, _ := chain.Build(pay)
+			message, _ := chain.Codec{}.Build(pay, wallet.TransferActions(pay))
 			o["message"] = base64.StdEncoding.EncodeToString(message)
 		},
 		"another network later": func(refreshed bool, o map[string]any) {
@@ -179,7 +179,7 @@ func TestNothingIsSignedUnlessItIsWhatWasShown(t *testing.T) {
 		"no base64":       func(_ bool, o map[string]any) { o["message"] = "@@" },
 		"no message":      func(_ bool, o map[string]any) { o["message"] = "AAAA" },
 		"version 1": func(_ bool, o map[string]any) {
-			message, _ := chain.Build(pay)
+			message, _ := chain.Codec{}.Build(pay, wallet.TransferActions(pay))
 			o["message"] = base64.StdEncoding.EncodeToString(append([]byte{0x81}, message...))
 		},
 	} {

@@ -11,16 +11,6 @@ type Amount struct {
 	Decimals uint8
 }
 
-// ParseAmount parses a positive decimal ("1.5", ".5", "2") exactly, for a token with that many decimals. Errors are those
-// of ParseDecimal and Decimal.In, about FieldAmount.
-func ParseAmount(text string, decimals uint8) (Amount, error) {
-	d, err := ParseDecimal(text)
-	if err != nil {
-		return Amount{}, err
-	}
-	return d.In(decimals)
-}
-
 // Decimal returns the number without its token and without trailing zeros: "1.5".
 func (a Amount) Decimal() Decimal {
 	units, scale := a.Units, int(a.Decimals)

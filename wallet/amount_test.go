@@ -22,7 +22,7 @@ func TestAmountsAreReadExactly(t *testing.T) {
 		{"0010.10", 6, 10_100_000, "10.1"},
 		{"5", 255, 0, ""}, // more digits than 64 bits hold
 	} {
-		got, err := ParseAmount(c.text, c.decimals)
+		got, err := parseAmount(c.text, c.decimals)
 		if c.shown == "" {
 			if err == nil {
 				t.Errorf("%q with %d decimals was read as %v", c.text, c.decimals, got)
@@ -41,7 +41,7 @@ func TestBadAmountsAreRefusedWithAReason(t *testing.T) {
 		"1.", ".", "1.2.3", "1.0000000001", "18446744073.709551616", "18446744073.709551617", "18446744073.709551619", "9999999999999999999", "٣", "１", "½",
 		"1\x00", "1\n", strings.Repeat("1", 10_000),
 	} {
-		got, err := ParseAmount(text, 9)
+		got, err := parseAmount(text, 9)
 		if err == nil {
 			t.Errorf("%q was read as %v", text, got)
 			continue
@@ -153,7 +153,7 @@ func FuzzParseAmount(f *testing.F) {
 		f.Add(seed, uint8(9))
 	}
 	f.Fuzz(func(t *testing.T, text string, decimals uint8) {
-		got, err := ParseAmount(text, decimals)
+		got, err := parseAmount(text, decimals)
 		if err != nil {
 			if ReasonOf(err).IsZero() {
 				t.Fatalf("%q is refused without a reason: %v", text, err)
@@ -168,7 +168,7 @@ func FuzzParseAmount(f *testing.F) {
 		if want.Mul(want, new(big.Rat).SetInt(scale)).Cmp(new(big.Rat).SetInt(new(big.Int).SetUint64(got.Units))) != 0 {
 			t.Fatalf("%q with %d decimals was read as %d units", text, decimals, got.Units)
 		}
-		again, err := ParseAmount(got.String(), decimals)
+		again, err := parseAmount(got.String(), decimals)
 		if err != nil || again != got {
 			t.Fatalf("%v is shown as %q, which reads as %v (%v)", got, got.String(), again, err)
 		}

@@ -54,7 +54,7 @@ func FuzzContactName(f *testing.F) {
 		if _, err := ParseAddress(name); err == nil {
 			t.Errorf("%q is an address", name)
 		}
-		if _, err := ParseAmount(name, 9); err == nil {
+		if _, err := parseAmount(name, 9); err == nil {
 			t.Errorf("%q is an amount", name)
 		}
 	})

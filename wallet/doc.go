@@ -19,5 +19,5 @@
 //	next, events, err := kinds.Apply(t, wallet.TransitionInput{By: wallet.DeviceSigned, At: now})
 //
 // Every refusal is an Error: a Code for programs and a Reason, a sentence as data, for people. Amounts are integers in
-// base units (Amount), and text is parsed exactly (Decimal, ParseAmount): no floating point number touches money.
+// base units (Amount), and text is parsed exactly (Decimal, Quantity): no floating point number touches money.
 package wallet

@@ -182,15 +182,6 @@ func NewKinds(all ...Rules) (Kinds, error) {
 	return k, nil
 }
 
-// StandardKinds returns the built-in kinds.
-func StandardKinds() Kinds {
-	k, err := NewKinds(SendRules(), ReceiveRules(), RequestRules())
-	if err != nil {
-		panic(err) // cannot happen: a test checks the built-in rules
-	}
-	return k
-}
-
 // Of returns the rules of a kind, or ErrUnknownKind.
 func (k Kinds) Of(kind Kind) (Rules, error) {
 	r, ok := k.byName[kind]

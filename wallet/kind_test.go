@@ -31,11 +31,11 @@ func TestAKindThatLacksAPartIsRefused(t *testing.T) {
 		t.Error("one kind is taken twice")
 	}
 	for kind, typ := range map[Kind]Kind{Send: Send, Receive: Receive, Request: Receive} {
-		if rules, err := StandardKinds().Of(kind); err != nil || rules.Type != typ {
+		if rules, err := builtInKinds().Of(kind); err != nil || rules.Type != typ {
 			t.Errorf("programs see a %s as %q, %v", kind, rules.Type, err)
 		}
 	}
-	if names := StandardKinds().Names(); !slices.Equal(names, []Kind{Receive, Request, Send}) {
+	if names := builtInKinds().Names(); !slices.Equal(names, []Kind{Receive, Request, Send}) {
 		t.Errorf("there are %v", names)
 	}
 }
@@ -43,7 +43,7 @@ func TestAKindThatLacksAPartIsRefused(t *testing.T) {
 // TestAnUnknownKindIsNeverJudged: neither the zero Kinds nor those of today do anything with a row of tomorrow.
 func TestAnUnknownKindIsNeverJudged(t *testing.T) {
 	row := Transaction{ID: "tx_1", Kind: "tomorrow", Status: Pending}
-	for name, kinds := range map[string]Kinds{"none": {}, "today's": StandardKinds()} {
+	for name, kinds := range map[string]Kinds{"none": {}, "today's": builtInKinds()} {
 		after, events, err := kinds.Apply(row, TransitionInput{By: Landed, Landing: &Landing{}})
 		if !errors.Is(err, ErrUnknownKind) || after.Status != Pending || events != nil {
 			t.Errorf("%s: %v, %v, %v", name, after.Status, events, err)

@@ -29,6 +29,7 @@ import (
 
 	"purser/quota"
 	"purser/store"
+	"purser/store/storetest"
 	"purser/store/local"
 	"purser/store/records"
 	"purser/wallet"
@@ -116,7 +117,7 @@ func newBench(b *testing.B, address string, endpoints int, paths ...string) *ben
 func newIdle(b *testing.B, address string, endpoints int, paths ...string) *bench {
 	b.Helper()
 	dir := b.TempDir()
-	s, err := local.Open(local.Options{Path: filepath.Join(dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader, Kinds: wallet.StandardKinds()})
+	s, err := local.Open(local.Options{Path: filepath.Join(dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader, Kinds: storetest.Kinds()})
 	if err != nil {
 		b.Fatal(err)
 	}

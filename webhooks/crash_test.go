@@ -25,6 +25,7 @@ import (
 
 	"purser/quota"
 	"purser/store"
+	"purser/store/storetest"
 	"purser/store/local"
 	"purser/wallet"
 	"purser/webhooks"
@@ -45,7 +46,7 @@ const (
 // runVictim opens the store, delivers, and publishes until it is killed: each line on its output names an
 // event that is durable.
 func runVictim(dir, url, round string) error {
-	s, err := local.Open(local.Options{Path: filepath.Join(dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader, Kinds: wallet.StandardKinds()})
+	s, err := local.Open(local.Options{Path: filepath.Join(dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader, Kinds: storetest.Kinds()})
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"purser/quota"
 	"purser/store"
+	"purser/store/storetest"
 	"purser/store/local"
 	"purser/store/records"
 	"purser/wallet"
@@ -62,7 +63,7 @@ func inBubble(t *testing.T, test func(*harness)) {
 func (r *harness) open() {
 	r.Helper()
 	var err error
-	r.store, err = local.Open(local.Options{Path: filepath.Join(r.dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader, Kinds: wallet.StandardKinds()})
+	r.store, err = local.Open(local.Options{Path: filepath.Join(r.dir, "purser.db"), MasterKey: bytes.Repeat([]byte{7}, store.MasterKeySize), Random: rand.Reader, Kinds: storetest.Kinds()})
 	if err != nil {
 		r.Fatal(err)
 	}

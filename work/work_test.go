@@ -39,7 +39,11 @@ type harness struct {
 
 func inBubble(t *testing.T, run func(*harness)) {
 	synctest.Test(t, func(t *testing.T) {
-		db, err := local.Open(local.Options{Path: filepath.Join(t.TempDir(), "purser.db"), MasterKey: bytes.Repeat([]byte{7}, 32), Random: rand.Reader, Kinds: wallet.StandardKinds()})
+		kinds, err := wallet.NewKinds(wallet.SendRules(), wallet.ReceiveRules(), wallet.RequestRules())
+		if err != nil {
+			t.Fatal(err)
+		}
+		db, err := local.Open(local.Options{Path: filepath.Join(t.TempDir(), "purser.db"), MasterKey: bytes.Repeat([]byte{7}, 32), Random: rand.Reader, Kinds: kinds})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -246,7 +246,7 @@ func TestSignSignsWhatPurserBuilds(t *testing.T) {
 		"a memo":           t22(func(tx *wallet.Transaction) { tx.Memo = "purser" }),
 		"a link's payment": t22(func(tx *wallet.Transaction) { tx.LinkReferences = []wallet.Address{{6}, {7}} }),
 	} {
-		message, err := chain.Build(tx)
+		message, err := chain.Codec{}.Build(tx, wallet.TransferActions(tx))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

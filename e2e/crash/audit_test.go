@@ -178,11 +178,15 @@ func (c *crowd) toldOnce() {
 		for text := range folded[chat] {
 			found := several.FindStringSubmatch(text)
 			n, err := strconv.ParseUint(found[1], 10, 64)
-			total, amountErr := wallet.ParseAmount(found[2], wallet.SOL.Decimals)
+			total, amountErr := wallet.ParseDecimal(found[2])
 			if err != nil || amountErr != nil {
 				c.Fatalf("%q: %v, %v", text, err, amountErr)
 			}
-			left, sum = left-n, sum-total.Units
+			received, err := total.In(wallet.SOL.Decimals)
+			if err != nil {
+				c.Fatalf("%q: %v", text, err)
+			}
+			left, sum = left-n, sum-received.Units
 		}
 		if left != 0 || sum != 0 {
 			c.Errorf("%s was told of %d payments and %d lamports too few, or too many", chat, int64(left), int64(sum))

@@ -116,7 +116,7 @@ func (c *couple) open(with func(store.Store)) {
 	c.must(err)
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
 	c.must(err)
-	s, err := local.Open(local.Options{Path: filepath.Join(c.purser.Dir, "purser.db"), MasterKey: key, Random: rand.Reader, Kinds: wallet.StandardKinds()})
+	s, err := local.Open(local.Options{Path: filepath.Join(c.purser.Dir, "purser.db"), MasterKey: key, Random: rand.Reader, Kinds: storetest.Kinds()})
 	c.must(err)
 	defer func() { c.must(s.Close()) }()
 	with(s)

@@ -125,7 +125,7 @@ func (w *World) Paid(p *Person, to wallet.Address, amount, token string) wallet.
 func (w *World) SendBehind(p *Person, t wallet.Transaction) {
 	w.Helper()
 	ctx := context.Background()
-	message, err := chain.Build(t)
+	message, err := chain.Codec{}.Build(t, wallet.TransferActions(t))
 	w.Must(err)
 	hash, err := w.Chain.Blockhash(ctx)
 	w.Must(err)

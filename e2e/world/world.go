@@ -102,7 +102,11 @@ func New(t testing.TB, o Options) *World {
 // OpenStore opens a new store until the test ends, for those who need nothing else of a world.
 func OpenStore(t testing.TB) *records.Store {
 	t.Helper()
-	return openStore(t, filepath.Join(t.TempDir(), "purser.db"), wallet.StandardKinds())
+	kinds, err := product.NewKinds(product.StandardKinds()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openStore(t, filepath.Join(t.TempDir(), "purser.db"), kinds.Rules())
 }
 
 func openStore(t testing.TB, path string, kinds wallet.Kinds) *records.Store {

@@ -15,7 +15,6 @@ import (
 	"purser/store/engine"
 	"purser/store/records"
 	"purser/store/storetest"
-	"purser/wallet"
 )
 
 // masterKey is the key of the tests' stores.
@@ -44,7 +43,7 @@ func openWhole(o wholeOptions) (*whole, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := records.Open(e, records.Options{MasterKey: o.MasterKey, Random: o.Random, Log: o.Log, Kinds: wallet.StandardKinds()})
+	s, err := records.Open(e, records.Options{MasterKey: o.MasterKey, Random: o.Random, Log: o.Log, Kinds: storetest.Kinds()})
 	return &whole{s, e, o.Log}, err
 }
 

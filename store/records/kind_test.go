@@ -8,6 +8,7 @@ import (
 	bbolt "go.etcd.io/bbolt"
 
 	"purser/store"
+	"purser/store/storetest"
 	"purser/wallet"
 )
 
@@ -101,7 +102,7 @@ func TestAStoreWithoutKindsIsRefused(t *testing.T) {
 	if s, err := o.open(); err == nil {
 		t.Error("a store that knows no kind of transactions", s.Close())
 	}
-	o.kinds = wallet.StandardKinds()
+	o.kinds = storetest.Kinds()
 	if err := o.mustOpen(t).Close(); err != nil { // what was refused holds no lock
 		t.Error(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"purser/store"
+	"purser/store/storetest"
 	"purser/store/bolt"
 	"purser/store/engine"
 	"purser/wallet"
@@ -45,7 +46,7 @@ func TestALongWalkHoldsNoTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	counted := &countedViews{Engine: in}
-	s, err := Open(counted, Options{MasterKey: masterKey(), Random: rand.Reader, Kinds: wallet.StandardKinds()})
+	s, err := Open(counted, Options{MasterKey: masterKey(), Random: rand.Reader, Kinds: storetest.Kinds()})
 	if err != nil {
 		t.Fatal(err)
 	}

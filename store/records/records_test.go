@@ -33,7 +33,7 @@ type options struct {
 }
 
 func at(path string) options {
-	return options{path: path, key: masterKey(), random: rand.Reader, kinds: wallet.StandardKinds()}
+	return options{path: path, key: masterKey(), random: rand.Reader, kinds: storetest.Kinds()}
 }
 
 func (o options) open() (*Store, error) {

@@ -22,7 +22,7 @@ const (
 // tagSize is how many bytes of a row's keyed hash are kept. 16 bytes cannot be guessed.
 const tagSize = 16
 
-// row is the form of every row in a table that holdsRows:
+// row is the form of every row in a table of rows (tables_test.go lists those tables):
 //
 //	format | length owner | length JSON | length ciphertext | length ciphertext ... | tag
 //

@@ -1,5 +1,6 @@
 // What goes over the wire, and how it is read. An answer is believed field by field: JSON.parse tells
-// nothing of types, and a payment without its id must not pass for one.
+// nothing of types, and a payment without its id must not pass for one. Long: each object of the API has its
+// type and its reader here, side by side.
 
 /** Where a transaction is in its life. */
 export type Status =

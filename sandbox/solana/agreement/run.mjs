@@ -12,7 +12,8 @@ const { Account, Clock, LiteSvm, Rent } = createRequire(import.meta.url)('litesv
 const unhex = (text) => Uint8Array.from(Buffer.from(text, 'hex'));
 const hex = (bytes) => Buffer.from(bytes).toString('hex');
 
-// LiteSVM's process aborts on bytes that are no transaction, so they are walked through first.
+// LiteSVM's process aborts on bytes that are no transaction, so they are walked through first. Long: it is the wire format,
+// read from its first byte to its last.
 function isTransaction(bytes) {
   let at = 0;
   const take = (n) => {
