@@ -98,7 +98,8 @@ var beginOfScriptFunction = regexp.MustCompile(`^(\s*)(?:export |default |static
 // unexplainedScript is unexplained for JavaScript and TypeScript, which our formatting makes readable by lines.
 func unexplainedScript(name, source string) (found []string) {
 	lines := strings.Split(source, "\n")
-	if len(lines)-1 > longestFile && !reasonForLength.MatchString(commentAbove(lines, slices.IndexFunc(lines, func(line string) bool { return line != "" && !isComment(line) }))) {
+	code := slices.IndexFunc(lines, func(line string) bool { return line != "" && !isComment(line) })
+	if len(lines)-1 > longestFile && !reasonForLength.MatchString(strings.Join(lines[:max(code, 0)], " ")) {
 		found = append(found, name+" has more than 500 lines: split it, or say why at its top (\"Long: ...\")")
 	}
 	for i, line := range lines {
