@@ -29,9 +29,9 @@ import (
 
 	"purser/quota"
 	"purser/store"
-	"purser/store/storetest"
 	"purser/store/local"
 	"purser/store/records"
+	"purser/store/storetest"
 	"purser/wallet"
 	"purser/webhooks"
 )

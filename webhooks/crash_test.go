@@ -25,8 +25,8 @@ import (
 
 	"purser/quota"
 	"purser/store"
-	"purser/store/storetest"
 	"purser/store/local"
+	"purser/store/storetest"
 	"purser/wallet"
 	"purser/webhooks"
 )

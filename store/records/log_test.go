@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"purser/store"
-	"purser/store/storetest"
 	"purser/store/bolt"
 	"purser/store/engine"
+	"purser/store/storetest"
 	"purser/wallet"
 )
 
