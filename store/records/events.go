@@ -19,14 +19,21 @@ const eventIDSize = 16
 // Then the time in the transaction's id comes before the hash, so that events of one time lie on the same pages.
 func (t *tx) eventID(id string) []byte {
 	hash := t.store.lookup.Text(store.ByEvent, id)
-	of, _ := strings.CutPrefix(id, "evt_")
-	if prefix, rest, ok := strings.Cut(of, "_"); ok {
-		digits, _, _ := strings.Cut(rest, "_")
-		if at, ok := wallet.IDTime(prefix + "_" + digits); ok && prefix == "tx" {
-			return join([]byte(at), hash[:eventIDSize])
-		}
+	if at, ok := transactionTime(id); ok {
+		return join([]byte(at), hash[:eventIDSize])
 	}
 	return hash[:eventIDSize]
+}
+
+// transactionTime returns the time digits of a transaction's id, which may be a part of the id of an event.
+func transactionTime(id string) (digits string, ok bool) {
+	id, _ = strings.CutPrefix(id, "evt_")
+	if !strings.HasPrefix(id, "tx_") {
+		return "", false
+	}
+	_, rest, _ := strings.Cut(id, "_")
+	rest, _, _ = strings.Cut(rest, "_")
+	return wallet.IDTime("tx_" + rest)
 }
 
 func (t *tx) Emit(list ...wallet.Event) error {

@@ -95,6 +95,9 @@ func TestEventsWithAndWithoutATimeInTheirIDAreDoneOnce(t *testing.T) {
 		if len(contract.(*tx).prefixed(eventIDs, []byte("1k7uvkhg0"))) != 1 {
 			t.Error("a timed one lies elsewhere than at its time")
 		}
+		if q, err := contract.(*tx).jobQueue(store.Events); err != nil || len(q.prefixed(jobIndex, q.idKey([]byte("1k7uvkhg0")))) != 1 {
+			t.Error("the job of a timed one lies elsewhere than at its time")
+		}
 		pending, err := contract.PendingEvents(1000)
 		if len(pending) != len(all)+1 {
 			t.Errorf("%d pend", len(pending))

@@ -12,7 +12,7 @@ import (
 // How jobs lie. Rows are in the table jobs, under their queue and number; all that leads to them is in
 // the table jobIndex, whose keys begin with one byte that says what they are, then the queue and a zero byte:
 //
-//	'i' H(id)                          -> number, of jobs whose ID the caller chose
+//	'i' H(id)                          -> number, of jobs whose ID the caller chose (hashID)
 //	'k' H(key) class number            -> -: the jobs of a key. Class 0 is in flight, else 1 + priority. The first of a
 //	                                      key is the one in flight, or else its head: the only one that may be claimed.
 //	'h' H(owner) priority due number   -> H(key): heads, and jobs without a key. due is 12 zero bytes for at once.
@@ -150,9 +150,14 @@ func (q *jobQueue) hash(name string) []byte {
 	return q.hashedAs
 }
 
-// hashID returns the keyed hash of a job's ID. It differs from the hash of an equal key or owner.
+// hashID returns the keyed hash of a job's ID. It differs from the hash of an equal key or owner. Where the ID is that of a
+// transaction or of its event, the time in it takes the place of the first 9 bytes: jobs that are put at about the same
+// time lie on the same pages then. The 7 bytes that are left tell those of one millisecond apart.
 func (q *jobQueue) hashID(id store.JobID) []byte {
 	hash := q.store.lookup.Text(store.ByJob, string(q.name), "id", string(id))
+	if at, ok := transactionTime(string(id)); ok {
+		copy(hash[:], at)
+	}
 	return bytes.Clone(hash[:hashSize])
 }
 
