@@ -316,20 +316,20 @@ func (t *tx) settleJobs() error {
 func (t *tx) takeQueues() {
 	t.queues, _ = t.in.Shared().Value.([]*jobQueue)
 	for _, q := range t.queues {
-		q.tx, q.touched, q.woke = t, q.touched[:0], false
+		q.tx = t
 	}
 }
 
-// leaveQueues leaves the open queues to the next Update of the commit, or to write. An Update that failed leaves the
-// queues that were open before it; if it changed one of these, the engine gives up the whole transaction.
-func (t *tx) leaveQueues(done bool) {
+// leaveQueues leaves the open queues to the next Update of the commit, or to write. If an Update failed that changed one
+// of them, the engine gives up the whole transaction, and the others begin again without it.
+func (t *tx) leaveQueues() {
 	for _, q := range t.queues {
 		if q.changed || q.state.dirty {
 			t.in.Changed()
 		}
 		q.changed, q.unsaved, q.state.dirty = false, q.unsaved || q.state.dirty, false
 	}
-	if shared := t.in.Shared(); done && len(t.queues) > 0 {
+	if shared := t.in.Shared(); len(t.queues) > 0 {
 		shared.Value, shared.Flush = t.queues, t.store.writeJobs
 	}
 }

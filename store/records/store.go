@@ -278,11 +278,8 @@ type oneUpdate struct {
 func (u *oneUpdate) run(in engine.Tx) error {
 	u.last = &tx{in: in, store: u.store}
 	u.last.takeQueues()
-	done := false
-	defer func() { u.last.leaveQueues(done) }() // after a panic too
-	err := u.change(u.last)
-	done = err == nil
-	return err
+	defer u.last.leaveQueues() // after a panic too
+	return u.change(u.last)
 }
 
 // KeysVersion rises with every commit of this Store that touched an API key or a webhook, before its Update returns. It
