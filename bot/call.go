@@ -17,8 +17,9 @@ const (
 	maxToast   = 200
 )
 
-// say carries out one reply and tells the id of the message that shows it from now on; 0 when it
-// made none. card is the message that showed its subject so far.
+// say carries out one reply. It returns the id of the message that shows the reply from now on, or 0 if there is none.
+// card is the id of the message that has shown the reply's subject so far; 0 means that there is none. Errors are those of
+// transport.call.
 func (b *Bot) say(ctx context.Context, where int64, card int, reply chat.Reply) (int, error) {
 	switch reply.Kind {
 	case chat.Toast:
@@ -37,9 +38,13 @@ func (b *Bot) say(ctx context.Context, where int64, card int, reply chat.Reply) 
 	return 0, errors.New("bot: a reply of unknown kind")
 }
 
-// message edits the card, or sends a message when there is none or it is gone.
+// message edits the card, or sends a new message if there is no card, or the person has deleted it. A text that is too
+// long for one message becomes several, the last of which has the buttons and is returned.
+//
+// If a part fails, the parts before it were sent already, and a retry sends them again: Telegram has no way to send
+// several messages at once.
 func (b *Bot) message(ctx context.Context, where int64, card int, reply chat.Reply) (int, error) {
-	texts := []string{reply.Text} // an app's markup is Telegram's to judge
+	texts := []string{reply.Text} // an app's own markup is not split: Telegram refuses it if it is too long
 	if reply.ParseMode == "" {
 		texts = splitHTML(reply.Text, maxText)
 	}
@@ -76,7 +81,7 @@ func (b *Bot) message(ctx context.Context, where int64, card int, reply chat.Rep
 	return last, nil
 }
 
-// photo sends a PNG. A text that is too long for a caption follows as messages.
+// photo sends a PNG. A text that is too long for a caption follows as messages. Then the last of these is returned.
 func (b *Bot) photo(ctx context.Context, where int64, reply chat.Reply) (int, error) {
 	caption := reply.Text
 	if len(splitHTML(caption, maxCaption)) > 1 {
@@ -108,18 +113,20 @@ func (b *Bot) photo(ctx context.Context, where int64, reply chat.Reply) (int, er
 	return b.message(ctx, where, 0, reply)
 }
 
+// posted is the part of a sent message that purser reads.
 type posted struct {
 	ID int `json:"message_id"`
 }
 
+// post calls a method that sends a message, and returns the message's id.
 func (b *Bot) post(ctx context.Context, method string, params map[string]any) (int, error) {
 	var made posted
 	err := b.transport.call(ctx, method, params, &made)
 	return made.ID, err
 }
 
-// text is what sendMessage and editMessageText take. Previews are off: they would fetch links that
-// people were sent in confidence.
+// text returns the parameters of sendMessage and editMessageText. Link previews are off: for a preview, Telegram would
+// fetch links that are meant for one person, such as signing links.
 func text(where int64, html string, buttons [][]chat.Button) map[string]any {
 	params := map[string]any{
 		"chat_id": where, "text": html, "parse_mode": "HTML",
@@ -140,10 +147,12 @@ type inlineButton struct {
 	Copy *copyText `json:"copy_text,omitempty"`
 }
 
+// copyText is Telegram's CopyTextButton: a tap copies the text to the clipboard.
 type copyText struct {
 	Text string `json:"text"`
 }
 
+// keyboard is Telegram's InlineKeyboardMarkup, the buttons below a message.
 func keyboard(buttons [][]chat.Button) any {
 	rows := make([][]inlineButton, 0, len(buttons))
 	for _, row := range buttons {

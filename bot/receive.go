@@ -9,18 +9,19 @@ import (
 	"time"
 )
 
-// pollWait is how long Telegram may hold a getUpdates call that has nothing to tell.
+// pollWait is how long Telegram holds a getUpdates call open while there are no updates.
 const pollWait = 30 * time.Second
 
-// patience bounds the waits between attempts to reach Telegram.
+// patience is the longest wait between two attempts to reach Telegram.
 const patience = 30 * time.Second
 
-// kinds are the updates that we ask for; all others never reach us.
+// kinds lists the types of updates that purser asks for. Telegram sends no others.
 func kinds() []string {
 	return []string{"message", "edited_message", "callback_query", "my_chat_member"}
 }
 
-// getMe learns who the bot is.
+// getMe asks Telegram for the bot's id and username, until it answers. It returns ErrBadToken if Telegram does not know
+// the token.
 func (b *Bot) getMe(ctx context.Context) error {
 	var me account
 	err := b.insist(ctx, "getMe", struct{}{}, &me)
@@ -75,7 +76,8 @@ func (b *Bot) show(ctx context.Context, language, what string, same func(json.Ra
 	}
 }
 
-// insist repeats a harmless call until Telegram answers it, with a yes or a no.
+// insist repeats a call until Telegram carries it out or refuses it for good. It is for calls that do no harm if they are
+// carried out twice. It returns the refusal, or ctx's error.
 func (b *Bot) insist(ctx context.Context, method string, params, result any) error {
 	for attempt := 1; ; attempt++ {
 		err := b.transport.call(ctx, method, params, result)
@@ -96,10 +98,10 @@ func (b *Bot) insist(ctx context.Context, method string, params, result any) err
 	}
 }
 
-// receive takes updates in until ctx ends.
+// receive takes in updates until ctx ends: it sets the webhook and waits, or polls.
 func (b *Bot) receive(ctx context.Context) error {
 	if b.opt.Mode == Webhook {
-		// Without dropping what waits: people wrote while we were away.
+		// drop_pending_updates is not set: people may have written while purser was down.
 		err := b.insist(ctx, "setWebhook", map[string]any{
 			"url": b.opt.WebhookURL, "secret_token": b.opt.WebhookSecret, "allowed_updates": kinds(),
 		}, nil)
@@ -117,10 +119,11 @@ func (b *Bot) receive(ctx context.Context) error {
 	return b.poll(ctx)
 }
 
-// poll asks for updates, writes them to the inbox, and only then acknowledges them with the offset
-// of the next call. Update ids begin anew at random after a quiet week (Bot API, Update), so the
-// offset is used for that acknowledgement and never kept: with nothing to acknowledge, 0 asks for
-// whatever there is.
+// poll asks for updates and writes them to the inbox. Only then does it acknowledge them, by the offset of the next call:
+// after a crash in between, Telegram sends them again, and the inbox recognises their ids.
+//
+// After a week without updates, Telegram chooses the next id at random (Bot API, Update). So the offset is only used for
+// this acknowledgement and never stored. If there is nothing to acknowledge, 0 asks for every update that there is.
 func (b *Bot) poll(ctx context.Context) error {
 	offset, failures := int64(0), 0
 	for ctx.Err() == nil {
@@ -150,6 +153,7 @@ func (b *Bot) poll(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// fetch makes one getUpdates call, which Telegram holds open for up to pollWait.
 func (b *Bot) fetch(ctx context.Context, offset int64) ([]json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollWait+callTimeout)
 	defer cancel()
@@ -160,7 +164,8 @@ func (b *Bot) fetch(ctx context.Context, offset int64) ([]json.RawMessage, error
 	return bodies, err
 }
 
-// keep takes polled updates in and tells the offset that acknowledges them; 0 for none.
+// keep writes polled updates to the inbox and returns the offset that acknowledges them; 0 if there were none. An update
+// that cannot be parsed is logged and acknowledged too, or Telegram would send it again for ever.
 func (b *Bot) keep(ctx context.Context, bodies []json.RawMessage) (int64, error) {
 	var next int64
 	updates := make([]incoming, 0, len(bodies))
@@ -179,7 +184,8 @@ func (b *Bot) keep(ctx context.Context, bodies []json.RawMessage) (int64, error)
 	return next, b.take(ctx, updates, 0)
 }
 
-// afterFailedPoll says what is wrong and waits; false when it is time to stop.
+// afterFailedPoll logs what is wrong and waits until the next attempt. It returns false if ctx ended meanwhile. If a
+// webhook is set, which excludes polling, it removes the webhook.
 func (b *Bot) afterFailedPoll(ctx context.Context, err error, failures int) bool {
 	wait := backoff(failures)
 	no := refused(err)

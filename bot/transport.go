@@ -25,19 +25,20 @@ import (
 const placeholder = "telegram.invalid"
 
 const (
-	callTimeout = 30 * time.Second
-	maxAnswer   = 64 << 20 // bytes; 100 updates are far below
+	callTimeout = 30 * time.Second // of a call whose context has no deadline of its own
+	maxAnswer   = 64 << 20         // bytes; 100 updates are far below
 )
 
-// transport is the http.RoundTripper between us and Telegram. It puts in the real address and token,
-// turns answers that are not the Bot API's JSON into errors, and keeps secrets out of errors.
+// transport is the http.RoundTripper between purser and Telegram. It inserts the real address and token, turns responses
+// that are not the Bot API's JSON into errors, and keeps secrets out of errors. Any goroutine may use it.
 type transport struct {
-	base   *url.URL
-	token  string
-	next   http.RoundTripper
-	client *http.Client
+	base   *url.URL          // of the Bot API, without the token
+	token  string            // the bot's; it appears in no error and no log
+	next   http.RoundTripper // makes the connection
+	client *http.Client      // uses the transport itself
 }
 
+// newTransport makes the transport of a bot. next makes the connections; nil is a standard one with limits on each step.
 func newTransport(base *url.URL, token string, next http.RoundTripper) *transport {
 	if next == nil {
 		next = &http.Transport{
@@ -100,8 +101,8 @@ func isAnswer(body []byte) bool {
 	return json.Unmarshal(body, &a) == nil && a.OK != nil
 }
 
-// nameless retells a network error without addresses, URLs and headers, which may hold the token
-// or the credentials of a proxy.
+// nameless describes a network error without addresses, URLs and headers, which may contain the token or the credentials
+// of a proxy. Errors of contexts stay what they are, so that callers can recognise them.
 func nameless(err error) error {
 	var dns *net.DNSError
 	var op *net.OpError
@@ -127,7 +128,8 @@ func nameless(err error) error {
 	return errors.New("the connection failed")
 }
 
-// transportError says that no usable answer came: whether the call was carried out is unknown.
+// transportError says that there was no usable response. Whether Telegram carried out the call is unknown, so a retry may
+// send a message twice.
 type transportError struct {
 	method string
 	err    error
@@ -138,16 +140,17 @@ func (e *transportError) Error() string {
 }
 func (e *transportError) Unwrap() error { return e.err }
 
-// refusal is a "no" of Telegram's. Its description may quote what we sent (a sign link in a button,
-// say), so Error tells only phrases that we know.
+// refusal is an error response of the Bot API: Telegram did not carry out the call. Its description may quote what purser
+// sent, for example a signing link in a button, so Error only contains phrases from a fixed list.
 type refusal struct {
 	method      string
-	code        int
-	description string
-	retryAfter  time.Duration
+	code        int           // error_code, which has the meaning of an HTTP status
+	description string        // Telegram's words; never logged
+	retryAfter  time.Duration // how long Telegram asks to wait; 0 if it does not
 }
 
-// phrases are what Telegram's descriptions say, as far as we act on it or an operator needs it.
+// phrases are the parts of Telegram's descriptions that purser acts on or that help an operator. The Bot API documents no
+// codes for them.
 var phrases = []string{
 	"message is not modified", "message to edit not found", "message can't be edited",
 	"there is no text in the message to edit", "MESSAGE_ID_INVALID",
@@ -171,10 +174,12 @@ func (e *refusal) Error() string {
 	return fmt.Sprintf("telegram %s: %d", e.method, e.code)
 }
 
+// says reports whether the description contains a phrase, in any case.
 func (e *refusal) says(phrase string) bool {
 	return strings.Contains(strings.ToLower(e.description), strings.ToLower(phrase))
 }
 
+// saysAny reports whether the description contains one of the phrases.
 func (e *refusal) saysAny(phrases ...string) bool {
 	for _, phrase := range phrases {
 		if e.says(phrase) {
@@ -184,21 +189,21 @@ func (e *refusal) saysAny(phrases ...string) bool {
 	return false
 }
 
-// refused finds Telegram's "no" in err; nil when there is none.
+// refused returns the refusal that err wraps, or nil.
 func refused(err error) *refusal {
 	var no *refusal
 	errors.As(err, &no)
 	return no
 }
 
-// badToken tells whether Telegram does not know the token: 401, or 404 on a method that exists.
+// badToken reports whether Telegram does not know the bot's token. It answers 401 then, or 404 to a method that exists.
 func badToken(err error) bool {
 	no := refused(err)
 	return no != nil && (no.code == http.StatusUnauthorized || no.code == http.StatusNotFound)
 }
 
-// call carries out a Bot API method with a JSON body and decodes its result into result (nil: not
-// wanted). Errors are *transportError, *refusal, or ctx's own.
+// call calls a Bot API method with a JSON body and decodes the response's result into result, unless that is nil. It
+// makes one attempt. Errors are *transportError (the outcome is unknown), *refusal (nothing was done), or ctx's own.
 func (t *transport) call(ctx context.Context, method string, params, result any) error {
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
@@ -209,7 +214,8 @@ func (t *transport) call(ctx context.Context, method string, params, result any)
 	return t.post(ctx, method, "application/json", &body, result)
 }
 
-// upload is call with one file; fields that are not strings are JSON text already.
+// upload is call with one file, as a multipart form. The values of fields are the parameters: plain text, or JSON for
+// parameters that are objects.
 func (t *transport) upload(ctx context.Context, method string, fields map[string]string, field, name string, file []byte, result any) error {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -226,6 +232,7 @@ func (t *transport) upload(ctx context.Context, method string, fields map[string
 	return t.post(ctx, method, form.FormDataContentType(), &body, result)
 }
 
+// post sends one request and reads the response. A context without a deadline gets callTimeout.
 func (t *transport) post(ctx context.Context, method, contentType string, body io.Reader, result any) error {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc

@@ -117,7 +117,7 @@ type rawMessage struct {
 	Checklist json.RawMessage `json:"checklist,omitempty"`
 }
 
-// media are the fields of what a person can send besides words.
+// media lists the fields for everything that a person can send besides text.
 func (m *rawMessage) media() []*json.RawMessage {
 	return []*json.RawMessage{
 		&m.Photo, &m.Voice, &m.Audio, &m.Animation, &m.Document, &m.Sticker, &m.Video, &m.VideoNote,
@@ -146,11 +146,13 @@ type rawMembership struct {
 	} `json:"new_chat_member"`
 }
 
-// arrived reads an update as Telegram sends it. What is kept of it is what we read, and no more: not the messages
-// that it quotes, not the text above a tapped button (which may be a new API key), and no secret that somebody
-// typed. Free pages of a database keep what was ever written to it, so that a secret must not get there at all.
-// errNoUpdate: it is none. errForeign: it has an id, which is set, but fields that we need have other types than
-// the Bot API says.
+// arrived parses an update as Telegram sends it, and reduces it to the fields that purser reads. It drops quoted messages,
+// the text above a tapped button (which may be a new API key), and every secret that somebody typed. The reduced update
+// is what the inbox stores. Free pages of a database keep everything that was ever written to it, so a secret must not
+// get there at all.
+//
+// errNoUpdate means that body is no update. errForeign means that it has an id, which is set in the result, but that
+// other fields have types which the Bot API does not document.
 func (r reader) arrived(body []byte) (incoming, error) {
 	raw, err := decodeUpdate(body)
 	if err != nil {
@@ -172,7 +174,7 @@ func (r reader) arrived(body []byte) (incoming, error) {
 	return u, err
 }
 
-// kept reads an update as a row holds it.
+// kept parses an update that arrived has reduced, as a job of the inbox holds it.
 func kept(body []byte) (incoming, error) {
 	raw, err := decodeUpdate(body)
 	if err != nil {
@@ -181,7 +183,8 @@ func kept(body []byte) (incoming, error) {
 	return raw.read(), nil
 }
 
-// reduce leaves of a message what readMessage reads: that there was media, and which kind of secret.
+// reduce removes from a message everything that readMessage does not read. Of media it keeps that there was some, of a
+// secret its kind. A text with a secret is dropped as a whole.
 func (r reader) reduce(m *rawMessage) {
 	m.Secret = r.secrets.In(m.Text + "\n" + m.Caption) // a message has one of the two
 	if m.Secret != chat.NoSecret {
@@ -194,6 +197,7 @@ func (r reader) reduce(m *rawMessage) {
 	}
 }
 
+// id returns the update's id; 0 without one.
 func (raw *rawUpdate) id() int64 {
 	if raw.ID == nil {
 		return 0
@@ -201,6 +205,8 @@ func (raw *rawUpdate) id() int64 {
 	return *raw.ID
 }
 
+// decodeUpdate parses JSON. If it fails because of a field of another type, it still looks for the id: such an update has
+// to be acknowledged, or Telegram sends it again for ever.
 func decodeUpdate(body []byte) (*rawUpdate, error) {
 	raw := &rawUpdate{}
 	if err := json.Unmarshal(body, raw); err != nil {
@@ -220,6 +226,7 @@ func decodeUpdate(body []byte) (*rawUpdate, error) {
 	return raw, nil
 }
 
+// read returns what the update means to purser. Its kind is ignored if it is for nobody.
 func (raw *rawUpdate) read() incoming {
 	u := incoming{id: *raw.ID}
 	switch {
@@ -237,8 +244,8 @@ func (raw *rawUpdate) read() incoming {
 	return u
 }
 
-// readMessage keeps what a person wrote. Bots, channels, anonymous admins and service messages
-// stay ignored: nobody who could be answered, or nothing to answer.
+// readMessage reads a person's message. Messages of bots, channels and anonymous admins stay ignored, because nobody could
+// be answered. So do service messages, because there is nothing to answer.
 func (u *incoming) readMessage(m *rawMessage) {
 	if m.Chat == nil || m.Chat.ID == 0 || m.From == nil || m.From.ID <= 0 || m.From.IsBot || present(m.SenderChat) {
 		return
@@ -275,6 +282,7 @@ func (u *incoming) readMessage(m *rawMessage) {
 	}
 }
 
+// readCallback reads a tap on an inline button.
 func (u *incoming) readCallback(c *rawCallback) {
 	// A button without its message belongs to inline mode, which this bot does not have.
 	if c.ID == "" || c.From == nil || c.From.ID <= 0 || c.From.IsBot || c.Message == nil || c.Message.Chat == nil || c.Message.Chat.ID == 0 {
@@ -287,6 +295,7 @@ func (u *incoming) readCallback(c *rawCallback) {
 	}
 }
 
+// readMembership reads whether a person has blocked the bot in their private chat, or unblocked it.
 func (u *incoming) readMembership(m *rawMembership) {
 	if m.Chat == nil || m.Chat.ID <= 0 || m.Chat.Type != "private" || m.From == nil || m.From.ID <= 0 {
 		return
@@ -296,6 +305,7 @@ func (u *incoming) readMembership(m *rawMembership) {
 	u.blocked = m.New.Status == "kicked" || m.New.Status == "left"
 }
 
+// person converts a Telegram user to the chat's form.
 func (r *rawUser) person() chat.Person {
 	return chat.Person{
 		TelegramID: r.ID, Username: strings.TrimPrefix(r.Username, "@"), FirstName: r.FirstName,
@@ -303,7 +313,7 @@ func (r *rawUser) person() chat.Person {
 	}
 }
 
-// moment is zero for an unset or absurd time.
+// moment converts Unix seconds. It returns the zero time for a time that is unset or out of any reasonable range.
 func moment(unix int64) time.Time {
 	if unix <= 0 || unix > 1<<40 {
 		return time.Time{}
