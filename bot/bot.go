@@ -101,9 +101,9 @@ type Bot struct {
 	transport *transport
 	router    *router
 	reader    reader
-	me        atomic.Pointer[account]
+	me        atomic.Pointer[account] // nil until Telegram has answered getMe
 
-	inbox   *work.Pool // of updates that are to be handled
+	inbox   *work.Pool // of updates that are to be handled; it runs on every node
 	outbox  *work.Pool // of replies that are to be sent; it runs while this node leads
 	pacer   *pacer
 	floods  floods

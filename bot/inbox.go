@@ -25,31 +25,32 @@ const (
 	// maxAnswers bounds the answers that wait to be sent to one chat. Beyond it the chat's next update waits, and with it
 	// all that follow: a person who writes faster than Telegram lets us answer fills their own inbox, not the outbox.
 	maxAnswers = 100
-	// roomLook is how often a full inbox is looked at for room, and a chat for room for its answers.
+	// roomLook is how often a poll that waits for room looks at a full inbox.
 	roomLook = 200 * time.Millisecond
+	// answered is when an update is looked at again that waits for its chat's answers to be sent.
 	answered = time.Second
 	// MaxUpdate bounds a webhook body in bytes; real updates are some kilobytes.
 	MaxUpdate = 1 << 20
 )
 
 const (
-	attempts      = 3    // then an update is a dead letter
-	chatsAtOnce   = 1024 // are handled at the same time; most of them wait for a node of Solana's
-	handleTimeout = 45 * time.Second
-	inboxLease    = time.Minute
-	typingAfter   = 300 * time.Millisecond
+	attempts      = 3                       // then an update is a dead letter
+	chatsAtOnce   = 1024                    // are handled at the same time; most of them wait for a node of Solana's
+	handleTimeout = 45 * time.Second        // of one update
+	inboxLease    = time.Minute             // longer than handleTimeout, so that no other node takes an update meanwhile
+	typingAfter   = 300 * time.Millisecond  // quick answers show no typing
 	typingEvery   = 4500 * time.Millisecond // Telegram shows it for 5 s
 	toastLife     = 12 * time.Second        // a tap that waits longer has given up
 )
 
-// floods are the chats that were told that some of theirs is left out. A chat is told again after it was below its
-// bound. They are kept in memory: another node, or the next life of this one, may tell it once more.
+// floods remembers which chats were told that their oldest updates are left out. A chat is told again after it was below
+// its bound (maxOfChat). It is in memory only: another node, or this one after a restart, may tell a chat once more.
 type floods struct {
 	mu   sync.Mutex
 	told map[int64]bool
 }
 
-// flooded notes that a chat is over its bound, and tells whether that is news.
+// flooded notes that a chat is over its bound. It returns true the first time, when the chat has to be told.
 func (f *floods) flooded(chat int64) (first bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,10 +71,10 @@ func (f *floods) calm(chat int64) {
 	delete(f.told, chat)
 }
 
-// Accept takes one webhook call: secret is its X-Telegram-Bot-Api-Secret-Token header, body the
-// update. When it returns nil the update is durably in the inbox (or of no interest) and the call
-// is to be answered 200. ErrForbidden is 401, ErrBadUpdate 400; anything else is 503, and Telegram
-// delivers again. It may be called before Run and while Run ends.
+// Accept takes one webhook call of Telegram. secret is its X-Telegram-Bot-Api-Secret-Token header, body the update. When
+// it returns nil, the update is durably in the inbox, or is of no interest, and the caller answers 200. ErrForbidden is to
+// be answered with 401 and ErrBadUpdate with 400. All other errors are 503, after which Telegram delivers again. It may be
+// called before Run and while Run ends.
 func (b *Bot) Accept(ctx context.Context, secret string, body []byte) error {
 	if !b.Knows(secret) {
 		return ErrForbidden
@@ -84,7 +85,7 @@ func (b *Bot) Accept(ctx context.Context, secret string, body []byte) error {
 	u, err := b.reader.arrived(body)
 	switch {
 	case errors.Is(err, errForeign):
-		// It has an id but a shape of the future: delivering it again would not help.
+		// It has an id, but a field of an unknown form. If it were refused, Telegram would deliver it again for hours.
 		b.log.Warn("an update of Telegram's cannot be read and is dropped", "update", u.id)
 		return nil
 	case err != nil:
@@ -93,21 +94,21 @@ func (b *Bot) Accept(ctx context.Context, secret string, body []byte) error {
 	return b.take(ctx, []incoming{u}, b.maxWaiting)
 }
 
-// Knows tells whether a secret is the one that Telegram was given, in constant time.
+// Knows reports whether a secret is the one that Telegram was given for the webhook. It compares in constant time.
 func (b *Bot) Knows(secret string) bool {
 	ours, theirs := sha256.Sum256([]byte(b.opt.WebhookSecret)), sha256.Sum256([]byte(secret))
 	return subtle.ConstantTimeCompare(ours[:], theirs[:]) == 1 && b.opt.Mode == Webhook
 }
 
-// take puts updates into the inbox, durably, and hands to this node's workers what may be handled at once. Updates that
-// were seen before are left out. With most > 0 nothing is taken while that many wait: ErrBusy.
+// take writes updates to the inbox durably, and passes those that may be handled at once to this node's workers. It leaves
+// out updates whose ids were seen before. If most > 0, it takes nothing while that many wait, and returns ErrBusy.
 func (b *Bot) take(ctx context.Context, updates []incoming, most int) error {
 	updates = slices.DeleteFunc(updates, func(u incoming) bool { return u.kind == ignored })
 	if len(updates) == 0 {
 		return nil
 	}
 	var handed []store.Job
-	var calm, told []int64 // told may be of a run of the closure that was undone
+	var calm, told []int64 // told outlives runs of the closure that were rolled back, since floods does too
 	err := b.update(ctx, func(tx store.Tx) (err error) {
 		var over []int64
 		if handed, over, calm, err = b.put(tx, updates, most); err != nil {
@@ -140,7 +141,8 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int) error {
 	return nil
 }
 
-// put is take's transaction: what it changes is its own.
+// put is the part of take that runs in the transaction. It returns the jobs that were leased to this node, the chats that
+// are over their bound, and those that are not. It changes nothing but tx, so it may run twice.
 func (b *Bot) put(tx store.Tx, updates []incoming, most int) (handed []store.Job, over, calm []int64, err error) {
 	if most > 0 {
 		if stats, err := tx.JobStats(store.Inbox); err != nil || stats.Waiting+stats.InFlight >= most {
@@ -186,8 +188,8 @@ func chatsOf(updates []incoming) (chats []int64) {
 	return chats
 }
 
-// cut leaves out the oldest updates of a chat that are more than may wait. One that a worker has had in its hands
-// counts for nothing, and is not left out.
+// cut removes the oldest updates of a chat that has more than maxOfChat, and returns true if there were any. An update
+// that a worker has already begun is neither counted nor removed.
 func (b *Bot) cut(tx store.Tx, chat int64) (some bool, err error) {
 	n, err := tx.CountJobs(store.Inbox, store.ChatKey(chat))
 	if err != nil || n <= b.maxOfChat {
@@ -209,7 +211,7 @@ func (b *Bot) cut(tx store.Tx, chat int64) (some bool, err error) {
 	return true, tx.RemoveJobs(store.Inbox, out...)
 }
 
-// room waits until there is room for more.
+// room waits until fewer than maxWaiting updates wait or are handled. It returns ctx's error if that ends first.
 func (b *Bot) room(ctx context.Context) error {
 	for {
 		var stats store.JobStats
@@ -226,7 +228,9 @@ func (b *Bot) room(ctx context.Context) error {
 	}
 }
 
-// handle is the inbox's work.Handle: what was decided becomes true together with the end of the job.
+// handle is the inbox's work.Handle. What was decided becomes true in the commit that ends the job, so an update takes
+// effect once, even if it is handled again after a crash or a conflict. An error, also that of a panic, is a failed
+// attempt.
 func (b *Bot) handle(ctx context.Context, job store.Job) (_ work.Result, err error) {
 	defer b.recovered(job, &err)
 	u, err := kept(job.Body)
@@ -251,7 +255,7 @@ func (b *Bot) handle(ctx context.Context, job store.Job) (_ work.Result, err err
 	return b.handing(decided), nil
 }
 
-// answersWait tells whether so many answers wait for a chat that it gets no more for now.
+// answersWait reports whether maxAnswers answers already wait to be sent to a chat.
 func (b *Bot) answersWait(ctx context.Context, chat int64) (yes bool, err error) {
 	err = b.opt.Store.View(ctx, func(tx store.Tx) error {
 		n, err := tx.CountJobs(store.Outbox, store.ChatKey(chat))
@@ -266,7 +270,7 @@ func (b *Bot) answersWait(ctx context.Context, chat int64) (yes bool, err error)
 	return yes, err
 }
 
-// decide lets the talker decide what becomes true.
+// decide returns what an update changes, as a function that writes it; nil if it changes nothing.
 func (b *Bot) decide(ctx context.Context, u incoming) (func(store.Tx) error, error) {
 	if u.kind == membership {
 		return func(tx store.Tx) error { return reachable(tx, u.in.From.TelegramID, !u.blocked) }, nil
@@ -275,7 +279,7 @@ func (b *Bot) decide(ctx context.Context, u incoming) (func(store.Tx) error, err
 	return turn.Commit, err
 }
 
-// ask lets the router find what answers, and shows that somebody is typing while it takes long.
+// ask passes an input to the endpoint that it is for, and shows "typing…" if that takes long.
 func (b *Bot) ask(ctx context.Context, in chat.Input) (chat.Turn, error) {
 	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
 	defer cancel()
@@ -284,7 +288,8 @@ func (b *Bot) ask(ctx context.Context, in chat.Input) (chat.Turn, error) {
 	return b.router.handle(ctx, in)
 }
 
-// typing shows "typing…" from 300 ms on until the returned function is called. Best effort.
+// typing shows "typing…" in a chat, from typingAfter on until the returned function is called. That function waits until
+// no more calls are made. Failures are ignored.
 func (b *Bot) typing(ctx context.Context, where int64) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	over := make(chan struct{})
@@ -303,7 +308,8 @@ func (b *Bot) typing(ctx context.Context, where int64) func() {
 	}
 }
 
-// apology is what is said to the person of an update that was given up; the spinner of a button ends.
+// apology returns the rows that answer an update which was given up. If the update was a tap, they also end the spinner on
+// its button. A panic of the chat is returned as an error, because it may be what made the update fail.
 func (b *Bot) apology(in chat.Input) (rows []store.Reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -318,7 +324,7 @@ func (b *Bot) apology(in chat.Input) (rows []store.Reply, err error) {
 	return b.toSay(in.Chat, said)
 }
 
-// gaveUp is what becomes true with an update that was given up: its person is told.
+// gaveUp runs in the transaction that makes an update a dead letter. It queues the apology to the update's person.
 func (b *Bot) gaveUp(tx store.Tx, job store.Job, _ error) error {
 	u, err := kept(job.Body)
 	if err != nil || u.kind == ignored || u.kind == membership {
@@ -349,7 +355,7 @@ func (b *Bot) tellFlooded(tx store.Tx, where int64) error {
 	return store.Enqueue(tx, rows...)
 }
 
-// toSay makes rows of what is said outside of a Turn.
+// toSay converts replies that no Turn has queued to rows of the outbox.
 func (b *Bot) toSay(where int64, said []chat.Reply) (rows []store.Reply, err error) {
 	now := b.now().UTC()
 	for _, reply := range said {
@@ -366,7 +372,7 @@ func (b *Bot) toSay(where int64, said []chat.Reply) (rows []store.Reply, err err
 	return rows, nil
 }
 
-// reachable notes whether a person lets the bot write to them.
+// reachable stores whether a person lets the bot write to them. It ignores people without a profile.
 func reachable(tx store.Tx, telegramID int64, yes bool) error {
 	user, err := tx.UserByTelegram(telegramID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -379,8 +385,8 @@ func reachable(tx store.Tx, telegramID int64, yes bool) error {
 	return tx.PutUser(user)
 }
 
-// recovered makes an error of a panic of a handler, in err. It tells what the panic was about without telling what it was
-// holding, which may be somebody's words.
+// recovered turns a panic of a handler into an error, in err. The error and the log describe the kind of panic and its
+// stack, but not its value, which may contain what a person wrote.
 func (b *Bot) recovered(job store.Job, err *error) {
 	p := recover()
 	if p == nil {

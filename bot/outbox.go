@@ -20,16 +20,17 @@ const (
 	toastRetries = 3                // of a toast that has no NotAfter
 )
 
-// errUnreachable says that the person, or the group, lets the bot write no more.
+// errUnreachable says that Telegram no longer lets the bot write to this person or group: it was blocked or removed.
 var errUnreachable = errors.New("bot: the chat does not take messages from the bot")
 
-// errTooLate says that nobody wants the reply any more.
+// errTooLate says that the reply's NotAfter has passed.
 var errTooLate = errors.New("bot: the reply is too late")
 
-// deliver is the outbox's work.Handle: it sends one reply, when Telegram's limits let it. Between the
-// call and the end of the job a crash, or an answer that never came, sends it again: a message may then stand twice in the
-// chat (the newer one becomes its card). That is harmless, since a button's nonce works once
-// however often it is shown, while a message left out could hide what became of money.
+// deliver is the outbox's work.Handle: it sends one reply as soon as Telegram's limits allow.
+//
+// A reply is sent at least once. After a crash between the call and the end of the job, or a response that never came, it
+// is sent again, and a message may appear twice in the chat (the newer one becomes its card). That is harmless, because a
+// button's nonce works only once. A message that was left out could hide what happened to money.
 func (b *Bot) deliver(ctx context.Context, job store.Job) (work.Result, error) {
 	row, err := store.ReplyOf(job)
 	var reply chat.Reply
@@ -56,7 +57,7 @@ func (b *Bot) deliver(ctx context.Context, job store.Job) (work.Result, error) {
 	return b.judge(ctx, row, job.Failures, reply, message, err)
 }
 
-// turn waits until a reply may go. When its chat must wait it tells until when.
+// turn waits until a reply may be sent. If its chat has to wait, it returns at once: ok is false, and opens says until when.
 func (b *Bot) turn(ctx context.Context, row store.Reply, kind chat.ReplyKind, seq uint64) (opens time.Time, ok bool) {
 	if kind == chat.Toast || kind == chat.Delete { // no messages: they do not count against Telegram's limits
 		opens = b.pacer.unpaced(row.Chat)
@@ -65,7 +66,7 @@ func (b *Bot) turn(ctx context.Context, row store.Reply, kind chat.ReplyKind, se
 	return b.pacer.turn(ctx, row.Chat, row.Priority, seq)
 }
 
-// card is the message that shows the subject of a reply so far; 0 when there is none.
+// card returns the id of the message that has shown the reply's subject so far; 0 if there is none.
 func (b *Bot) card(ctx context.Context, row store.Reply) (message int, err error) {
 	if row.Card == "" {
 		return 0, nil
@@ -80,7 +81,9 @@ func (b *Bot) card(ctx context.Context, row store.Reply) (message int, err error
 	return message, err
 }
 
-// judge turns the outcome of a call into what becomes of the reply.
+// judge decides by the result of a call what happens to the reply: it was sent, it is dropped, or it is tried again. An
+// error without a response, and a response that the Bot API does not give, are tried again. A refusal of the content ends
+// the reply, since a retry would be refused too.
 func (b *Bot) judge(ctx context.Context, row store.Reply, failures int, reply chat.Reply, message int, err error) (work.Result, error) {
 	if err == nil {
 		return b.sent(row, message, nil), nil
@@ -90,7 +93,7 @@ func (b *Bot) judge(ctx context.Context, row store.Reply, failures int, reply ch
 	}
 	no := refused(err)
 	switch {
-	case no == nil && errors.As(err, new(*transportError)): // keep trying
+	case no == nil && errors.As(err, new(*transportError)): // nobody knows whether it was sent
 		if reply.Kind == chat.Toast && row.NotAfter.IsZero() && failures+1 >= toastRetries {
 			return b.sent(row, 0, nil), nil
 		}
@@ -119,7 +122,7 @@ func (b *Bot) judge(ctx context.Context, row store.Reply, failures int, reply ch
 	return b.sent(row, 0, err), nil
 }
 
-// logRefused notes a reply that Telegram refuses for good, without its content.
+// logRefused logs that Telegram refuses a reply for good. The reply's content is not logged.
 func (b *Bot) logRefused(ctx context.Context, reply chat.Reply, err error) {
 	level := slog.LevelError
 	if reply.ParseMode != "" { // an app's own words are its own fault
@@ -128,8 +131,9 @@ func (b *Bot) logRefused(ctx context.Context, reply chat.Reply, err error) {
 	b.log.Log(ctx, level, "a reply cannot be sent and is dropped", "kind", reply.Kind, "error", err)
 }
 
-// sent is the end of a reply. message is the new message of its card, 0 when there is none; why says what kept it from
-// being sent. Whoever asked for the outcome finds it in the store, and is woken once it is written.
+// sent ends a reply. message is the id of the new message, 0 if there is none. why is the reason why it was not sent, nil
+// if it was. One transaction writes the message's id as the subject's card, the result for an app that waits for it, and
+// whether the person can be reached. After the commit it wakes requests that wait for the result.
 func (b *Bot) sent(row store.Reply, message int, why error) work.Result {
 	return work.Result{Commit: func(tx store.Tx) error {
 		if message != 0 && row.Card != "" && (row.CardUntil.IsZero() || b.now().Before(row.CardUntil)) {
@@ -152,8 +156,8 @@ func (b *Bot) sent(row store.Reply, message int, why error) work.Result {
 	}, After: func() { b.waiters.wake(row) }}
 }
 
-// handing is the end of an update with what was decided. The replies among it that can go at once are handed to this
-// node's own workers, so that no claim is needed between the answer's commit and the answer.
+// handing ends an update with what was decided. Replies that can be sent at once are leased to this node in the same
+// commit and passed to its own workers from memory. So no claim is needed between the commit and the message.
 func (b *Bot) handing(decided func(store.Tx) error) work.Result {
 	var handed []store.Job
 	return work.Result{Commit: func(tx store.Tx) error {

@@ -2,8 +2,8 @@ package bot
 
 import "time"
 
-// Pace is how fast messages may go out. The zero value is what Telegram allows bots: about 30 a
-// second in all, one a second in a chat save short bursts, 20 a minute in a group.
+// Pace is how fast messages may be sent. The zero value is what Telegram allows bots (Bot FAQ, Broadcasting): about 30 a
+// second in total, one a second to a chat apart from short bursts, and 20 a minute to a group.
 type Pace struct {
 	All, Chat, Group Rate
 	Unlimited        bool // a Bot API server that sets no limits
@@ -15,6 +15,7 @@ type Rate struct {
 	Burst int
 }
 
+// orDefaults replaces zero fields by rates that stay a little below Telegram's limits.
 func (p Pace) orDefaults() Pace {
 	for _, d := range []struct {
 		rate     *Rate
@@ -37,10 +38,11 @@ func (p Pace) orDefaults() Pace {
 	return p
 }
 
-// meter measures a rate (the generic cell rate algorithm: one point in time is its whole memory).
+// meter measures a rate by the generic cell rate algorithm, which needs one point in time as its whole memory: when the
+// next message would be due if there were no bursts.
 type meter struct{ due time.Time }
 
-// opens is when the next message may go: now or later.
+// opens returns when the next message may be sent. A time in the past means now.
 func (m meter) opens(r Rate) time.Time {
 	if r.Every == 0 {
 		return time.Time{}
@@ -56,12 +58,13 @@ func (m *meter) spend(r Rate, now time.Time) {
 	m.due = m.due.Add(r.Every)
 }
 
-// refund takes back one message that was counted and did not go.
+// refund takes back one message that was counted and not sent.
 func (m *meter) refund(r Rate) { m.due = m.due.Add(-r.Every) }
 
-// idle tells whether m has nothing to remember at now.
+// idle reports whether m is as good as new at now, so that it may be forgotten.
 func (m meter) idle(now time.Time) bool { return !m.due.After(now) }
 
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

@@ -7,24 +7,25 @@ import (
 	"time"
 )
 
-// patienceOf is how much longer a message of the next lower priority waits for its turn than one of the priority above
-// it: answers overtake notices and messages of apps, and nobody starves while answers never end.
+// patienceOf is the head start of a priority: a message counts as having come that much later for each step that its
+// priority is below the highest. So answers overtake notices and messages of apps, but only those of the last seconds,
+// and nothing waits for ever behind a stream of answers.
 const patienceOf = 10 * time.Second
 
 // forgetAbove is how many chats the pacer remembers before it looks for those that it may forget.
 const forgetAbove = 1024
 
-// pacer decides which message goes next, of those that are ready to be sent, so that Telegram's limits hold: of all
-// messages together, and of those to one chat. It looks at nothing but the messages that ask for their turn, one of each
-// chat: what else waits is in the store. Its methods are safe for concurrent use.
+// pacer decides which message is sent next, so that Telegram's limits hold for all messages together and for each chat. It
+// knows only the messages that ask for their turn now, one of each chat. All others wait in the store. Any goroutine may
+// use it.
 //
-// A message whose chat must wait is sent back (see turn): the caller puts it back into its queue until then, so that a
+// A message whose chat has to wait is sent back (see turn). The caller puts it back into its queue until then, so that a
 // more urgent message of that chat, or a newer state of the same card, can take its place.
 type pacer struct {
 	pace Pace
 	now  func() time.Time
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards what follows
 	chats    map[int64]*chatPace
 	forgetAt int // chats are looked through for idle ones when there are this many
 	all      meter
@@ -56,8 +57,9 @@ func newPacer(pace Pace, now func() time.Time) *pacer {
 	return &pacer{pace: pace.orDefaults(), now: now, chats: map[int64]*chatPace{}, forgetAt: forgetAbove}
 }
 
-// turn waits until a message to a chat may go, and counts it; seq is its place among those that come at the same time. If the chat itself must wait, turn does not: it returns
-// when that ends, and go is false. So it does when the pacer drains (and opens is now) and when ctx ends.
+// turn waits until a message to a chat may be sent, and counts it. seq orders messages that come at the same time. ok is
+// false, and the message must not be sent, if the chat itself has to wait (turn does not wait for that: opens says when it
+// ends), if the pacer drains, or if ctx ends. In the last two cases opens is now.
 func (p *pacer) turn(ctx context.Context, chat int64, priority int, seq uint64) (opens time.Time, ok bool) {
 	p.mu.Lock()
 	now := p.now()
@@ -82,7 +84,7 @@ func (p *pacer) turn(ctx context.Context, chat int64, priority int, seq uint64) 
 	return p.now(), ok
 }
 
-// withdraw takes a message out of those that wait; true when its turn came meanwhile.
+// withdraw removes a message from those that wait. It returns true if its turn came meanwhile.
 func (p *pacer) withdraw(t *ticket) (called bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +95,7 @@ func (p *pacer) withdraw(t *ticket) (called bool) {
 	return false
 }
 
-// refund gives back what was counted for a message of a chat that did not go.
+// refund takes back what was counted for a message of a chat that was not sent.
 func (p *pacer) refund(chat int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,8 +104,7 @@ func (p *pacer) refund(chat int64) {
 	}
 }
 
-// call gives their turn to as many as may go now, and sees to it that it is called again when the next may; p.mu is
-// held.
+// call gives a turn to every message that may be sent now, and sets the timer for the next one. p.mu is held.
 func (p *pacer) call() {
 	now := p.now()
 	for len(p.waiting) > 0 {

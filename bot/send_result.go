@@ -8,7 +8,8 @@ import (
 	"purser/store"
 )
 
-// sendResultOf is how a reply ended that became a message (0: none), or why not.
+// sendResultOf returns the result of sending a reply, for the app that asked for it: the id of its message (0 for none), or
+// why it was not sent. It is kept until the given time.
 func sendResultOf(message int, why error, until time.Time) store.SendResult {
 	o := store.SendResult{MessageID: message, Blocked: errors.Is(why, errUnreachable), ExpiresAt: until}
 	if no := refused(why); no != nil {
@@ -17,20 +18,21 @@ func sendResultOf(message int, why error, until time.Time) store.SendResult {
 	return o
 }
 
-// sendWaiters are the requests that wait in this process for the end of a reply, by its chat and card. What became of it is in the store
-// (store.SendResultOf): a node that waits for a reply which another one sends is not woken, and looks there by itself.
+// sendWaiters are the requests of this process that wait until a reply was sent, by its chat and card. The result itself is
+// in the store (store.SendResultOf). A request on a node that does not send is not woken, and looks there by itself.
 type sendWaiters struct {
 	mu      sync.Mutex
 	waiting map[awaited][]chan struct{}
 }
 
+// awaited identifies a reply that a request waits for.
 type awaited struct {
 	chat int64
 	card string
 }
 
-// Await signals (buffered, one slot) when this process has written the end of a card's reply: begin before it is enqueued.
-// A signal is a hint, the store is the truth. done must be called.
+// Await returns a channel that gets a signal when this process has written the result of a card's reply. Call it before the
+// reply is queued, or the signal may be missed. The signal is only a hint: the store has the result. done must be called.
 func (b *Bot) Await(where int64, card string) (ended <-chan struct{}, done func()) {
 	key, ch := awaited{where, card}, make(chan struct{}, 1)
 	w := &b.waiters
