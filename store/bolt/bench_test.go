@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -49,6 +50,7 @@ func BenchmarkUpdate(b *testing.B) {
 			batch := measure(b, writers, few, func() error { return bare.Batch(put) })
 			raw := measure(b, writers, few, func() error { return bare.Update(put) })
 			b.ReportMetric(ours.rate, "updates/s")
+			b.ReportMetric(ours.cpu, "cpu-µs/update")
 			b.ReportMetric(ours.p50.Seconds()*1e3, "p50-ms")
 			b.ReportMetric(ours.p99.Seconds()*1e3, "p99-ms")
 			b.ReportMetric(batch.rate, "batch-updates/s")
@@ -79,8 +81,18 @@ func bareBolt(b *testing.B) *bbolt.DB {
 	return db
 }
 
+// cpu is the time on all processors that this process has used so far.
+func cpu(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 type measured struct {
 	rate     float64 // a second
+	cpu      float64 // µs of this process for each update
 	p50, p99 time.Duration
 }
 
@@ -90,7 +102,7 @@ func measure(b *testing.B, writers, n int, update func() error) measured {
 	taken := make([][]time.Duration, writers)
 	failed := make([]error, writers)
 	var group sync.WaitGroup
-	begin := time.Now()
+	begin, used := time.Now(), cpu(b)
 	for w := range writers {
 		group.Go(func() {
 			for range each {
@@ -104,11 +116,13 @@ func measure(b *testing.B, writers, n int, update func() error) measured {
 	}
 	group.Wait()
 	all := time.Since(begin)
+	used = cpu(b) - used
 	if err := errors.Join(failed...); err != nil {
 		b.Fatal(err)
 	}
 	times := slices.Sorted(slices.Values(slices.Concat(taken...)))
-	return measured{float64(len(times)) / all.Seconds(), times[len(times)/2], times[len(times)*99/100]}
+	n = len(times)
+	return measured{float64(n) / all.Seconds(), float64(used.Nanoseconds()) / 1e3 / float64(n), times[len(times)/2], times[len(times)*99/100]}
 }
 
 // BenchmarkCommand is what a slash command costs in one Update: the conversation's next step, the
@@ -120,6 +134,7 @@ func BenchmarkCommand(b *testing.B) {
 	x.Conversation.Version = 0
 	mustUpdate(b, s, func(tx store.Tx) error { return tx.PutUser(x.User) })
 	n := int64(0)
+	used := cpu(b)
 	b.ResetTimer()
 	for b.Loop() {
 		n++
@@ -144,6 +159,7 @@ func BenchmarkCommand(b *testing.B) {
 		}
 		x.Conversation.Version++
 	}
+	b.ReportMetric(float64((cpu(b)-used).Nanoseconds())/1e3/float64(n), "cpu-µs/command")
 }
 
 // BenchmarkSweep is what it costs to remove one row whose time is over, from among many.
