@@ -67,7 +67,7 @@ func (s *replyTx) notifyWebhook(trouble wallet.WebhookTroubleData) error {
 	if hook.Kind == wallet.BotKey {
 		v["Path"] = "/v1/telegram/webhook"
 	}
-	said := map[wallet.Ending]string{"": "hook.dead_lettered", wallet.EndedGone: "hook.gone", wallet.EndedFailing: "hook.failing"}[trouble.Ended]
+	said := map[wallet.Ending]string{"": "hook.dead_lettered", wallet.EndedGone: "hook.gone", wallet.EndedFailing: "hook.failing", wallet.EndedBacklog: "hook.backlog"}[trouble.Ended]
 	return s.reply(said, v)
 }
 

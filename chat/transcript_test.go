@@ -96,7 +96,7 @@ func difference(want, got string) string {
 //	carol has a key for APP             made by the operator, with `purser key create`; "nothing in particular" is no app; "a pro key", "a pro token"
 //	alice picks bob, alice picked bob   from Telegram's list of people: the one that is open, or an older one
 //	alice has a webhook at URL         of her newest key
-//	alice's webhook fails, alice's webhook is gone, alice's webhook is given up
+//	alice's webhook fails, alice's webhook is gone, alice's webhook is given up (or has a backlog)
 //	alice taps LABEL, bob taps alice's LABEL, alice forges DATA
 //	app asks alice 2 $bob            a program proposes a transfer with her key
 //	rich alice 2                     has a profile, a connected wallet and 2 SOL
@@ -477,8 +477,9 @@ func (r *harness) hookTrouble(who, what string) {
 			told = wallet.WebhookDeadLettered
 		case "is gone":
 			data.Ended, data.Status, data.Reason = wallet.EndedGone, 410, wallet.Because("attempt.gone")
-		case "is given up":
-			data.Ended, data.Status, data.Reason = wallet.EndedFailing, 0, wallet.Reason{}
+		case "has a backlog", "is given up":
+			data.Ended = map[string]wallet.Ending{"has a backlog": wallet.EndedBacklog, "is given up": wallet.EndedFailing}[what]
+			data.Status, data.Reason = 0, wallet.Reason{}
 		default:
 			r.Fatalf("what befalls a webhook by %q?", what)
 		}

@@ -65,6 +65,7 @@ type Ending string
 const (
 	EndedGone    Ending = "gone"    // its receiver returned 410 Gone
 	EndedFailing Ending = "failing" // all attempts failed for days
+	EndedBacklog Ending = "backlog" // it took events more slowly than they came, and the oldest waited for days
 	EndedTier    Ending = "tier"    // its key left the pro tier; it is turned on again with the tier
 )
 

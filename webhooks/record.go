@@ -348,36 +348,19 @@ func (r *recorder) settle(tx store.Tx, batch []outcome) (healths, error) {
 	return next, next.write(tx, r.Now(), len(batch) == 0)
 }
 
-// notifyOwner tells the owner of a webhook that a delivery was given up, once for each row of failures and not
-// oftener than noticeEvery, and turns off a webhook whose receiver is gone or has failed for too long.
-func (r *recorder) notifyOwner(tx store.Tx, o outcome, h wallet.WebhookHealth) (told bool, err error) {
+// notifyOwner notifies the owner of a webhook that a delivery was dead-lettered, once for each row of failures and not more
+// often than noticeEvery. It turns off a webhook whose receiver is gone or has failed for too long.
+func (r *recorder) notifyOwner(tx store.Tx, o outcome, h wallet.WebhookHealth) (notified bool, err error) {
 	hook, err := tx.Webhook(o.delivery.Webhook)
-	if err != nil || !hook.Active { // removed, or damaged: nobody can be told; what was attempted is written all the same
-		return false, nil
-	}
-	name := wallet.WebhookDeadLettered
 	switch {
+	case err != nil || !hook.Active: // removed, or damaged: nobody can be notified; what was attempted is written all the same
+		return false, nil
 	case o.gone:
-		hook.Ended = wallet.EndedGone
+		return true, r.turnOff(tx, hook, wallet.EndedGone, h, o.at)
 	case o.at.Sub(h.FailingSince) >= giveUpAfter:
-		hook.Ended = wallet.EndedFailing
+		return true, r.turnOff(tx, hook, wallet.EndedFailing, h, o.at)
 	case !h.OwnerNotifiedAt.Before(h.FailingSince), o.at.Sub(h.OwnerNotifiedAt).Abs() < noticeEvery:
 		return false, nil
 	}
-	if hook.Ended != "" {
-		name = wallet.WebhookEnded
-		hook.Active, hook.UpdatedAt = false, o.at
-		if err := tx.PutWebhook(hook); err != nil {
-			return false, err
-		}
-	}
-	if hook.Owner == "" { // an operator's: there is no chat to tell
-		r.Logger.Warn("a webhook of an operator's key loses events", "webhook", hook.ID, "ended", hook.Ended, "status", h.LastStatus, "error", h.LastReason.String())
-	}
-	event, err := wallet.NewEvent(fmt.Sprintf("evt_%s_%s_%d", hook.ID, name, h.FailingSince.UnixMilli()), name, o.at, hook.Owner,
-		wallet.WebhookTroubleData{WebhookID: hook.ID, Ended: hook.Ended, Status: h.LastStatus, Reason: h.LastReason, KeptHours: int(r.Retention.Hours())})
-	if err != nil {
-		return false, err
-	}
-	return true, tx.Emit(event)
+	return true, r.emitTrouble(tx, hook, wallet.WebhookDeadLettered, h, h.FailingSince, o.at)
 }

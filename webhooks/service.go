@@ -86,7 +86,7 @@ func (s *Service) Wake(id wallet.WebhookID) {
 		return
 	}
 	if of := x.session(id); of != nil {
-		of.inbox.leave(func(in *inbox) { in.unread = true })
+		of.inbox.leave(func(in *inbox) { in.unread, in.changed = true, true })
 	}
 }
 
@@ -102,6 +102,12 @@ func (s *Service) keepHouse(ctx context.Context) error {
 			return fmt.Errorf("restore the jobs of webhooks: %w", err)
 		case err != nil && ctx.Err() == nil:
 			s.Logger.Error("the jobs of webhooks could not be looked through: it is tried again in an hour", "error", err)
+		}
+		switch err := s.endBacklogs(ctx); {
+		case errors.Is(err, store.ErrUnknownOutcome), errors.Is(err, store.ErrClosed):
+			return err
+		case err != nil && ctx.Err() == nil:
+			s.Logger.Error("backlogs of webhooks could not be looked at: it is tried again in an hour", "error", err)
 		}
 		select {
 		case <-ctx.Done():

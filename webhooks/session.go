@@ -66,6 +66,7 @@ type inbox struct {
 	mu      sync.Mutex
 	rows    []store.PlacedDelivery // that were just put, in their order
 	unread  bool                   // something is to be read from the store
+	changed bool                   // the webhook itself may have been changed
 	lost    bool                   // another node has the job, or it was removed
 	written int                    // outcomes that were written
 	done    [urgencies]int         // of them, those that ended a delivery
@@ -196,8 +197,8 @@ func (x *session) isLost() bool {
 // takeIn takes what others left.
 func (x *session) takeIn() {
 	x.inbox.mu.Lock()
-	rows, unread, written, done := x.inbox.rows, x.inbox.unread, x.inbox.written, x.inbox.done
-	x.inbox.rows, x.inbox.unread, x.inbox.written, x.inbox.done = nil, false, 0, [urgencies]int{}
+	rows, unread, changed, written, done := x.inbox.rows, x.inbox.unread, x.inbox.changed, x.inbox.written, x.inbox.done
+	x.inbox.rows, x.inbox.unread, x.inbox.changed, x.inbox.written, x.inbox.done = nil, false, false, 0, [urgencies]int{}
 	x.inbox.mu.Unlock()
 	x.unwritten -= written
 	for u, n := range done {
@@ -206,6 +207,9 @@ func (x *session) takeIn() {
 	}
 	if unread {
 		x.more = everyUrgency()
+	}
+	if changed {
+		x.until = time.Time{} // what waits for the limit of the hour is dead-lettered at once if the webhook was turned off
 	}
 	if len(rows) > 0 {
 		x.fed = time.Now()

@@ -35,7 +35,7 @@ type Webhook struct {
 	UpdatedAt     time.Time `json:"updated_at"`
 	LastTriggered time.Time `json:"last_triggered"` // zero: never
 	FailingSince  time.Time `json:"failing_since"`  // zero: it does not fail
-	Ended         string    `json:"ended"`          // why purser turned it off: "gone" (410), "failing", or "tier" (until the key has pro again); "" when it did not
+	Ended         string    `json:"ended"`          // why purser turned it off: "gone" (410), "failing", "backlog" (events waited for days), or "tier" (until the key has pro again); "" when it did not
 	Secret        Secret    `json:"secret"`         // one that purser drew, shown only once; else ""
 	SecretShown   bool      `json:"secret_shown"`   // it was told in an answer that was lost
 }

@@ -114,7 +114,7 @@ function trial(app, hook, live) {
 
 function ended(hook) {
   if (hook.active) return null;
-  const reason = ['tier', 'gone', 'failing'].includes(hook.ended) ? hook.ended : 'paused';
+  const reason = ['tier', 'gone', 'failing', 'backlog'].includes(hook.ended) ? hook.ended : 'paused';
   return h('p', { class: 'note' }, t(`hook.ended_${reason}`));
 }
 

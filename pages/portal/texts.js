@@ -101,7 +101,7 @@ export const later = (events) => new Set(events.filter((one) => one.emitted === 
 /** The health of a webhook: {kind: good | bad | off | new, text}. */
 export function healthOf(hook, now = new Date(), zone = undefined) {
   const health = (kind, key, args) => ({ kind, text: t(`health.${key}`, args) });
-  if (['gone', 'failing', 'tier'].includes(hook.ended)) return health('off', hook.ended);
+  if (['gone', 'failing', 'backlog', 'tier'].includes(hook.ended)) return health('off', hook.ended);
   if (!hook.active) return health('off', 'paused');
   if (hook.failing_since !== '') return health('bad', 'failing_since', { time: moment(hook.failing_since, now, zone) });
   if (hook.last_triggered === '') return health('new', 'new');

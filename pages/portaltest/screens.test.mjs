@@ -34,6 +34,7 @@ const HOOKS = [
   hook('wh_good'), hook('wh_new', { last_triggered: '', health: { last_success: '', waiting: 0, hours: [] } }), hook('wh_tested', { health: { last_success: '' } }), hook('wh_changed', { updated_at: '2100-01-01T00:00:00.000Z' }),
   hook('wh_failing', { failing_since: NOW(), health: { last_error: 'answered 503', failures: 7, waiting: 10000 } }), hook('wh_paused', { active: false }),
   hook('wh_gone', { active: false, ended: 'gone' }), hook('wh_off', { active: false, ended: 'failing' }), hook('wh_tier', { active: false, ended: 'tier' }),
+  hook('wh_behind', { active: false, ended: 'backlog' }),
 ];
 
 const attempt = (status, error = '', more = {}) => ({ at: NOW(), status, error, latency_ms: 12, answer: status ? '<b>thank you</b>' : '', ...more });

@@ -323,7 +323,7 @@ export interface Webhook {
   lastTriggered: Date | undefined;
   /** undefined: it does not fail. */
   failingSince: Date | undefined;
-  /** Why purser turned it off: "gone" (410), "failing", or "tier" (until the key has pro again); "" when it did not. */
+  /** Why purser turned it off: "gone" (410), "failing", "backlog" (events waited for days), or "tier" (until the key has pro again); "" when it did not. */
   ended: string;
   /** One that purser drew, shown only once; else "". */
   secret: string;
