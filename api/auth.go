@@ -10,11 +10,12 @@ import (
 	"purser/wallet"
 )
 
-// operation is a handler that knows who asks.
+// operation is a handler of a request that was authenticated by a key.
 type operation func(c *fiber.Ctx, key wallet.Key) error
 
-// key lets a request through that carries a key of the endpoint's kind with its scope (docs/specification.md, Keys), or
-// a session of the portal that stands for one, within its limit.
+// key returns a handler that runs an endpoint for requests with a key of its kind and scope (docs/specification.md, Keys), or
+// with a session of the portal that stands for such a key. The key is checked first, so that a stranger learns nothing else.
+// A request whose body was withheld (see headerReceived) is refused after it.
 func (s *Server) key(e endpoint) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		key, err := s.authenticate(c, e)
@@ -32,7 +33,8 @@ func (s *Server) key(e endpoint) fiber.Handler {
 	}
 }
 
-// authenticate finds the key, and counts the request against its limit.
+// authenticate returns the key of a request, and counts the request against the key's limit. INVALID_API_KEY,
+// RATE_LIMIT_EXCEEDED.
 func (s *Server) authenticate(c *fiber.Ctx, e endpoint) (wallet.Key, error) {
 	secret := bearerToken(c)
 	if handlers.IsPortalSession(secret) && e.portal() {
@@ -45,8 +47,8 @@ func (s *Server) authenticate(c *fiber.Ctx, e endpoint) (wallet.Key, error) {
 	return key, s.rateLimit(c, key)
 }
 
-// notAKey refuses a request without a valid key. A client whose keys keep being refused is limited
-// instead; a good key from the same address always passes, so that nobody can lock a neighbour out.
+// notAKey refuses a request without a valid key. A client that keeps sending such requests gets RATE_LIMIT_EXCEEDED instead.
+// A valid key from the same address always passes, so nobody can lock out others behind the same address.
 func (s *Server) notAKey(c *fiber.Ctx, err error) error {
 	if wallet.CodeOf(err) != wallet.InvalidAPIKey {
 		return err
@@ -58,7 +60,7 @@ func (s *Server) notAKey(c *fiber.Ctx, err error) error {
 	return err
 }
 
-// bearerToken is the secret that a request carries; "" for none, and for more than one.
+// bearerToken returns the secret in the request's Authorization header; "" if there is none, or more than one header.
 func bearerToken(c *fiber.Ctx) string {
 	return bearerTokenIn(&c.Request().Header)
 }
@@ -71,7 +73,7 @@ func bearerTokenIn(h *fasthttp.RequestHeader) string {
 	return bearer(string(headers[0]))
 }
 
-// bearer is the secret of an Authorization header (RFC 6750), or "".
+// bearer returns the secret of an Authorization header with the scheme Bearer (RFC 6750), or "".
 func bearer(header string) string {
 	scheme, secret, ok := strings.Cut(header, " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {

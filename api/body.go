@@ -19,8 +19,8 @@ import (
 // through a float.
 type object map[string]json.RawMessage
 
-// jsonBody reads the request's body as one object. The raw body is taken: fiber's own reader would
-// inflate a compressed one beyond every limit.
+// jsonBody parses the request's body as one JSON object. It uses the raw body, because fiber's own reader would decompress
+// it beyond every limit. INVALID_REQUEST for another content type, charset or encoding, and for malformed JSON.
 func jsonBody(c *fiber.Ctx) (object, error) {
 	if err := isJSON(c.Get(fiber.HeaderContentType)); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func jsonBody(c *fiber.Ctx) (object, error) {
 	return parseObject(c.BodyRaw())
 }
 
-// optionalBody is jsonBody for a request that may come without one.
+// optionalBody is jsonBody for a request whose body may be empty.
 func optionalBody(c *fiber.Ctx) (object, error) {
 	if len(c.BodyRaw()) == 0 {
 		return object{}, nil
@@ -39,6 +39,7 @@ func optionalBody(c *fiber.Ctx) (object, error) {
 	return jsonBody(c)
 }
 
+// isJSON refuses content types other than JSON in UTF-8.
 func isJSON(contentType string) error {
 	kind, params, err := mime.ParseMediaType(contentType)
 	if err != nil || kind != fiber.MIMEApplicationJSON {
@@ -94,14 +95,15 @@ func parseObject(body []byte) (object, error) {
 	return fields, nil
 }
 
-// bad refuses a field or a parameter of ours. The sentence names it: every one of [body] has the variable Field.
+// bad refuses a field or a parameter that purser knows. key is a sentence of [body] in the catalogue. Each of them has the
+// argument Field, so the text names the field.
 func bad(name, key string, args ...wallet.Arg) error {
 	args = append([]wallet.Arg{wallet.TextArg(fieldArg, name)}, args...)
 	return wallet.About(wallet.Field(name), wallet.RefuseFor(wallet.InvalidRequest, wallet.Because(key, args...)))
 }
 
-// badName refuses a name that a caller made up. It is repeated only where it could be a field's: it is never long or
-// strange.
+// badName refuses a field by a name that the caller chose. The response only repeats names that could be a field's: short
+// ones, of letters, digits and underscores.
 func badName(name, key string) error {
 	if name == "" || len(name) > 40 || !only(name, func(b byte) bool { return isAlphanumeric(b) || b == '_' }) {
 		return wallet.Refuse(wallet.InvalidRequest, "http_request.strange_name")
@@ -109,7 +111,7 @@ func badName(name, key string) error {
 	return bad(name, key)
 }
 
-// only refuses fields that are not among the known ones; the first in order of name is told.
+// only refuses fields that are not among the known ones. The error names the alphabetically first of them.
 func (o object) only(known ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		if !slices.Contains(known, name) {
@@ -119,7 +121,7 @@ func (o object) only(known ...string) error {
 	return nil
 }
 
-// text is a field that must be there and be a string.
+// text returns a required field that is a string, and not empty.
 func (o object) text(name string) (string, error) {
 	raw, ok := o[name]
 	if !ok {
@@ -135,7 +137,7 @@ func (o object) text(name string) (string, error) {
 	return *value, nil
 }
 
-// optional is text for a field that may be left out.
+// optional is text for a field that may be missing.
 func (o object) optional(name, fallback string) (string, error) {
 	if _, ok := o[name]; !ok {
 		return fallback, nil
@@ -143,7 +145,7 @@ func (o object) optional(name, fallback string) (string, error) {
 	return o.text(name)
 }
 
-// boolean is a field that is true or false, and may be left out.
+// boolean returns an optional field that is true or false.
 func (o object) boolean(name string, fallback bool) (bool, error) {
 	raw, ok := o[name]
 	if !ok {
@@ -156,7 +158,7 @@ func (o object) boolean(name string, fallback bool) (bool, error) {
 	return *value, nil
 }
 
-// count is a field that is a whole number from 0 to most, and may be left out.
+// count returns an optional field that is a whole number from 0 to most.
 func (o object) count(name string, fallback, most int) (int, error) {
 	raw, ok := o[name]
 	if !ok {
@@ -169,7 +171,7 @@ func (o object) count(name string, fallback, most int) (int, error) {
 	return n, nil
 }
 
-// texts is a field that must be there and be a list of strings, of at most the given number.
+// texts returns a required field that is a list of at most that many strings.
 func (o object) texts(name string, most int) ([]string, error) {
 	raw, ok := o[name]
 	if !ok {
@@ -192,8 +194,8 @@ func (o object) texts(name string, most int) ([]string, error) {
 	return out, nil
 }
 
-// telegramID is a field that holds a person's Telegram id, which is their private chat's too: digits, as
-// a string.
+// telegramID returns a required field that is a person's Telegram id, as a string of digits. Their private chat has the same
+// id. Ids are strings in the API because JSON numbers lose digits in some languages.
 func (o object) telegramID(name string) (int64, error) {
 	text, err := o.text(name)
 	if err != nil {
@@ -202,6 +204,7 @@ func (o object) telegramID(name string) (int64, error) {
 	return parseTelegramID(name, text)
 }
 
+// parseTelegramID parses a person's Telegram id. It accepts only the one way to write it: no sign, no leading zeros.
 func parseTelegramID(name, text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != text {
@@ -210,7 +213,8 @@ func parseTelegramID(name, text string) (int64, error) {
 	return id, nil
 }
 
-// amount is the field of that name: a number, bare or as a string, also with an exponent. Programs give an exact one.
+// amount returns the field of that name, in the token's units: a JSON number or a string, which may have an exponent. It is
+// exact: the digits never pass through a float. "max" is refused, because a program must name what it sends.
 func (o object) amount() (wallet.Decimal, error) {
 	const name = string(wallet.FieldAmount)
 	raw, ok := o[name]
@@ -231,7 +235,7 @@ func (o object) amount() (wallet.Decimal, error) {
 	return wallet.ParseNumber(value)
 }
 
-// token is the field of that name: a symbol or a mint.
+// token returns the field of that name: a symbol or a mint address.
 func (o object) token() (wallet.TokenRef, error) {
 	text, err := o.text(string(wallet.FieldToken))
 	if err != nil {
@@ -240,8 +244,8 @@ func (o object) token() (wallet.TokenRef, error) {
 	return wallet.ParseTokenRef(text)
 }
 
-// ownWallet is a field that holds the address of a wallet that the caller may use. The zero address, which means the
-// default wallet to the operation, is no wallet of theirs: a program must name one.
+// ownWallet returns a required field that is the address of a wallet which the caller may use. It refuses the zero address,
+// which would mean the default wallet to the operation: a program must name the wallet.
 func (o object) ownWallet(name string) (wallet.Address, error) {
 	a, err := o.address(name)
 	if err == nil && a.IsZero() {
@@ -250,7 +254,7 @@ func (o object) ownWallet(name string) (wallet.Address, error) {
 	return a, err
 }
 
-// address is a field that holds an address in base58.
+// address returns a required field that is an address in base58.
 func (o object) address(name string) (wallet.Address, error) {
 	text, err := o.text(name)
 	if err != nil {
@@ -259,12 +263,13 @@ func (o object) address(name string) (wallet.Address, error) {
 	return parseAddress(name, text)
 }
 
+// parseAddress is wallet.ParseAddress with an error about the field.
 func parseAddress(name, text string) (wallet.Address, error) {
 	a, err := wallet.ParseAddress(text)
 	return a, about(name, err)
 }
 
-// about says which field is wrong.
+// about returns err with the field that it is about; nil if err is nil.
 func about(name string, err error) error {
 	if err == nil {
 		return nil

@@ -28,8 +28,9 @@ type failure struct {
 	Timestamp string       `json:"timestamp"`
 }
 
-// failureError is a refusal for people and for programs. Message and Details are English: what kind of thing went
-// wrong, and what exactly. Reason and Arguments are the same as data, for programs that have their own words.
+// failureError is a refusal, for people and for programs. Message and Details are English: the first says what kind of
+// error it is, the second what exactly went wrong. Reason and Arguments are Details as data, for programs that show texts
+// of their own.
 type failureError struct {
 	Code      wallet.Code    `json:"code"`
 	Message   string         `json:"message"`
@@ -39,8 +40,8 @@ type failureError struct {
 	Arguments map[string]any `json:"arguments"` // the values in Details
 }
 
-// pageFailure is what the signing page is refused with (docs/architecture.md, Custody and the signing page). Message is
-// the most exact sentence there is, since the page shows it as it stands.
+// pageFailure is a refusal in the signing page's form (docs/architecture.md, Custody and the signing page). Message is the
+// most exact sentence that there is, in English.
 type pageFailure struct {
 	Error struct {
 		Code    wallet.Code `json:"code"`
@@ -49,7 +50,7 @@ type pageFailure struct {
 	} `json:"error"`
 }
 
-// succeed answers with the envelope. said is the key of its message.
+// succeed sends data in the envelope. said is the catalogue's key of the message.
 func (s *Server) succeed(c *fiber.Ctx, status int, said string, data any) error {
 	body, err := s.envelope(said, data)
 	if err != nil {
@@ -58,7 +59,8 @@ func (s *Server) succeed(c *fiber.Ctx, status int, said string, data any) error 
 	return sendJSON(c, status, body)
 }
 
-// envelope is the answer to what was done: its data, and the text of the key said with the arguments given, in English.
+// envelope renders the response to a request that succeeded: its data, and the English text of the key said with these
+// arguments.
 func (s *Server) envelope(said string, data any, args ...wallet.Arg) ([]byte, error) {
 	if len(args) == 0 {
 		return writeSuccess(s.text(said), data, s.Now())
@@ -66,7 +68,8 @@ func (s *Server) envelope(said string, data any, args ...wallet.Arg) ([]byte, er
 	return writeSuccess(s.explainReason(wallet.Because(said, args...)), data, s.Now())
 }
 
-// writeSuccess writes a success as encoding/json would, faster.
+// writeSuccess writes a success byte for byte as encoding/json would, with fewer allocations: it is on the path of every
+// request. A test compares the two.
 func writeSuccess(message string, data any, now time.Time) ([]byte, error) {
 	body := append(make([]byte, 0, usualBody), `{"success":true,"data":`...)
 	if own, ok := data.(jsonAppender); ok {
@@ -84,10 +87,10 @@ func writeSuccess(message string, data any, now time.Time) ([]byte, error) {
 	return append(body, `"}`...), nil
 }
 
-// usualBody is how many bytes most answers fit into.
+// usualBody is a size in bytes that most responses fit into.
 const usualBody = 512
 
-// jsonAppender is data that is asked for often, and writes itself as encoding/json would.
+// jsonAppender is data that is requested often, and so writes itself as encoding/json would.
 type jsonAppender interface{ appendJSON(to []byte) []byte }
 
 // appendText writes a string as encoding/json does.
@@ -102,10 +105,11 @@ func appendText(to []byte, text string) []byte {
 	return append(to, raw...)
 }
 
-// usualWait is what a 429 says that comes from an operation: it ends when a person answers, not at a time.
+// usualWait is the Retry-After of a 429 whose limit ends when a person answers, and not at a certain time.
 const usualWait = time.Minute
 
-// refuse answers err, in the shape of the path that was asked for.
+// refuse sends the response to an error, in the form of the path: the page's, or the API's envelope. An error with an unknown
+// code is answered as INTERNAL_ERROR. It returns an error only if the response cannot be rendered.
 func (s *Server) refuse(c *fiber.Ctx, err error) error {
 	e := s.helped(c, labelled(err))
 	known, ok := s.refusals[e.Code]
@@ -133,18 +137,18 @@ func (s *Server) refuse(c *fiber.Ctx, err error) error {
 	return sendJSON(c, known.status, body)
 }
 
-// failure is the envelope of a refusal.
+// failure returns the envelope of a refusal.
 func (s *Server) failure(e *wallet.Error) failure {
 	f := failureError{Code: e.Code, Message: s.text(s.refusals[e.Code].message), Details: s.explain(e), Field: e.Field,
 		Reason: e.Reason.Key, Arguments: locale.Arguments(e.Reason)}
 	return failure{Error: f, Timestamp: wallet.Timestamp(s.Now())}
 }
 
-// fieldArg is the argument of reasons that name the field to blame themselves.
+// fieldArg is the name of the argument that holds a field, in sentences that name the field themselves.
 const fieldArg = "Field"
 
-// explain is the reason of a refusal in English; "" without one. It names the field that is to blame: by the sentence
-// itself where that has the argument Field, else before it.
+// explain returns the reason of a refusal in English; "" without one. If the refusal is about a field, the text names it: the
+// sentence does so itself if it has the argument Field, else the name is put before it.
 func (s *Server) explain(e *wallet.Error) string {
 	text := s.explainReason(e.Reason)
 	named := slices.ContainsFunc(e.Reason.Args, func(a wallet.Arg) bool { return a.Name == fieldArg })
@@ -159,7 +163,7 @@ func (s *Server) explain(e *wallet.Error) string {
 	return about
 }
 
-// explainReason is a reason in English; "" for none.
+// explainReason returns a reason in English; "" for none.
 func (s *Server) explainReason(r wallet.Reason) string {
 	text, err := s.english.Reason(r)
 	if err != nil { // a test keeps the catalogue whole
@@ -168,7 +172,7 @@ func (s *Server) explainReason(r wallet.Reason) string {
 	return text
 }
 
-// text is a text of the catalogue without variables.
+// text returns a text of the catalogue that has no arguments.
 func (s *Server) text(key string) string {
 	text, err := s.english.Text(key, nil)
 	if err != nil { // a test keeps the catalogue whole
@@ -177,6 +181,7 @@ func (s *Server) text(key string) string {
 	return text
 }
 
+// sendJSON sends a body that the caller does not change any more.
 func sendJSON(c *fiber.Ctx, status int, body []byte) error {
 	answer := c.Response()
 	answer.SetStatusCode(status)

@@ -10,7 +10,7 @@ import (
 	"purser/wallet"
 )
 
-// refusal is how a code is answered: its HTTP status, and the key of error.message.
+// refusal is how an error code is answered: the HTTP status, and the catalogue's key for error.message.
 type refusal struct {
 	status  int
 	message string
@@ -49,7 +49,8 @@ func refusals() map[wallet.Code]refusal {
 	}
 }
 
-// labelled gives err the code that it is answered with. What nobody labelled is Internal.
+// labelled returns err with the code that it is answered with. An error without a code is Internal, except for those of
+// fiber, of contexts (the request took too long), and of the store.
 func labelled(err error) *wallet.Error {
 	var known *wallet.Error
 	if errors.As(err, &known) {
@@ -65,13 +66,13 @@ func labelled(err error) *wallet.Error {
 	return fromStore(err)
 }
 
-// What is said of a path, before it is known what else could be asked.
+// Reasons why a path is refused. helped adds what the caller can do instead.
 const (
 	noPath      = "http_request.no_path"
 	otherMethod = "http_request.other_method"
 )
 
-// helped adds the way on to a refusal of a path: the documentation, or what the path takes.
+// helped adds to the refusal of a path what helps the caller: where the documentation is, or which methods the path takes.
 func (s *Server) helped(c *fiber.Ctx, e *wallet.Error) *wallet.Error {
 	switch {
 	case e.Reason.Key == noPath && s.DocsURL != nil:
@@ -84,7 +85,7 @@ func (s *Server) helped(c *fiber.Ctx, e *wallet.Error) *wallet.Error {
 	return e
 }
 
-// fromFiber never repeats the library's own words: they can hold what the caller sent.
+// fromFiber labels fiber's own errors. It never repeats their text, which may contain what the caller sent.
 func fromFiber(err *fiber.Error) *wallet.Error {
 	switch err.Code {
 	case fiber.StatusNotFound:
@@ -101,7 +102,8 @@ func fromFiber(err *fiber.Error) *wallet.Error {
 	return wallet.Refuse(wallet.InvalidRequest, "http_request.malformed")
 }
 
-// fromStore labels the store's own errors.
+// fromStore labels the store's own errors. A conflict means that nothing was written, and a retry may succeed. After an
+// unknown outcome only a look at the resource tells what happened.
 func fromStore(err error) *wallet.Error {
 	switch {
 	case errors.Is(err, store.ErrConflict):

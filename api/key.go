@@ -9,8 +9,8 @@ import (
 	"purser/wallet"
 )
 
-// keyData is `data` of GET /v1/key: who a key speaks for, and what is left of its limit in the rolling
-// hour. What is not set is "".
+// keyData is `data` of GET /v1/key: whom a key acts for, and what is left of its limit in the rolling hour. Fields that are
+// not set are "".
 type keyData struct {
 	KeyID      string         `json:"key_id"`
 	Kind       wallet.KeyKind `json:"kind"`
@@ -60,7 +60,7 @@ func (s *Server) whoAmI(c *fiber.Ctx, key wallet.Key) error {
 	q := requestState(c).quota
 	ends := key.ExpiresAt
 	if !key.RevokedAt.IsZero() && (ends.IsZero() || key.RevokedAt.Before(ends)) {
-		ends = key.RevokedAt // it was rotated
+		ends = key.RevokedAt // it was rotated, and ends with the grace period
 	}
 	return s.succeed(c, fiber.StatusOK, "done.key", &keyData{
 		KeyID: key.ID, Kind: key.Kind, Tier: key.Tier, Scopes: key.Scopes, Owner: key.Owner, AppID: key.App,
@@ -69,11 +69,12 @@ func (s *Server) whoAmI(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// rotatePath is the one path whose idempotency keys belong to a key and not to its line.
+// rotatePath is the only path whose idempotency keys belong to one API key instead of its lineage: after a rotation, the same
+// idempotency key with the new API key is another request.
 const rotatePath = "/v1/key/rotate"
 
-// rotatedData is `data` of POST /v1/key/rotate. The key is shown only once: a replay of the answer says
-// secret_shown instead.
+// rotatedData is `data` of POST /v1/key/rotate. The new key is shown only once: a replay of the response has secret_shown
+// instead.
 type rotatedData struct {
 	KeyID       string `json:"key_id"`
 	Key         string `json:"key"`
@@ -81,7 +82,8 @@ type rotatedData struct {
 	OldEndsAt   string `json:"old_ends_at"`
 }
 
-// rotate is POST /v1/key/rotate {end_now}: a successor of the key that asks.
+// rotate is POST /v1/key/rotate {end_now}: it makes a successor of the key that the request carries. What is stored for
+// replays does not contain the new key.
 func (s *Server) rotate(c *fiber.Ctx, key wallet.Key) error {
 	fields, err := optionalBody(c)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"purser/quota"
 )
 
-// request is what is known of a request while it is served; it is the request's context, too.
+// request is the state of one request while it is served. It is also the request's context, so that no allocation is needed
+// for one. Only the goroutine that serves the request writes it.
 type request struct {
 	deadline
 	route string      // the pattern of its route, for the log
@@ -26,18 +27,21 @@ type request struct {
 	known    bool // it showed a key, a session, a living link or Telegram's secret
 }
 
-// requestState is what is known of a request that came through the door.
+// requestState returns the state of a request that passed middleware; an empty one for a request that could not be parsed.
 func requestState(c *fiber.Ctx) *request {
 	r, ok := c.UserContext().(*request)
 	if !ok {
-		return &request{} // it could not be read
+		return &request{}
 	}
 	return r
 }
 
-// middleware is around every request that could be read: it gives it an id, headers and a deadline, turns
-// its error or panic into an answer, and logs it once. Query, body and Authorization are never
-// logged: the first two hold addresses and secrets of links, the last a key.
+// middleware surrounds every request that could be parsed. It sets the request's id, the default headers and a deadline,
+// turns an error or a panic into a response, and logs one line. The order matters: a request whose framing is ambiguous
+// is refused before its body is read, and the connection is closed, so that no part of a body is taken for the next
+// request (request smuggling).
+//
+// Query, body and Authorization are never logged. The first two contain addresses and secrets of links, the last one a key.
 func (s *Server) middleware(c *fiber.Ctx) error {
 	id := s.setDefaultHeaders(c)
 	r := &request{deadline: deadline{base: s.base, at: c.Context().Time().Add(answerTimeout)}}
@@ -54,7 +58,7 @@ func (s *Server) middleware(c *fiber.Ctx) error {
 		release, err = s.receive(c)
 		defer release()
 	}
-	if err != nil || r.withheld { // what follows on this connection cannot be told from the body
+	if err != nil || r.withheld { // nobody knows where the body ends on this connection, and the next request begins
 		c.Context().SetConnectionClose()
 		linger(c.Context().Conn())
 	}
@@ -70,7 +74,7 @@ func (s *Server) middleware(c *fiber.Ctx) error {
 	return nil
 }
 
-// panicked is a bug of ours, with the stack for our log.
+// panicked is the error of a panic in a handler, with its stack for the log. It is answered as INTERNAL_ERROR.
 type panicked struct {
 	value any
 	stack []byte
@@ -78,6 +82,7 @@ type panicked struct {
 
 func (p *panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
 
+// recovered runs the rest of the chain, and returns a panic in it as an error.
 func (s *Server) recovered(c *fiber.Ctx) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -87,7 +92,8 @@ func (s *Server) recovered(c *fiber.Ctx) (err error) {
 	return c.Next()
 }
 
-// log writes the one line of a request; of strangers' requests only so many (see sampler). Its level is that of the worst that can be behind it.
+// log writes the one line of a request. Of requests without a valid key or link it writes only so many (see sampler), so that
+// strangers cannot fill the disk. A 5xx is an error, except for a 503, which is the network's fault: a warning.
 func (s *Server) log(c *fiber.Ctx, id string, err error) {
 	status := c.Response().StatusCode()
 	if status < 500 && !s.Log.Enabled(context.Background(), slog.LevelInfo) {
@@ -119,8 +125,9 @@ func (s *Server) log(c *fiber.Ctx, id string, err error) {
 	s.Log.LogAttrs(context.Background(), level, "request", attrs...)
 }
 
-// setDefaultHeaders puts on what every answer wears and returns the request's id. The signing page's headers
-// are on everything of this origin, so that no answer of it can be made to run as a page.
+// setDefaultHeaders sets the headers of every response and returns the request's id: the caller's own, if it is harmless,
+// else a new one. The signing page's security headers are on every response of this origin, so that no response can be
+// made to run as a page.
 func (s *Server) setDefaultHeaders(c *fiber.Ctx) string {
 	id := string(c.Request().Header.Peek(fiber.HeaderXRequestID))
 	if !saneID(id) {
@@ -132,17 +139,19 @@ func (s *Server) setDefaultHeaders(c *fiber.Ctx) string {
 	return id
 }
 
-// saneID tells whether a caller's own request id may go into our log and answer.
+// saneID reports whether a caller's own id is short and plain enough for the log and the response.
 func saneID(id string) bool {
 	return len(id) >= 1 && len(id) <= 64 && only(id, func(r byte) bool {
 		return isAlphanumeric(r) || r == '-' || r == '_' || r == '.'
 	})
 }
 
+// isAlphanumeric reports whether a byte is an ASCII letter or digit.
 func isAlphanumeric(b byte) bool {
 	return b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 }
 
+// only reports whether all bytes of a text are allowed.
 func only(text string, allowed func(byte) bool) bool {
 	for i := range len(text) {
 		if !allowed(text[i]) {
@@ -152,7 +161,8 @@ func only(text string, allowed func(byte) bool) bool {
 	return true
 }
 
-// unread answers what never reached the door: requests that fasthttp could not read to their end.
+// unread answers requests that never reached middleware, because fasthttp could not parse them to their end. The connection
+// is closed after it: an unknown part of the body is still to come.
 func (s *Server) unread(c *fiber.Ctx, err error) error {
 	if mute(c.Context().Conn()) {
 		return nil
@@ -165,7 +175,7 @@ func (s *Server) unread(c *fiber.Ctx, err error) error {
 	return refused
 }
 
-// knownMethods answers methods that fiber does not know, to which it would write plain text.
+// knownMethods refuses methods that fiber does not know, in the API's own form. fiber itself would answer in plain text.
 func (s *Server) knownMethods(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(fctx *fasthttp.RequestCtx) {
 		switch string(fctx.Method()) {
@@ -182,5 +192,5 @@ func (s *Server) knownMethods(next fasthttp.RequestHandler) fasthttp.RequestHand
 	}
 }
 
-// underPage tells whether a path belongs to the signing page, whose answers have their own shape.
+// underPage reports whether a path belongs to the signing page, whose responses have no envelope.
 func underPage(path string) bool { return path == "/w" || strings.HasPrefix(path, "/w/") }

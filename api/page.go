@@ -14,8 +14,8 @@ import (
 	"purser/wallet"
 )
 
-// asset is GET /w/ and /w/{file}: the signing page as it is embedded. These cost nothing but bytes
-// and count against no limit; a page that cannot load itself would leave a payment unsigned.
+// asset is GET /w/ and /w/{file}: the files of the signing page, which are embedded in the binary. They cost nothing but
+// bytes and have no limit: if the page could not be loaded, a payment would stay unsigned.
 func (s *Server) asset(c *fiber.Ctx) error {
 	content, contentType, ok := signer.File(c.Params("file"))
 	if !ok {
@@ -25,14 +25,16 @@ func (s *Server) asset(c *fiber.Ctx) error {
 	return c.Send(content)
 }
 
-// fromPage lets a request through that our own page has sent: the Origin that browsers attach and scripts elsewhere
-// cannot forge, JSON, and not too often (docs/architecture.md, Custody and the signing page). Requests count by their
-// link where that lives, and by their address where it does not: nobody can use up what a neighbour needs to sign,
-// though all come from one address, as they do behind a proxy that is not known as one.
+// fromPage returns a handler for requests of the signing page (docs/architecture.md, Custody and the signing page). It
+// requires the page's Origin, which browsers set and scripts of other sites cannot forge, and a JSON body.
+//
+// Requests with a living link count against a limit for each link, and all others against one for each client address. So
+// nobody can use up what another person needs to sign, even if both have the same address, as they do behind a proxy that
+// the configuration does not name.
 func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		// Before it counts: other pages in the same browser can send what we refuse, and must not use up
-		// what the owner needs to sign.
+		// This check comes before the request counts: other pages in the same browser can send requests that are
+		// refused here, and must not use up what the owner needs to sign.
 		if !hasOrigin(&c.Request().Header, s.origin) {
 			return wallet.Refuse(wallet.PolicyViolation, "http_request.page_only", wallet.TextArg("URL", s.origin+"/w/"))
 		}
@@ -67,7 +69,8 @@ func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 	}
 }
 
-// linkOf is by what the requests of one link are counted: `token` of a bind link, `id` of a sign link.
+// linkOf returns the hash of the link that a request names, under which its requests are counted: `token` of a bind link,
+// `id` of a signing link.
 func linkOf(path string, fields object) [32]byte {
 	name := "id"
 	if strings.HasPrefix(path, "/w/bind") {
@@ -77,15 +80,15 @@ func linkOf(path string, fields object) [32]byte {
 	return sha256.Sum256([]byte(secret))
 }
 
-// strange tells whether a refused request showed no living link, or may not have: a malformed one is refused before
-// its link is looked up. It counts by its address, and by the link that it names: who holds a living one must not win
-// back by malformed requests what they have used up.
+// strange reports whether the error of a request means that it named no living link, or may have named none: a malformed
+// request is refused before its link is looked up. Such a request counts against its address. It also still counts against
+// the link that it names, or the holder of a living link could undo the count by malformed requests.
 func strange(err error) bool {
 	code := wallet.CodeOf(err)
 	return err != nil && (code == wallet.NotFound || code == wallet.InvalidRequest || code == wallet.PayloadTooLarge)
 }
 
-// bare answers the page, which takes no envelope.
+// bare sends a response to the page, which uses no envelope.
 func bare(c *fiber.Ctx, answer any) error { return c.JSON(answer) }
 
 // challengeAnswer is POST /w/bind/challenge. All fields are text, as the page checks them.
@@ -99,6 +102,7 @@ type challengeAnswer struct {
 	ExpiresAt    string `json:"expires_at"`
 }
 
+// bindChallenge is POST /w/bind/challenge. It returns what the page composes the text to sign from.
 func (s *Server) bindChallenge(c *fiber.Ctx, fields object) error {
 	token, err := fields.text("token")
 	if err != nil {
@@ -120,6 +124,7 @@ type accountsAnswer struct {
 	Holds []bool `json:"holds"`
 }
 
+// bindAccounts is POST /w/bind/accounts. The page asks it when it restores a recovery phrase, to find the account in use.
 func (s *Server) bindAccounts(c *fiber.Ctx, fields object) error {
 	token, err := fields.text("token")
 	if err != nil {
@@ -158,6 +163,7 @@ type bindAnswer struct {
 	Status  wallet.BindStatus `json:"status"`
 }
 
+// bind is POST /w/bind. It stores the proof that a person holds the key of an address. The chat asks for the match afterwards.
 func (s *Server) bind(c *fiber.Ctx, fields object) error {
 	token, err := fields.text("token")
 	if err != nil {
@@ -206,6 +212,7 @@ type signAnswer struct {
 	Bot       string         `json:"bot,omitempty"`        // its name at https://t.me; "" where that leads nowhere
 }
 
+// signAnswer renders a transaction for the page.
 func (s *Server) signAnswer(v handlers.SignView) signAnswer {
 	t := v.Transaction
 	a := signAnswer{Status: v.Status, Address: v.Address, Chain: v.Chain, ExpiresAt: stamp(t.Deadline),
@@ -220,6 +227,7 @@ func (s *Server) signAnswer(v handlers.SignView) signAnswer {
 	return a
 }
 
+// signGet is POST /w/tx/get. It returns a transaction and the message to sign.
 func (s *Server) signGet(c *fiber.Ctx, fields object) error {
 	id, err := fields.text("id")
 	if err != nil {
@@ -232,6 +240,7 @@ func (s *Server) signGet(c *fiber.Ctx, fields object) error {
 	return bare(c, s.signAnswer(view))
 }
 
+// signRefresh is POST /w/tx/refresh. It returns the message with a fresh blockhash.
 func (s *Server) signRefresh(c *fiber.Ctx, fields object) error {
 	id, err := fields.text("id")
 	if err != nil {
@@ -249,6 +258,7 @@ type blocksAnswer struct {
 	Left int64 `json:"blocks_left"`
 }
 
+// signBlocks is POST /w/tx/blocks. The page asks it while it waits for the person.
 func (s *Server) signBlocks(c *fiber.Ctx, fields object) error {
 	id, err := fields.text("id")
 	if err != nil {
@@ -266,6 +276,7 @@ type statusAnswer struct {
 	Status wallet.Status `json:"status"`
 }
 
+// signSubmit is POST /w/tx/signature. It takes a signature, or the whole transaction that an external wallet has signed.
 func (s *Server) signSubmit(c *fiber.Ctx, fields object) error {
 	id, err := fields.text("id")
 	if err != nil {
@@ -287,6 +298,7 @@ func (s *Server) signSubmit(c *fiber.Ctx, fields object) error {
 	return bare(c, statusAnswer{status})
 }
 
+// signReject is POST /w/tx/reject. It ends a transaction that was not signed.
 func (s *Server) signReject(c *fiber.Ctx, fields object) error {
 	id, err := fields.text("id")
 	if err != nil {
@@ -299,7 +311,7 @@ func (s *Server) signReject(c *fiber.Ctx, fields object) error {
 	return bare(c, statusAnswer{status})
 }
 
-// signed is what a device hands in: `signature`, or `signed_transaction` in base64.
+// signed parses what a device sends after signing: `signature`, or `signed_transaction` in base64, but not both.
 func (o object) signed() (handlers.Signature, error) {
 	if _, whole := o["signed_transaction"]; !whole {
 		signature, err := o.signature("signature")

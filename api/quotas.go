@@ -10,7 +10,8 @@ import (
 	"purser/wallet"
 )
 
-// limitOf is a key's limit, and under which name its requests are counted.
+// limitOf returns a key's limit of requests, and the name under which they are counted: all API keys of an owner count
+// together, each bot token and each ownerless key with its rotations counts alone.
 func (s *Server) limitOf(key *wallet.Key) (name string, limit quota.Limit) {
 	limit = quota.Limit{Count: s.Limits.Hourly(key.Kind, key.Tier), Span: time.Hour}
 	switch {
@@ -24,7 +25,8 @@ func (s *Server) limitOf(key *wallet.Key) (name string, limit quota.Limit) {
 	return name, limit
 }
 
-// rateLimit counts a request against its key's limit; RATE_LIMIT_EXCEEDED when that is reached.
+// rateLimit counts a request against its key's limit, and sets the RateLimit headers. RATE_LIMIT_EXCEEDED if the limit is
+// reached: then the request is not counted.
 func (s *Server) rateLimit(c *fiber.Ctx, key wallet.Key) error {
 	name, limit := s.limitOf(&key)
 	q, err := s.Meter.Take(c.UserContext(), name, limit)
@@ -39,7 +41,8 @@ func (s *Server) rateLimit(c *fiber.Ctx, key wallet.Key) error {
 	return nil
 }
 
-// rateLimited writes the headers of a 429 and returns its error: key is of [rate_limit], and says what is limited.
+// rateLimited sets the headers of a 429 and returns its error. key is a sentence of [rate_limit] in the catalogue, which says
+// what is limited.
 func (s *Server) rateLimited(c *fiber.Ctx, q quota.Quota, key string) error {
 	left(c, q)
 	c.Set(fiber.HeaderRetryAfter, seconds(q.Reset))
@@ -47,7 +50,7 @@ func (s *Server) rateLimited(c *fiber.Ctx, q quota.Quota, key string) error {
 	return wallet.RefuseFor(wallet.RateLimitExceeded, wallet.Because(key, wallet.NumberArg("Limit", q.Limit), wallet.DurationArg("Wait", wait)))
 }
 
-// left writes the headers that tell what is left of a limit.
+// left sets the RateLimit headers, which say what is left of a limit.
 func left(c *fiber.Ctx, q quota.Quota) {
 	h := &c.Response().Header
 	var digits [20]byte
@@ -56,7 +59,7 @@ func left(c *fiber.Ctx, q quota.Quota) {
 	h.SetCanonical([]byte("Ratelimit-Reset"), strconv.AppendInt(digits[:0], wholeSeconds(q.Reset), 10))
 }
 
-// seconds rounds up, and is never zero: waiting that long is enough.
+// seconds returns a duration in whole seconds, rounded up and at least 1: waiting that long is always enough.
 func seconds(d time.Duration) string { return strconv.FormatInt(wholeSeconds(d), 10) }
 
 func wholeSeconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }

@@ -13,29 +13,29 @@ import (
 	"purser/wallet"
 )
 
-// A stranger costs little memory: whether a body is read at all is decided by the headers alone (admits), a body
-// is read as it arrives and not as it is announced, and bodies that are larger than a read-ahead share a budget.
+// Requests without a key cost little memory. The headers alone decide whether a body is read at all (admits). A body takes
+// memory as it arrives, and not as its length announces. Bodies larger than readAhead share a budget.
 const (
 	// readAhead is how much of an admitted body fasthttp itself reads before the request is handled, in bytes.
 	readAhead = 8 << 10
-	// maxPageBody bounds what the signing page and the portal send: a transaction of 4,096 bytes in base64, and
-	// some words around it.
+	// maxPageBody is the longest body that the signing page and the portal send, in bytes: a transaction of 4,096 bytes in
+	// base64, with some fields around it.
 	maxPageBody = 16 << 10
 
-	// Budgets of the bytes that bodies beyond readAhead hold at one time. The first is of senders that nothing is
-	// known of, the second of holders of keys, the third of Telegram.
+	// Budgets of the bytes that bodies beyond readAhead hold at one time: the first for senders of whom nothing is known,
+	// the second for holders of keys, the third for Telegram.
 	strangersBudget = 4 << 20
 	keysBudget      = 32 << 20
 	telegramBudget  = 16 << 20
 )
 
-// sender is a class of those who send bodies: how long one may be, and what all of them share.
+// sender is a class of senders: how long one of their bodies may be, and the budget that they share.
 type sender struct {
 	maxBody int
 	shared  *semaphore.Weighted // of bytes
 }
 
-// senderOf tells who sends to a path.
+// senderOf returns the class of senders of a path.
 func (s *Server) senderOf(path string) sender {
 	switch {
 	case s.Webhook != nil && path == WebhookPath:
@@ -46,9 +46,9 @@ func (s *Server) senderOf(path string) sender {
 	return sender{maxBody, s.fromKeys}
 }
 
-// headerReceived decides, before a byte of a body is read, whether it will be. A body that is not admitted is
-// hidden from fasthttp: the request is handled without it, so that its refusal is the usual one and comes at
-// once, and then the connection is closed (see middleware).
+// headerReceived decides before a byte of a body is read whether it will be read. A body that is not admitted is hidden from
+// fasthttp: the request is handled without it, so it gets its usual refusal at once. Then the connection is closed (see
+// middleware).
 func (s *Server) headerReceived(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	if h.ContentLength() == 0 || h.ContentLength() == noLength {
 		return fasthttp.RequestConfig{}
@@ -56,7 +56,7 @@ func (s *Server) headerReceived(h *fasthttp.RequestHeader) fasthttp.RequestConfi
 	path := pathOf(h)
 	if f := readFraming(h.RawHeaders()); f.refusal() != nil || f.length > s.senderOf(path).maxBody || !s.admits(h, path) {
 		h.SetContentLength(0)
-		h.Del(fiber.HeaderExpect) // nobody is told to go on
+		h.Del(fiber.HeaderExpect) // no 100 Continue is sent for a body that nobody reads
 		return fasthttp.RequestConfig{}
 	}
 	return fasthttp.RequestConfig{MaxRequestBodySize: s.senderOf(path).maxBody}
@@ -65,7 +65,7 @@ func (s *Server) headerReceived(h *fasthttp.RequestHeader) fasthttp.RequestConfi
 // noLength is fasthttp's ContentLength of a request without any.
 const noLength = -2
 
-// pathOf is the path as the router reads it.
+// pathOf returns a request's path in the same form as the router sees it.
 func pathOf(h *fasthttp.RequestHeader) string {
 	u := fasthttp.AcquireURI()
 	defer fasthttp.ReleaseURI(u)
@@ -75,9 +75,9 @@ func pathOf(h *fasthttp.RequestHeader) string {
 	return string(u.PathOriginal())
 }
 
-// admits tells by its headers whether a request comes from somebody whose body may be read: Telegram by its
-// secret, the pages by their Origin, everybody else by a key or a session. It counts and remembers nothing: the
-// handlers judge again, with the same answer unless something changed meanwhile.
+// admits reports whether a request's body may be read, by its headers alone: Telegram shows its secret, the pages their
+// Origin, and all others a key or a session. It counts and stores nothing. The handlers check again, with the same result
+// unless something has changed meanwhile.
 func (s *Server) admits(h *fasthttp.RequestHeader, path string) bool {
 	if h.IsGet() || h.IsHead() {
 		return false // they mean nothing there
@@ -155,8 +155,8 @@ func unarrived(err error) error {
 	return wallet.Refuse(wallet.InvalidRequest, "http_request.malformed")
 }
 
-// arrived refuses a request whose body was not read, where a body could matter. It is asked once it is known
-// who sends: a stranger hears first that they are one.
+// arrived refuses a request whose body was withheld, if its endpoint needs one. It is called after authentication, so that a
+// sender without a key learns that first.
 func (s *Server) arrived(c *fiber.Ctx) error {
 	r := requestState(c)
 	if !r.withheld || c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead {
@@ -168,6 +168,7 @@ func (s *Server) arrived(c *fiber.Ctx) error {
 	return wallet.Refuse(wallet.InvalidRequest, "http_request.unread") // the key became good meanwhile
 }
 
+// tooLarge refuses a body of more than that many bytes.
 func tooLarge(most int) *wallet.Error {
 	return wallet.Refuse(wallet.PayloadTooLarge, "http_request.too_large", wallet.NumberArg("Most", most))
 }

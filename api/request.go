@@ -10,8 +10,8 @@ import (
 	"purser/wallet"
 )
 
-// requestData is `data` of POST /v1/wallet/request: url is a Solana Pay link, by which any wallet pays it, and
-// reference what the payment is known by.
+// requestData is `data` of POST /v1/wallet/request. url is a Solana Pay link, which any wallet can pay. reference is the
+// account by which the payment is recognised. amount is in the token's units, as decimal text.
 type requestData struct {
 	TransactionID wallet.TransactionID `json:"transaction_id"`
 	Status        wallet.Status        `json:"status"`
@@ -23,8 +23,8 @@ type requestData struct {
 	ExpiresAt     string               `json:"expires_at"`
 }
 
-// requestPayment is POST /v1/wallet/request {address, amount, token, memo, label}: 201, and what pays it is looked for until
-// expires_at.
+// requestPayment is POST /v1/wallet/request {address, amount, token, memo, label}. It answers 201. purser looks for the
+// payment until expires_at.
 func (s *Server) requestPayment(c *fiber.Ctx, key wallet.Key) error {
 	fields, err := jsonBody(c)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Server) requestPayment(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// paymentRequest reads the fields of a request for payment.
+// paymentRequest parses the fields of a payment request.
 func paymentRequest(fields object) (req handlers.RequestFor, err error) {
 	if err := fields.only("address", "amount", "token", "memo", "label"); err != nil {
 		return req, err
@@ -68,7 +68,7 @@ func paymentRequest(fields object) (req handlers.RequestFor, err error) {
 	return req, err
 }
 
-// words reads memo and label, which may be left out.
+// words parses memo and label, which are optional, and checks that both can be shown and sent.
 func words(fields object) (memo, label string, err error) {
 	if memo, err = fields.optional("memo", ""); err != nil {
 		return "", "", err

@@ -37,19 +37,20 @@ import (
 
 // Limits of the listener (docs/specification.md).
 const (
-	maxBody   = 64 << 10
-	maxHeader = 8 << 10
+	maxBody   = 64 << 10 // bytes
+	maxHeader = 8 << 10  // bytes, the request line included
 
 	readTimeout  = 8 * time.Second  // of one request, headers and body; shorter than drainTimeout: half a request holds up no end
 	writeTimeout = 30 * time.Second // of one piece of an answer that lasts, and of the admin socket
 	takeTimeout  = 15 * time.Second // of a whole answer that does not last: 320 KB at the most
-	idleTimeout  = 75 * time.Second
+	idleTimeout  = 75 * time.Second // of a connection between two requests
 	// answerTimeout is the deadline of every request's context; the signing page waits 20 s.
 	answerTimeout = 15 * time.Second
-	drainTimeout  = 9 * time.Second
+	// drainTimeout is how long requests may finish after Run's context has ended.
+	drainTimeout = 9 * time.Second
 )
 
-// Options are what the server is made of.
+// Options are the parts that the server is made of, and its settings. All must be set, unless a comment says otherwise.
 type Options struct {
 	DocsURL        *url.URL       // where the API is described; nil: nowhere
 	PublicURL      *url.URL       // where the world reaches this listener: the only Origin of the signing page
@@ -116,7 +117,7 @@ type Server struct {
 	app                         *fiber.App
 }
 
-// complete refuses options that lack something a server cannot do without.
+// complete returns an error that names what the options lack.
 func (o Options) complete() error {
 	switch {
 	case o.PublicURL == nil || o.PublicURL.Host == "" || o.PagesURL == nil || o.PagesURL.Host == "":
@@ -135,7 +136,8 @@ func (o Options) complete() error {
 	return nil
 }
 
-// New builds the server; it serves nothing before Run.
+// New builds the server. It serves nothing before Run. It returns an error if a needed option is missing, or if the
+// catalogue of texts is damaged.
 func New(o Options) (*Server, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -193,7 +195,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// endpoint is one of /v1: how it is asked for, which key opens it, and what is done then.
+// endpoint is one endpoint of /v1: its method and path, the key that it needs, and its handler.
 type endpoint struct {
 	method  string
 	pattern string
@@ -202,7 +204,7 @@ type endpoint struct {
 	run     operation
 }
 
-// endpoints is the whole API, but for its document. A test holds openapi.json to it.
+// endpoints lists the whole API, except for the document that describes it. A test compares openapi.json with this list.
 func (s *Server) endpoints() []endpoint {
 	const either, anyScope, api, bot = wallet.KeyKind(""), wallet.Scope(""), wallet.APIKey, wallet.BotKey
 	all := []endpoint{
@@ -258,12 +260,14 @@ func (s *Server) endpoints() []endpoint {
 	return all
 }
 
-// Where a webhook is: one of an API key's, and the one of a bot token.
+// Paths of a webhook: one of those of an API key, and the only one of a bot token.
 const (
 	webhookPath    = "/v1/webhooks/:webhook_id"
 	botWebhookPath = "/v1/telegram/webhook"
 )
 
+// routes registers every route of the listener: the API, the portal's sessions, the signing page, and Telegram's webhook if
+// there is one.
 func (s *Server) routes() {
 	s.get("/healthz", s.healthz)
 
@@ -294,8 +298,8 @@ func (s *Server) routes() {
 	}
 }
 
-// add names the route's pattern for the log before anything can refuse the request. A GET answers
-// HEAD too.
+// add registers a route. Its pattern is noted for the log before anything can refuse the request: the log must not contain
+// the path itself, which may hold addresses. A GET answers HEAD too.
 func (s *Server) add(method, pattern string, h fiber.Handler) {
 	h = s.named(method, pattern, h)
 	if method == fiber.MethodGet {
@@ -308,6 +312,7 @@ func (s *Server) add(method, pattern string, h fiber.Handler) {
 func (s *Server) get(pattern string, h fiber.Handler)  { s.add(fiber.MethodGet, pattern, h) }
 func (s *Server) post(pattern string, h fiber.Handler) { s.add(fiber.MethodPost, pattern, h) }
 
+// named wraps a handler so that its route's pattern is known to the log. It also adds the headers of a deprecated endpoint.
 func (s *Server) named(method, pattern string, h fiber.Handler) fiber.Handler {
 	endpoint := method + " " + pattern
 	return func(c *fiber.Ctx) error {
@@ -317,12 +322,13 @@ func (s *Server) named(method, pattern string, h fiber.Handler) fiber.Handler {
 	}
 }
 
+// healthz is GET /healthz, for load balancers. It checks nothing else: a process whose store has failed ends.
 func (s *Server) healthz(c *fiber.Ctx) error {
 	return s.succeed(c, fiber.StatusOK, "done.health", map[string]string{"status": "ok"})
 }
 
-// Run serves ln until ctx ends, then takes no new connection and lets requests finish, within 10 s.
-// It returns nil after an orderly end.
+// Run serves ln until ctx ends. Then it takes no new connections, ends those that last (listeners), and lets requests
+// finish within drainTimeout, after which their contexts end. It returns nil after an orderly end. It runs once.
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	defer s.cancel()
 	served := make(chan error, 1)
