@@ -65,9 +65,9 @@ func TestManualListsFollowTheRegistry(t *testing.T) {
 	for where, list := range inDocument {
 		same(where, list, types)
 	}
-	inClient := unions(read("../clients/typescript/src/records.ts"), `\btype\??: ("[a-z]+"(?: \| "[a-z]+")+)`)
+	inClient := unions(read("../clients/typescript/src/records/transactions.ts"), `\btype\??: ("[a-z]+"(?: \| "[a-z]+")+)`)
 	for _, list := range inClient {
-		same("clients/typescript/src/records.ts", list, types)
+		same("clients/typescript/src/records/transactions.ts", list, types)
 	}
 	if len(inDocument) < 2 || len(inClient) < 1 {
 		t.Errorf("%d lists in openapi.json and %d in the client were found: the search is broken", len(inDocument), len(inClient))

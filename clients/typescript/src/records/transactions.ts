@@ -1,0 +1,154 @@
+// Payments: how they are proposed, requested, signed and listed. Each type with the reader that checks it in a response.
+
+import type { Fields } from "./fields.js";
+
+/** The state of a transaction; docs/lifecycle.md explains each. */
+export type Status =
+  | "awaiting_confirmation" | "awaiting_signature" | "signed" | "pending" | "confirmed" | "failed" | "rejected" | "expired"
+  | "received" | "requested" | (string & {});
+
+/** A transfer to propose. */
+export interface SendRequest {
+  from: string;
+  to: string;
+  /** "1.5", in the token's own unit. */
+  amount: string;
+  /** A well-known symbol, or a mint. */
+  token: string;
+  /** A public note on chain, at most 256 bytes. */
+  memo?: string | undefined;
+  /** What it is for: the owner sees it before they confirm; not on chain. */
+  label?: string | undefined;
+}
+
+/** A request for payment, which anybody can pay. */
+export interface PaymentRequest {
+  /** The wallet that is paid. */
+  address: string;
+  /** "1.5", in the token's own unit. */
+  amount: string;
+  /** A well-known symbol, or a mint. */
+  token: string;
+  /** A public note that the payment is asked to carry, at most 256 bytes. */
+  memo?: string | undefined;
+  /** Who asks, or for what: wallets show it. */
+  label?: string | undefined;
+}
+
+/** A payment request. purser watches for its payment until `expiresAt`. */
+export interface RequestedPayment {
+  transactionId: string;
+  status: Status;
+  recipient: string;
+  amount: string;
+  token: string;
+  /** A Solana Pay link: show it as a QR code. */
+  url: string;
+  /** What the payment is found by. */
+  reference: string;
+  expiresAt: Date | undefined;
+}
+
+/** A proposed transfer, which waits for its owner's Confirm or for a signature. */
+export interface Proposal {
+  transactionId: string;
+  status: Status;
+  /** Who is paid: the owner, where `to` was a token account. */
+  recipient: string;
+  expiresAt: Date | undefined;
+  /** base64; undefined until the owner's Confirm: see sign. */
+  unsignedTransaction: string | undefined;
+}
+
+/** One transfer. What is not known yet is "" or undefined. */
+export interface Transaction {
+  transactionId: string;
+  /** "send" or "receive". */
+  type: string;
+  status: Status;
+  walletAddress: string;
+  recipient: string;
+  amount: string;
+  token: string;
+  /** "" for SOL. */
+  mint: string;
+  /** SOL: estimated until it lands. */
+  fee: string;
+  /** SOL: for the recipient's new token account. */
+  rent: string;
+  /** Of the token: what its issuer keeps of the amount. */
+  transferFee: string;
+  /** Which failed one it takes the place of. */
+  retryOf: string;
+  /** A public note on chain. */
+  memo: string;
+  /** What it is said to be for; not on chain. */
+  label: string;
+  signature: string;
+  reference: string;
+  createdAt: Date | undefined;
+  submittedAt: Date | undefined;
+  confirmedAt: Date | undefined;
+  blockHeight: number | undefined;
+  confirmations: number | undefined;
+  errorCode: string;
+  errorMessage: string;
+  /** Nobody can tell yet whether it landed. */
+  held: boolean;
+  /** Of Confirm, then of the signature; then undefined. */
+  expiresAt: Date | undefined;
+}
+
+/** Filters transactions. An empty filter selects all. */
+export interface TransactionFilter {
+  address?: string;
+  token?: string;
+  type?: "send" | "receive";
+  status?: Status;
+  since?: Date;
+  until?: Date;
+  /** Where a page begins: nextCursor of the one before. */
+  cursor?: string;
+  /** Of a page: 1 to 100. */
+  limit?: number;
+}
+
+/** One page of a list, newest first. It can have fewer items than requested, even none, and still have a next page. */
+export interface TransactionPage {
+  transactions: Transaction[];
+  /** "" on the last page. */
+  nextCursor: string;
+}
+
+/** The state of a transaction after a signature was submitted. */
+export interface Progress {
+  transactionId: string;
+  status: Status;
+}
+
+/** One of both: over the newest blockhash (see sign), or the whole transaction as a wallet handed it back, in base64. */
+export type Signature = { signature: string } | { signedTransaction: string };
+
+/** Readers of these types from `data` of a response. They throw Malformed. */
+export const transactionReaders = {
+  requestedPayment: (f: Fields): RequestedPayment => ({
+    transactionId: f.some("transaction_id"), status: f.some("status"), recipient: f.text("recipient"), amount: f.text("amount"),
+    token: f.text("token"), url: f.some("url"), reference: f.text("reference"), expiresAt: f.time("expires_at"),
+  }),
+  proposal: (f: Fields): Proposal => ({
+    transactionId: f.some("transaction_id"), status: f.some("status"), recipient: f.text("recipient"), expiresAt: f.time("expires_at"),
+    unsignedTransaction: f.text("unsigned_transaction") || undefined,
+  }),
+  transaction: (f: Fields): Transaction => ({
+    transactionId: f.some("transaction_id"), type: f.text("type"), status: f.some("status"), walletAddress: f.text("wallet_address"),
+    recipient: f.text("recipient"), amount: f.text("amount"), token: f.text("token"), mint: f.text("mint"), fee: f.text("fee"),
+    rent: f.text("rent"), transferFee: f.text("transfer_fee"), retryOf: f.text("retry_of"), memo: f.text("memo"), label: f.text("label"), signature: f.text("signature"),
+    reference: f.text("reference"), createdAt: f.time("created_at"), submittedAt: f.time("submitted_at"),
+    confirmedAt: f.time("confirmed_at"), blockHeight: f.number("block_height"), confirmations: f.number("confirmations"),
+    errorCode: f.text("error_code"), errorMessage: f.text("error_message"), held: f.flag("held"), expiresAt: f.time("expires_at"),
+  }),
+  transactionPage: (f: Fields): TransactionPage => ({
+    transactions: f.records("transactions").map(transactionReaders.transaction), nextCursor: f.text("next_cursor"),
+  }),
+  progress: (f: Fields): Progress => ({ transactionId: f.some("transaction_id"), status: f.some("status") }),
+};
