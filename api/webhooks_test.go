@@ -17,6 +17,7 @@ import (
 	"purser/store"
 	"purser/wallet"
 	"purser/webhooks"
+	"purser/work"
 )
 
 const hooksPath = "/v1/webhooks"
@@ -525,7 +526,7 @@ func TestDeliveriesAreListedWholly(t *testing.T) {
 func TestTheNextAttemptOfWhatWaitsForTheHour(t *testing.T) {
 	r := newHarness(t)
 	r.Delivery.Limit.Count = 3
-	r.Delivery.Schedule = []time.Duration{time.Hour}
+	r.Delivery.Schedule = work.Schedule{Waits: []time.Duration{time.Hour}}
 	key := r.pro(wallet.APIKey, 1001, "")
 	path, _ := r.hook(key, `["*"]`)
 	r.receives(400, "no")

@@ -32,6 +32,7 @@ import (
 	"purser/store"
 	"purser/wallet"
 	"purser/webhooks"
+	"purser/work"
 )
 
 // Poster sends one webhook message, and can report beforehand whether it would send to an address (webhooks.Poster).
@@ -130,7 +131,7 @@ func (p *Parts) deliver() {
 	c := p.Config.Webhooks
 	p.Meter = &quota.Meter{Store: p.Store, Node: p.Node, Now: p.Now, Log: p.Log}
 	p.Delivery = &webhooks.Service{Store: p.Store, Node: p.Node, Log: p.Deliveries, Post: p.Poster.Post, Meter: p.Meter, Limit: quota.Limit{Count: c.Events, Span: time.Hour},
-		Schedule: c.Schedule, Retention: c.Retention, Now: p.Now, Logger: p.Log}
+		Schedule: work.Schedule{Waits: c.Schedule}, Retention: c.Retention, Now: p.Now, Logger: p.Log}
 	p.Webhooks = &handlers.Webhooks{Store: p.Store, Node: p.Node, Log: p.Deliveries, Retention: c.Retention, Reachability: p.Poster, Deliverer: p.Delivery,
 		Networks: wallet.WebhookNetworks{Private: c.AllowPrivate, Plain: c.AllowHTTP}, Now: p.Now, NewID: p.NewID, Random: p.Random}
 }

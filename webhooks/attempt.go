@@ -83,8 +83,8 @@ func (s *Service) classify(f attemptResult, at time.Time, r Result) attemptResul
 	switch {
 	case verdict == Delivered:
 		f.state = store.DeliveryDelivered
-	case verdict == Retry && f.delivery.Attempts <= len(s.Schedule):
-		f.wait = max(s.Schedule[f.delivery.Attempts-1], r.RetryAfter)
+	case verdict == Retry && !s.Schedule.Spent(f.delivery.Attempts):
+		f.wait = max(s.Schedule.Span(f.delivery.Attempts), r.RetryAfter)
 		f.delivery.NextAt, f.delivery.Pause = s.Now().Add(f.wait).UTC(), f.wait
 	default:
 		f.state, f.gone = store.DeliveryDeadLettered, verdict == Gone

@@ -34,6 +34,7 @@ import (
 	"purser/store/storetest"
 	"purser/wallet"
 	"purser/webhooks"
+	"purser/work"
 )
 
 // receiverAddress makes this test binary another program: receivers that answer 200 at once, 503 under
@@ -133,7 +134,7 @@ func newIdle(b *testing.B, address string, endpoints int, paths ...string) *benc
 	silent := slog.New(slog.DiscardHandler)
 	meter := &quota.Meter{Store: s, Now: time.Now, Log: silent}
 	x.service = &webhooks.Service{Store: s, Node: "main", Log: log, Meter: meter, Limit: quota.Limit{Count: 1 << 40, Span: time.Hour},
-		Schedule: []time.Duration{time.Second, 2 * time.Second}, Retention: time.Hour, Now: time.Now, Logger: silent,
+		Schedule: work.Schedule{Waits: []time.Duration{time.Second, 2 * time.Second}}, Retention: time.Hour, Now: time.Now, Logger: silent,
 		Post: func(ctx context.Context, m webhooks.Message) webhooks.Result {
 			if x.fails(m.EventID) {
 				return webhooks.Result{Status: http.StatusServiceUnavailable}

@@ -29,6 +29,7 @@ import (
 	"purser/store/storetest"
 	"purser/wallet"
 	"purser/webhooks"
+	"purser/work"
 )
 
 // The environment that makes this test binary a victim: a service with its publishers, which is killed.
@@ -65,7 +66,7 @@ func runVictim(dir, url, round string) error {
 	}
 	meter := &quota.Meter{Store: s, Now: func() time.Time { return time.Now().Add(time.Duration(hours) * 2 * time.Hour) }, Log: slog.New(slog.DiscardHandler)}
 	service := &webhooks.Service{Store: s, Node: "main", Log: log, Post: poster.Post, Meter: meter, Limit: quota.Limit{Count: 1 << 40, Span: time.Hour},
-		Schedule:  []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond, 160 * time.Millisecond, 320 * time.Millisecond, 640 * time.Millisecond},
+		Schedule:  work.Schedule{Waits: []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond, 160 * time.Millisecond, 320 * time.Millisecond, 640 * time.Millisecond}},
 		Retention: time.Hour, Now: time.Now, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	if err := prepareVictim(s, url); err != nil {
 		return err

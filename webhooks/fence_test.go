@@ -12,6 +12,7 @@ import (
 	"purser/store"
 	"purser/wallet"
 	"purser/webhooks"
+	"purser/work"
 )
 
 // row is what waits in the store of a delivery; not there when it has ended.
@@ -187,7 +188,7 @@ func TestADeliveryAtTheEndOfASessionIsNotLeftLying(t *testing.T) {
 		t.Run(fmt.Sprint("after a retry ", retried), func(t *testing.T) {
 			inBubble(t, func(r *harness) {
 				alice, hook := r.subscriber()
-				r.service.Schedule = []time.Duration{2 * time.Minute}
+				r.service.Schedule = work.Schedule{Waits: []time.Duration{2 * time.Minute}}
 				only := r.node("only")
 				defer only.stop()
 				if retried {
@@ -299,7 +300,7 @@ func TestALongWaitNeedsNoSession(t *testing.T) {
 			inBubble(t, func(r *harness) {
 				alice, hook := r.subscriber()
 				start := func() {
-					r.service.Schedule, r.service.Poll = []time.Duration{50 * time.Second, 5 * time.Minute}, time.Second
+					r.service.Schedule, r.service.Poll = work.Schedule{Waits: []time.Duration{50 * time.Second, 5 * time.Minute}}, time.Second
 					r.run()
 				}
 				r.answer(hook, fails(503))
@@ -347,7 +348,7 @@ func TestACrowdWaitsInTheStore(t *testing.T) {
 		for range hooks {
 			r.answer(r.hook(key, "*"), fails(503))
 		}
-		r.service.Schedule, r.service.Poll = []time.Duration{30 * time.Second}, time.Second
+		r.service.Schedule, r.service.Poll = work.Schedule{Waits: []time.Duration{30 * time.Second}}, time.Second
 		r.run()
 		r.emit(r.paid(alice, 1))
 		first := r.took()

@@ -23,6 +23,7 @@ import (
 	"purser/store/storetest"
 	"purser/wallet"
 	"purser/webhooks"
+	"purser/work"
 )
 
 // sent is one attempt, as its receiver sees it.
@@ -73,7 +74,7 @@ func (r *harness) open() {
 	meter := &quota.Meter{Store: r.store, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 	r.service = &webhooks.Service{Store: r.store, Node: "main", Poll: time.Hour, Log: r.log, Post: r.post, Meter: meter, Now: time.Now,
 		Limit:     quota.Limit{Count: r.limit, Span: time.Hour},
-		Schedule:  []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second},
+		Schedule:  work.Schedule{Waits: []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second}},
 		Retention: 72 * time.Hour, Logger: slog.New(slog.DiscardHandler)}
 }
 

@@ -34,9 +34,9 @@ type Service struct {
 	Log       store.DeliveryLog
 	Post      func(context.Context, Message) Result // a Poster's
 	Meter     *quota.Meter
-	Limit     quota.Limit     // events an hour of one webhook: what is over it is delayed
-	Schedule  []time.Duration // pauses before the second attempt, the third ...
-	Retention time.Duration   // how long the log is kept
+	Limit     quota.Limit   // events an hour of one webhook: what is over it is delayed
+	Schedule  work.Schedule // of the attempts at one delivery; without Random, so that a developer can foresee them
+	Retention time.Duration // how long the log is kept
 	// Poll is how often this node looks for what other nodes put. 0: once a second. What is put here wakes it.
 	Poll   time.Duration
 	Now    func() time.Time

@@ -169,7 +169,7 @@ func (p *Pool) fail(h *held, job store.Job, cause error) Outcome {
 	failures := job.Failures + 1
 	var forGood *permanent
 	outcome := Retried
-	if errors.As(cause, &forGood) || p.Schedule.spent(failures) {
+	if errors.As(cause, &forGood) || p.Schedule.Spent(failures) {
 		outcome = DeadLettered
 	}
 	wait := p.Schedule.wait(failures)

@@ -72,16 +72,28 @@ type Schedule struct {
 	Most     time.Duration // the longest span
 	Failures int           // after so many the job is a dead letter; 0: never
 	Random   io.Reader     // chooses the part of a span; many goroutines read it; nil: the whole span
+	// Waits, if not empty, are the spans one by one, where an operator sets them: after the first failure, after the
+	// second ... After one failure more than there are waits the job is a dead letter. First, Most and Failures are
+	// not used then.
+	Waits []time.Duration
 }
 
 // Span is the longest wait after so many failures, which are 1 or more.
 func (s Schedule) Span(failures int) time.Duration {
+	if len(s.Waits) > 0 {
+		return s.Waits[min(max(failures, 1), len(s.Waits))-1]
+	}
 	span := float64(s.First) * math.Pow(2, float64(min(max(failures, 1), 64)-1))
 	return time.Duration(min(span, float64(s.Most)))
 }
 
-// spent tells whether a job with so many failures is given up.
-func (s Schedule) spent(failures int) bool { return s.Failures > 0 && failures >= s.Failures }
+// Spent tells whether a job with so many failures is given up.
+func (s Schedule) Spent(failures int) bool {
+	if len(s.Waits) > 0 {
+		return failures > len(s.Waits)
+	}
+	return s.Failures > 0 && failures >= s.Failures
+}
 
 // wait draws how long a job with so many failures waits.
 func (s Schedule) wait(failures int) time.Duration {

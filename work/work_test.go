@@ -751,7 +751,7 @@ func TestScheduleIsBoundedAndJittered(t *testing.T) {
 	if w := (Schedule{First: time.Second, Most: time.Minute, Random: strings.NewReader("short")}).wait(2); w != 2*time.Second {
 		t.Errorf("without chance it waits %s, not the whole span", w)
 	}
-	if !(Schedule{Failures: 2}).spent(2) || (Schedule{Failures: 2}).spent(1) || (Schedule{}).spent(1000) {
+	if !(Schedule{Failures: 2}).Spent(2) || (Schedule{Failures: 2}).Spent(1) || (Schedule{}).Spent(1000) {
 		t.Error("a job is given up after Failures, and never for 0")
 	}
 }
