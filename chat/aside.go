@@ -73,6 +73,17 @@ func (s *replyTx) endAside(card string) error {
 	return s.keepAsides(row, otherThan(open, card))
 }
 
+// asideOf returns the open question of a card; the zero aside if there is none.
+func (s *replyTx) asideOf(card string) (aside, error) {
+	_, open, err := s.openAsides()
+	for _, a := range open {
+		if a.Card == card {
+			return a, err
+		}
+	}
+	return aside{}, err
+}
+
 // cancelAsides closes all open asides for /cancel, and says of each what was closed. It returns false if none was open.
 func (s *replyTx) cancelAsides() (bool, error) {
 	row, open, err := s.openAsides()
@@ -122,7 +133,7 @@ func (s *replyTx) timedOutAsides(row store.Conversation) error {
 
 // closeAside takes the buttons away from a question: those in the chat, and those in the store.
 func (s *replyTx) closeAside(a aside) error {
-	return errors.Join(s.enqueue(Reply{Kind: Message, Text: string(a.Asked)}, a.Card), s.tx.UseButtons(s.conv.Chat, s.conv.User, a.Card, s.now))
+	return errors.Join(s.showAnswered(a.Card, a.Asked), s.tx.UseButtons(s.conv.Chat, s.conv.User, a.Card, s.now))
 }
 
 // openAsides reads the row of the slot and the asides in it.

@@ -13,6 +13,9 @@ func cancelCommand() conversation {
 // cancel answers /cancel.
 func (c *Chat) cancel(context.Context, Inbound) (Action, error) {
 	return func(s *replyTx) error {
+		if err := s.choseText("question.cancelled"); err != nil {
+			return err
+		}
 		closed, err := s.cancelAsides()
 		if err != nil {
 			return err

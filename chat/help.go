@@ -11,7 +11,7 @@ func helpCommand() conversation {
 		name: "help",
 		commands: []command{{name: "help", menu: "menu.help", usage: "usage.help", groups: true, looks: true, run: (*Chat).help, app: (*Chat).help,
 			aliases: map[string]string{"commands": "", "menu": "", "about": "", "support": "", "faq": "", "security": "security"}}},
-		topics: map[string]string{"security": "help.security"},
+		topics: map[string]string{"security": "help.security", "notifications": "help.notifications"},
 	}
 }
 
@@ -36,6 +36,10 @@ func (c *Chat) help(_ context.Context, h Inbound) (Action, error) {
 		return reply(c.registry.topics[topic], vars{"Host": c.PublicURL.Host, "API": code(c.PublicURL.String()), "Docs": c.docs()}), nil
 	case c.registry.knows(topic):
 		return func(s *replyTx) error { return s.replyUsage(topic) }, nil
+	}
+	// A command of another wallet is explained by ours.
+	if to, ok := c.registry.aliases[topic]; ok {
+		return func(s *replyTx) error { return s.replyUsage(to[0]) }, nil
 	}
 	return reply("help.unknown", vars{"Topic": echo(topic)}), nil
 }

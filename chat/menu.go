@@ -143,6 +143,9 @@ func (c *Chat) tapStop(_ context.Context, h Inbound, _ string) (Action, error) {
 		if err := s.use(); err != nil {
 			return err
 		}
+		if err := s.choseText("question.cancelled"); err != nil {
+			return err
+		}
 		return s.transition(h.conv.Flow, cancelled)
 	}, nil
 }
@@ -150,11 +153,24 @@ func (c *Chat) tapStop(_ context.Context, h Inbound, _ string) (Action, error) {
 // tapKeep is the answer no to a question whose yes would remove something.
 func (c *Chat) tapKeep(context.Context, Inbound, string) (Action, error) {
 	return func(s *replyTx) error {
-		if err := errors.Join(s.use(), s.strip()); err != nil {
+		asked, err := s.asideOf(s.inbound.button.Subject)
+		if err == nil {
+			err = s.use()
+		}
+		if err != nil {
 			return err
 		}
-		return s.toast("toast.kept", nil)
+		if asked.Card == "" { // no aside any more: only its buttons can go
+			return errors.Join(s.strip(), s.toast("toast.kept", nil))
+		}
+		return errors.Join(s.choseText("button.keep"), s.showAnswered(asked.Card, asked.Asked), s.toast("toast.kept", nil))
 	}, nil
+}
+
+// choseText sets what a tapped button answered to a text of the catalogue.
+func (s *replyTx) choseText(key string) (err error) {
+	s.chosen, err = s.words.text(key, nil)
+	return err
 }
 
 // keep returns that button. It shares subject with the yes, so that using one ends both.

@@ -158,16 +158,16 @@ func (c *Chat) tapReject(_ context.Context, h Inbound, _ string) (Action, error)
 
 // tapAmount answers the question for an amount by a button.
 func (c *Chat) tapAmount(ctx context.Context, h Inbound, text string) (Action, error) {
-	return c.tapAnswer(ctx, h, asksAmount, parts{Amount: plainAmount(text)})
+	return c.tapAnswer(ctx, h, asksAmount, parts{Amount: plainAmount(text)}, html(escape(text)))
 }
 
 // tapAddress answers the question for a recipient by a button.
 func (c *Chat) tapAddress(ctx context.Context, h Inbound, text string) (Action, error) {
-	return c.tapAnswer(ctx, h, asksAddress, parts{To: book{}.recipient(text)})
+	return c.tapAnswer(ctx, h, asksAddress, parts{To: book{}.recipient(text)}, code(text))
 }
 
-// tapAnswer takes a button as the answer to the question in this state. Buttons of older questions get a toast.
-func (c *Chat) tapAnswer(ctx context.Context, h Inbound, at State, said parts) (Action, error) {
+// tapAnswer takes a button as the answer to the question in this state; answer is shown below the question when it closes. Buttons of older questions get a toast.
+func (c *Chat) tapAnswer(ctx context.Context, h Inbound, at State, said parts, answer html) (Action, error) {
 	if !h.newest(sendFlow, at) {
 		return toast("toast.old"), nil
 	}
@@ -179,6 +179,7 @@ func (c *Chat) tapAnswer(ctx context.Context, h Inbound, at State, said parts) (
 		if err := s.use(); err != nil {
 			return err
 		}
+		s.chosen = answer
 		return next(s)
 	}, nil
 }

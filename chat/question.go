@@ -107,7 +107,16 @@ func (s *replyTx) closeQuestion(was question) error {
 	if was.Ask == "" || was.Asked == "" || was.Ask == s.question.Ask {
 		return nil
 	}
-	return s.enqueue(Reply{Kind: Message, Text: string(was.Asked)}, was.Ask)
+	return s.showAnswered(was.Ask, was.Asked)
+}
+
+// showAnswered shows a question again without its buttons. Below its text stands what was chosen, if a button answered it: a
+// typed answer stays in the chat by itself.
+func (s *replyTx) showAnswered(card string, asked html) error {
+	if s.chosen == "" {
+		return s.enqueue(Reply{Kind: Message, Text: string(asked)}, card)
+	}
+	return s.show(card, "question.answered", vars{"Asked": asked, "Answer": s.chosen})
 }
 
 // openKeyboard asks by a special keyboard. closed is the key of the message that restores the ordinary keyboard when the

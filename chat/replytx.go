@@ -55,6 +55,7 @@ type replyTx struct {
 	unhandled bool         // the input was not for purser: apps may be notified of it
 	to        wallet.AppID // the only app to notify of it; "" for all that may know
 	failed    bool         // the input was refused
+	chosen    html         // what a tapped button answered to the question that ends; it stays below the question's text
 }
 
 // dataOf returns the conversation's data as *D. If it holds another type, it is replaced by a new, empty D.

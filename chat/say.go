@@ -113,7 +113,7 @@ func (c catalogue) refusal(err error) (headline, reason html, _ error) {
 		}
 	}
 	switch wallet.CodeOf(err) {
-	case wallet.TokenNotFound, wallet.NetworkError: // these reasons need no headline
+	case wallet.TokenNotFound, wallet.NetworkError, wallet.Conflict, wallet.NotFound: // these reasons say it all
 		if reason != "" {
 			return reason, "", sayErr
 		}

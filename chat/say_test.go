@@ -103,7 +103,7 @@ func TestEveryCodeHasItsWording(t *testing.T) {
 	}
 	for _, code := range wallet.Codes() {
 		headline, reason, err := words.refusal(wallet.Refuse(code, "input.unclear", wallet.TextArg("Word", "<b>no</b>")))
-		if code == wallet.TokenNotFound || code == wallet.NetworkError { // said in one sentence
+		if slices.Contains([]wallet.Code{wallet.TokenNotFound, wallet.NetworkError, wallet.Conflict, wallet.NotFound}, code) { // the reason says it all
 			headline, reason = "-", headline
 		}
 		if err != nil || headline == "" || reason != "What does “&lt;b&gt;no&lt;/b&gt;” mean here?" {

@@ -126,11 +126,15 @@ func appName(tx store.Tx, bot BotName, owner wallet.UserID, text string) (string
 	if bot != nil {
 		me = bot()
 	}
-	switch {
-	case owner != "" && wallet.HoldsSymbol(name):
-		return "", wallet.Refuse(wallet.InvalidRequest, "app_name.symbols")
-	case owner != "" && wallet.Official(name, me):
-		return "", wallet.Refuse(wallet.InvalidRequest, "app_name.official", wallet.ListArg("Words", wallet.ReservedWords()))
+	if owner != "" && wallet.HoldsSymbol(name) {
+		symbols, rest := wallet.Symbols(name)
+		if rest == "" {
+			return "", wallet.Refuse(wallet.InvalidRequest, "app_name.symbols_only")
+		}
+		return "", wallet.Refuse(wallet.InvalidRequest, "app_name.symbols", wallet.TextArg("Symbols", symbols), wallet.TextArg("Without", rest))
+	}
+	if word := wallet.OfficialWord(name, me); owner != "" && word != "" {
+		return "", wallet.Refuse(wallet.InvalidRequest, "app_name.official", wallet.TextArg("Word", word))
 	}
 	// Compare with the apps of all owners.
 	all, err := tx.AllApps()

@@ -26,11 +26,24 @@ func ParseAppName(text string) (string, error) {
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, unseen) || !shows(name) {
 		return "", Refuse(InvalidRequest, "app_name.invisible")
 	}
-	if strings.ContainsAny(name, ":“”\"…") {
-		return "", Refuse(InvalidRequest, "app_name.punctuation")
+	if at := strings.IndexAny(name, endsOfNames); at >= 0 {
+		character, _ := utf8.DecodeRuneInString(name[at:])
+		without := strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+			if strings.ContainsRune(endsOfNames, r) {
+				return -1
+			}
+			return r
+		}, name)), " ")
+		if without == "" {
+			return "", Refuse(InvalidRequest, "app_name.punctuation_only")
+		}
+		return "", Refuse(InvalidRequest, "app_name.punctuation", TextArg("Character", string(character)), TextArg("Without", without))
 	}
 	return name, nil
 }
+
+// endsOfNames are characters that texts of ours write around and after a name.
+const endsOfNames = ":“”\"…"
 
 // unseen reports whether a character is invisible or changes how others look. Spaces and accents are allowed.
 func unseen(r rune) bool { return !unicode.IsPrint(r) || Unseen(r) }

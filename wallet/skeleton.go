@@ -120,11 +120,27 @@ func LooseSkeleton(name string) string {
 
 // HoldsSymbol reports whether a name has a tick, an emoji or another picture, which people could take for a badge.
 // Symbols of keyboards and of currencies are allowed.
-func HoldsSymbol(name string) bool {
-	return strings.ContainsFunc(name, func(r rune) bool {
-		return r > unicode.MaxASCII && unicode.IsSymbol(r) && !unicode.Is(unicode.Sc, r) ||
-			unicode.Is(unicode.Me, r) || r == 0xFE0F // what frames a digit, and what makes a picture of a character
-	})
+func HoldsSymbol(name string) bool { return strings.ContainsFunc(name, isBadge) }
+
+// isBadge reports whether a character is what HoldsSymbol looks for.
+func isBadge(r rune) bool {
+	return r > unicode.MaxASCII && unicode.IsSymbol(r) && !unicode.Is(unicode.Sc, r) ||
+		unicode.Is(unicode.Me, r) || r == 0xFE0F // what frames a digit, and what makes a picture of a character
+}
+
+// Symbols returns the characters of a name that HoldsSymbol finds, and the name without them, which may be empty.
+func Symbols(name string) (symbols, rest string) {
+	for _, r := range name {
+		if isBadge(r) && r != 0xFE0F {
+			symbols += string(r)
+		}
+	}
+	return symbols, strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if isBadge(r) {
+			return -1
+		}
+		return r
+	}, name)), " ")
 }
 
 // ReservedWords must not be in the name of a developer's app: people would take it for purser, its operator, Telegram or
@@ -135,7 +151,10 @@ func ReservedWords() []string {
 
 // Official reports whether a name could be taken for purser or its operator: it looks as if it contained one of the
 // ReservedWords or the bot's name. botName is the bot's username without @; "" while unknown.
-func Official(name, botName string) bool {
+func Official(name, botName string) bool { return OfficialWord(name, botName) != "" }
+
+// OfficialWord returns which of the ReservedWords, or the bot's name, a name looks as if it contained; "" for none.
+func OfficialWord(name, botName string) string {
 	var seen []string
 	for _, text := range readings(name) {
 		for _, form := range []string{withoutMarks(Skeleton(text)), withoutMarks(shape(text))} {
@@ -151,9 +170,14 @@ func Official(name, botName string) bool {
 	// of which doubled letters are left out.
 	if own := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(botName), "bot"), "_"); len(own) >= 4 &&
 		held(Skeleton(own), func(text string) string { return text }) {
-		return true
+		return own
 	}
-	return slices.ContainsFunc(ReservedWords(), func(word string) bool { return held(Skeleton(word), undoubled) })
+	for _, word := range ReservedWords() {
+		if held(Skeleton(word), undoubled) {
+			return word
+		}
+	}
+	return ""
 }
 
 // readings returns the ways in which people read a name with digits and signs in place of letters. A capital sigma stands

@@ -72,7 +72,7 @@ function clock(iso, now, zone, more) {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return '';
   const day = (d) => date(d, { day: 'numeric', month: 'short', timeZone: zone });
-  const time = date(at, { hour: '2-digit', minute: '2-digit', ...more, timeZone: zone });
+  const time = date(at, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', ...more, timeZone: zone });
   return day(at) === day(now) && Math.abs(at - now) < 86_400_000 ? time : t('common.day_time', { day: day(at), time });
 }
 
