@@ -18,17 +18,17 @@ import (
 	"purser/wallet"
 )
 
-// Endpoints that speak in people's chats: with a bot token in those of its app's users (docs/specification.md, Messages
-// and commands), with an API key in that of its owner.
+// Endpoints that send messages to people's chats, and run commands there (docs/specification.md, Messages and commands): with
+// a bot token in the chats of its app's users, with an API key in the chat of its owner.
 
-// Chat says for apps what they may say, and runs what they may run; it is chat.Chat.
+// Chat checks and queues messages of apps, and runs commands for them. It is implemented by chat.Chat.
 type Chat interface {
 	Post(ctx context.Context, m chat.AppMessage) (chat.Posting, error)
 	Execute(ctx context.Context, cmd chat.AppCommand) (commit func(store.Tx) (string, error), err error)
 }
 
-// Bot wakes whoever waits for a message that this node sends; it is bot.Bot. The store tells what became of it, also of one
-// that another node sends.
+// Bot wakes requests that wait until this node has sent a message. It is implemented by bot.Bot. The result itself is in the
+// store, also for a message that another node sends.
 type Bot interface {
 	Await(where int64, card string) (ended <-chan struct{}, done func())
 }
@@ -42,7 +42,7 @@ type sentMessageData struct {
 	SentAt    string `json:"sent_at"`
 }
 
-// openMessage is what the record of a message holds until it is sent.
+// openMessage is what a message's idempotency record holds until the message was sent.
 type openMessage struct {
 	Chat int64  `json:"chat"`
 	Card string `json:"card"`
@@ -80,7 +80,7 @@ func (s *Server) messageOwner(c *fiber.Ctx, key wallet.Key) error {
 	return s.postMessage(c, key, fields, id)
 }
 
-// ownChat is the private chat of the key's owner. USER_NOT_FOUND for an operator's key: nobody is behind it.
+// ownChat returns the private chat of the key's owner. USER_NOT_FOUND for an operator's key, which has no owner.
 func (s *Server) ownChat(c *fiber.Ctx, key wallet.Key) (int64, error) {
 	if err := ofPerson(key); err != nil {
 		return 0, err
@@ -88,7 +88,7 @@ func (s *Server) ownChat(c *fiber.Ctx, key wallet.Key) (int64, error) {
 	return s.People.ChatOf(c.UserContext(), key.Owner)
 }
 
-// postMessage sends the message of a request to a person's chat.
+// postMessage queues the message of a request to a person's chat, and waits until it was sent or refused.
 func (s *Server) postMessage(c *fiber.Ctx, key wallet.Key, fields object, id int64) error {
 	message, err := fields.text("message")
 	if err != nil {
@@ -138,7 +138,8 @@ func (s *Server) postMessage(c *fiber.Ctx, key wallet.Key, fields object, id int
 	}, func(r record, kept []byte) error { return s.resumeMessage(c, r, kept) })
 }
 
-// mayPost counts one more message of apps to a person whom it can reach, over all keys (docs/specification.md, Limits).
+// mayPost counts one more message to a person, in a limit that all apps share (docs/specification.md, Limits). It counts
+// nothing if the key may not write to the person, or the person has blocked the bot. RATE_LIMIT_EXCEEDED.
 func (s *Server) mayPost(c *fiber.Ctx, who handlers.Caller, person wallet.User, scope wallet.Scope) error {
 	err := s.Store.View(c.UserContext(), func(tx store.Tx) error { return s.People.Reachable(tx, who, person.ID, scope) })
 	if err != nil {
@@ -151,14 +152,15 @@ func (s *Server) mayPost(c *fiber.Ctx, who handlers.Caller, person wallet.User, 
 	return s.rateLimited(c, q, "rate_limit.messages_per_minute")
 }
 
-// How often a request looks in the store for what became of its message, which another node may have sent: first after
-// firstResultPoll, then after twice the wait before, and after longestResultPoll at most.
+// How often a request looks in the store for the result of its message, which another node may send: first after
+// firstResultPoll, then each time after twice as long, but never longer than longestResultPoll.
 const (
 	firstResultPoll   = 50 * time.Millisecond
 	longestResultPoll = time.Second
 )
 
-// awaited answers as soon as a message is sent, or found impossible. ended hints at that where this node sends it.
+// awaited responds as soon as a message was sent or refused. A signal on ended says to look at once. If the request's time is
+// over first, it returns TELEGRAM_ERROR, and the record stays pending: the message may still be sent.
 func (s *Server) awaited(c *fiber.Ctx, r record, sent openMessage, ended <-chan struct{}) error {
 	for wait := firstResultPoll; ; wait = min(2*wait, longestResultPoll) {
 		timer := time.NewTimer(wait)
@@ -181,6 +183,7 @@ func (s *Server) awaited(c *fiber.Ctx, r record, sent openMessage, ended <-chan 
 	}
 }
 
+// sendResult reads the result of sending a message; open is true while there is none.
 func (s *Server) sendResult(c *fiber.Ctx, sent openMessage) (result store.SendResult, open bool, err error) {
 	err = s.Store.View(c.UserContext(), func(tx store.Tx) (err error) {
 		result, open, err = store.SendResultOf(tx, sent.Chat, sent.Card)
@@ -192,7 +195,8 @@ func (s *Server) sendResult(c *fiber.Ctx, sent openMessage) (result store.SendRe
 // errSettled says that another node has answered the same request.
 var errSettled = errors.New("api: the request was answered by another node")
 
-// ended answers what became of a message, and settles the request's record. Its outcome was needed for that alone.
+// ended responds with the result of a message. One transaction replaces the request's pending record by the response, or
+// frees its key after a refusal, and removes the result, which nothing else needs.
 func (s *Server) ended(c *fiber.Ctx, r record, sent openMessage, o store.SendResult) error {
 	var refusal error
 	switch {
@@ -230,18 +234,19 @@ func (s *Server) ended(c *fiber.Ctx, r record, sent openMessage, o store.SendRes
 	return sendJSON(c, fiber.StatusOK, body)
 }
 
-// offset is where Telegram finds a mistake in a text. It counts purser's own first line.
+// offset matches the position that Telegram names for a mistake in a text. It is removed, because it counts purser's own first
+// line, which the app does not know.
 var offset = regexp.MustCompile(`( starting)? at byte offset \d+`)
 
 func withoutOffset(refusal string) string { return offset.ReplaceAllString(refusal, "") }
 
-// resumeMessage goes on with a message whose outcome was open when its request ended.
+// resumeMessage continues a request whose message had no result when the earlier request ended.
 func (s *Server) resumeMessage(c *fiber.Ctx, r record, kept []byte) error {
 	var sent openMessage
 	if err := json.Unmarshal(kept, &sent); err != nil {
 		return err
 	}
-	ended, done := s.Bot.Await(sent.Chat, sent.Card) // first, so that nothing ends unheard
+	ended, done := s.Bot.Await(sent.Chat, sent.Card) // before the look into the store, so that no signal is missed
 	defer done()
 	switch result, open, err := s.sendResult(c, sent); {
 	case err != nil:

@@ -25,8 +25,8 @@ type deliveryData struct {
 	LastError  string              `json:"last_error"`
 }
 
-// deliveriesData is `data` of GET …/deliveries, newest first. A page may hold fewer than asked for and
-// still have a next one.
+// deliveriesData is `data` of GET …/deliveries, newest first. A page may have fewer entries than the limit, and still not be
+// the last.
 type deliveriesData struct {
 	Deliveries []deliveryData `json:"deliveries"`
 	NextCursor string         `json:"next_cursor"`
@@ -110,7 +110,7 @@ func deliveryFilter(c *fiber.Ctx, kind wallet.KeyKind) (f handlers.DeliveryFilte
 	return f, err
 }
 
-// deliveryID is the delivery of the path.
+// deliveryID returns the webhook and the delivery that the path names. NOT_FOUND for a malformed id.
 func deliveryID(c *fiber.Ctx, key wallet.Key) (hook wallet.WebhookID, id string, err error) {
 	if hook, err = hookID(c, key); err != nil {
 		return hook, "", err
@@ -138,7 +138,7 @@ func (s *Server) delivery(c *fiber.Ctx, key wallet.Key) error {
 	return s.succeed(c, fiber.StatusOK, "done.delivery", data)
 }
 
-// resend is POST …/deliveries/{delivery_id}/resend.
+// resend is POST …/deliveries/{delivery_id}/resend. It sends the same event again, as a new delivery.
 func (s *Server) resend(c *fiber.Ctx, key wallet.Key) error {
 	hook, id, err := deliveryID(c, key)
 	if err != nil {
@@ -163,7 +163,8 @@ func (s *Server) resend(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// recover is POST …/recover {since}.
+// recover is POST …/recover {since}. It makes dead-lettered deliveries wait again, each under its own id. If there are too many
+// for one request, next_since in the response is the since of the next.
 func (s *Server) recover(c *fiber.Ctx, key wallet.Key) error {
 	id, fields, err := aboutHook(c, key, jsonBody, "since")
 	if err != nil {

@@ -18,9 +18,9 @@ const (
 	maxIdempotencyKey = 128
 )
 
-// inFlight holds the idempotency keys whose request this node works on, so that a second one need not be worked out.
-// That no request takes effect twice, on whichever nodes it comes, is the store's doing: its record is put in the
-// Update of its effect, where a record that is there already is ErrConflict.
+// inFlight holds the idempotency keys of the requests that this node works on, so that a second request with the same key is
+// refused early. It only saves work. That no request takes effect twice, on any node, is ensured by the store: a request's
+// record is written in the Update of its effect, and ErrConflict says that there is one already.
 type inFlight struct {
 	mu   sync.Mutex
 	keys map[string]struct{}
@@ -44,19 +44,20 @@ func (b *inFlight) leave(key string) {
 	delete(b.keys, key)
 }
 
-// save keeps an answer under the request's idempotency key; it belongs into the Update of the
-// effect. Without a key it does nothing.
+// save stores a response under the request's idempotency key. It must be called in the Update of the effect. It does nothing
+// for a request without a key.
 type save func(tx store.Tx, status int, body []byte) error
 
-// record is the idempotency record of one request; the zero record is of one without a key.
+// record is the idempotency record of one request. The zero record belongs to a request without a key.
 type record struct {
 	name        string
 	fingerprint [32]byte
 	now         func() time.Time
 }
 
-// sendResultUntil is how long what became of a message is needed to answer the request: as long as it may wait, where it has
-// no key and nobody can ask again. Else no longer than the record lives, and a moment for a request that came as it ended.
+// sendResultUntil returns until when the result of a message must be kept to answer the request. A request without a key
+// cannot be repeated, so that is as long as it may wait. With a key it is the life of the record, and a little longer for
+// a request that came just as it ended.
 func (r record) sendResultUntil(now time.Time) time.Time {
 	if r.name == "" {
 		return now.UTC().Add(answerTimeout + time.Minute)
@@ -64,7 +65,7 @@ func (r record) sendResultUntil(now time.Time) time.Time {
 	return now.UTC().Add(idempotencyTTL + time.Minute)
 }
 
-// stillPending is errSettled when another node has answered the request, whose outcome was open.
+// stillPending returns errSettled if another node has answered the request meanwhile.
 func (r record) stillPending(tx store.Tx) error {
 	if r.name == "" {
 		return nil
@@ -76,12 +77,12 @@ func (r record) stillPending(tx store.Tx) error {
 	return errors.Join(err, errSettled)
 }
 
-// keep writes the answer, first of all.
+// keep writes the first response to the request. ErrConflict: another request with the same key was quicker.
 func (r record) keep(tx store.Tx, status int, body []byte) error {
 	if r.name == "" {
 		return nil
 	}
-	// Asked again inside the Update, since a key whose time is over is freed by being looked up.
+	// Look the key up again inside the Update: the lookup frees a key that has expired.
 	if _, err := tx.Answer(r.name, r.now()); !errors.Is(err, store.ErrNotFound) {
 		return errors.Join(err, store.ErrConflict)
 	}
@@ -90,7 +91,7 @@ func (r record) keep(tx store.Tx, status int, body []byte) error {
 	})
 }
 
-// replace puts the answer in the place of what was kept while its outcome was open.
+// replace replaces what was stored while the outcome was open by the final response.
 func (r record) replace(tx store.Tx, status int, body []byte) error {
 	if r.name == "" {
 		return nil
@@ -98,7 +99,7 @@ func (r record) replace(tx store.Tx, status int, body []byte) error {
 	return errors.Join(tx.DropAnswer(r.name), r.keep(tx, status, body))
 }
 
-// free gives the key back: nothing came of the request.
+// free removes the record, so that the key can be used again: the request had no effect.
 func (r record) free(tx store.Tx) error {
 	if r.name == "" {
 		return nil
@@ -106,20 +107,20 @@ func (r record) free(tx store.Tx) error {
 	return tx.DropAnswer(r.name)
 }
 
-// idempotent runs a POST at most once for each Idempotency-Key: work decides and commits, and calls
-// save inside its own Update. Refusals remember nothing and leave the key free.
+// idempotent runs a POST at most once for each Idempotency-Key, and replays the stored response to later requests. work
+// decides and commits, and calls save inside its own Update. A refusal stores nothing and leaves the key free.
 func (s *Server) idempotent(c *fiber.Ctx, key wallet.Key, work func(save) error) error {
 	return s.idempotentPending(c, key, func(r record) error { return work(r.keep) }, func(record, []byte) error {
 		return errors.New("an answer without a status")
 	})
 }
 
-// pending is the status of a record whose request is answered only when something outside has ended.
+// pending is the status in the record of a request whose outcome is still open.
 const pending = 0
 
-// idempotentPending is idempotent for a request whose outcome is open for a while: its record is kept with the status
-// open, together with what was begun. When the same request comes again before that ended, or after a
-// crash, resume goes on from what was kept.
+// idempotentPending is idempotent for a request whose outcome is open for a while, such as a message that waits to be sent.
+// Its record is stored with the status pending, together with what was begun. If the same request comes again before the
+// end, or after a crash, resume continues from what was stored.
 func (s *Server) idempotentPending(c *fiber.Ctx, key wallet.Key, work func(record) error, resume func(record, []byte) error) error {
 	header, given, err := idempotencyKey(c)
 	if err != nil {
@@ -128,7 +129,8 @@ func (s *Server) idempotentPending(c *fiber.Ctx, key wallet.Key, work func(recor
 	if !given {
 		return work(record{})
 	}
-	// Keyed by whose key, method and path too: a header alone would hand one customer another's answer.
+	// The record's name includes the owner of the API key, method and path: by the header alone, one customer could get
+	// another's response.
 	whose := key.Lineage()
 	if c.Path() == rotatePath { // a successor rotates itself, whatever header it reuses
 		whose = key.ID
@@ -147,8 +149,8 @@ func (s *Server) idempotentPending(c *fiber.Ctx, key wallet.Key, work func(recor
 	if err = work(r); err == nil {
 		return nil
 	}
-	// Another node may have been quicker with the same request: then nothing of this one is true, and what that one
-	// answered is the answer. An outcome that is open is this request's own, unless the store says otherwise.
+	// Another node may have been quicker with the same request. Then nothing of this one was committed, and the other's
+	// response is the response.
 	if !errors.Is(err, store.ErrConflict) {
 		resume = nil
 	}
@@ -158,8 +160,8 @@ func (s *Server) idempotentPending(c *fiber.Ctx, key wallet.Key, work func(recor
 	return err
 }
 
-// replay answers a request that was answered before, or resumes it (not with a nil resume); not found when its key is
-// free.
+// replay sends the stored response of a request that was answered before, or resumes one whose outcome is open, unless resume
+// is nil. It returns false if the key is free.
 func (s *Server) replay(c *fiber.Ctx, r record, resume func(record, []byte) error) (found bool, _ error) {
 	var answer store.Answer
 	err := s.Store.View(c.UserContext(), func(tx store.Tx) (err error) {

@@ -29,8 +29,8 @@ type balanceEntry struct {
 	Decimals uint8  `json:"decimals"`
 }
 
-// balance is GET /v1/wallet/balance?address=. What the chain holds is public: any key may ask for
-// any address. What purser knows of it is told to those who may read the wallet.
+// balance is GET /v1/wallet/balance?address=. Balances on chain are public, so any key may read those of any address. What
+// purser itself knows of the wallet is only returned to callers who may read it.
 func (s *Server) balance(c *fiber.Ctx, key wallet.Key) error {
 	q, err := query(c, "address")
 	if err != nil {
@@ -62,8 +62,8 @@ func (s *Server) balance(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// query reads the query parameters that are known here, each given once at most; another one is
-// refused, since whoever misspells a filter would take the answer for a filtered one.
+// query parses the known query parameters, each of which may be given once. Others are refused: a caller who misspells a
+// filter would take the response for a filtered one.
 func query(c *fiber.Ctx, known ...string) (map[string]string, error) {
 	values, twice, strange := map[string]string{}, "", ""
 	c.Context().QueryArgs().VisitAll(func(rawName, rawValue []byte) {
@@ -86,7 +86,7 @@ func query(c *fiber.Ctx, known ...string) (map[string]string, error) {
 	return values, nil
 }
 
-// sent is the answer to a send: who must do what next.
+// sent renders the response to a send.
 func (s *Server) sent(t wallet.Transaction) ([]byte, error) {
 	data := sendData{TransactionID: t.ID, Status: t.Status, Recipient: t.To, ExpiresAt: wallet.Timestamp(t.Deadline)}
 	if t.Status != wallet.AwaitingSignature {
@@ -100,19 +100,19 @@ func (s *Server) sent(t wallet.Transaction) ([]byte, error) {
 	return s.envelope("done.sign_transaction", data)
 }
 
-// unsigned is a transaction without its signature, in base64; nil when none is awaited.
+// unsigned returns a transaction in Solana's wire format, in base64, with an empty signature; nil if no signature is awaited.
 func unsigned(v handlers.SignView) *string {
 	if v.Message == nil {
 		return nil
 	}
-	// One signature slot, empty (Solana's wire format): what libraries take as an unsigned transaction.
+	// One signature slot of zeros: libraries read this as an unsigned transaction.
 	text := base64.StdEncoding.EncodeToString(append(append([]byte{1}, make([]byte, 64)...), v.Message...))
 	return &text
 }
 
-// sendData is `data` of POST /v1/wallet/send and …/{id}/refresh. unsigned_transaction is null until
-// the owner's Confirm: there is nothing to sign before it. recipient is who is paid: the owner, where
-// the request named a token account.
+// sendData is `data` of POST /v1/wallet/send and …/{id}/refresh. unsigned_transaction is null until the owner has confirmed:
+// before that there is nothing to sign. recipient is the wallet that is paid. If the request named a token account, that is
+// its owner.
 type sendData struct {
 	TransactionID       wallet.TransactionID `json:"transaction_id"`
 	Status              wallet.Status        `json:"status"`
@@ -121,8 +121,8 @@ type sendData struct {
 	UnsignedTransaction *string              `json:"unsigned_transaction"`
 }
 
-// send is POST /v1/wallet/send {from, to, amount, token, memo, label}: 202, and the owner is asked in chat. No
-// call moves value by itself (docs/security.md).
+// send is POST /v1/wallet/send {from, to, amount, token, memo, label}. It answers 202, and the chat asks the owner to confirm.
+// No call of the API moves value by itself (docs/security.md).
 func (s *Server) send(c *fiber.Ctx, key wallet.Key) error {
 	fields, err := jsonBody(c)
 	if err != nil {
@@ -147,8 +147,8 @@ func (s *Server) send(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// sendRequest reads the fields of a send. Another one is refused: whoever sends a tag and hears nothing
-// of it may lose the payment.
+// sendRequest parses the fields of a send. Unknown ones are refused: if a field such as a destination tag were ignored, the
+// payment could be lost.
 func sendRequest(fields object) (req handlers.SendRequest, err error) {
 	if err := fields.only("from", "to", "amount", "token", "memo", "label"); err != nil {
 		return req, err
@@ -171,8 +171,8 @@ func sendRequest(fields object) (req handlers.SendRequest, err error) {
 	return req, err
 }
 
-// transactionData is `data` of GET /v1/wallet/transactions/{id}. What is not known yet is "", or
-// null for a number.
+// transactionData is `data` of GET /v1/wallet/transactions/{id}. Fields that are not known yet are "", numbers null. Amounts
+// are in the token's units, as decimal text.
 type transactionData struct {
 	TransactionID wallet.TransactionID `json:"transaction_id"`
 	Type          wallet.Kind          `json:"type"`
@@ -223,7 +223,7 @@ func (s *Server) recordOf(t wallet.Transaction, rules wallet.Rules) transactionD
 	return d
 }
 
-// stamp is a timestamp, or "" for a time that has not come.
+// stamp returns a timestamp in the API's form; "" for the zero time, which is one that is not known yet.
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -231,7 +231,7 @@ func stamp(t time.Time) string {
 	return wallet.Timestamp(t)
 }
 
-// transaction is GET /v1/wallet/transactions/{id}: the key owner's own; an operator's key reads any.
+// transaction is GET /v1/wallet/transactions/{id}. A key reads those of its owner, an operator's key any.
 func (s *Server) transaction(c *fiber.Ctx, key wallet.Key) error {
 	id := wallet.TransactionID(c.Params("id"))
 	if !saneID(string(id)) {

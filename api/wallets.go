@@ -24,8 +24,8 @@ type walletsData struct {
 	Wallets []walletData `json:"wallets"`
 }
 
-// wallets is GET /v1/wallets?chat_id: those of the key's owner, or of an operator's key itself; of another
-// person, who lets the key's app read them, if one is named.
+// wallets is GET /v1/wallets?chat_id. Without chat_id it lists the wallets of the key's owner, or of an operator's key itself.
+// With it, it lists those of another person who has given the key's app access.
 func (s *Server) wallets(c *fiber.Ctx, key wallet.Key) error {
 	q, err := query(c, "chat_id")
 	if err != nil {
@@ -51,8 +51,7 @@ func (s *Server) wallets(c *fiber.Ctx, key wallet.Key) error {
 	return s.succeed(c, fiber.StatusOK, "done.wallets", data)
 }
 
-// disconnect is DELETE /v1/wallets/{address}: the wallet is the owner's no more; its key and its money
-// are not touched.
+// disconnect is DELETE /v1/wallets/{address}. purser forgets the wallet. Its keys and its funds are not touched.
 func (s *Server) disconnect(c *fiber.Ctx, key wallet.Key) error {
 	address, err := parseAddress("address", c.Params("address"))
 	if err != nil {
@@ -75,8 +74,8 @@ type createData struct {
 	ExpiresAt string `json:"expires_at"` // until when the link works, or a moment longer
 }
 
-// createWallet is POST /v1/wallet/create {chat_id}: the person gets a link in their chat, by which they
-// create or connect a wallet on their own device.
+// createWallet is POST /v1/wallet/create {chat_id}. It sends a link to the person's chat, with which they create or connect a
+// wallet on their own device. The link itself is not returned: whoever has it could connect a wallet of their own.
 func (s *Server) createWallet(c *fiber.Ctx, key wallet.Key) error {
 	fields, err := jsonBody(c)
 	if err != nil {
@@ -104,8 +103,8 @@ func (s *Server) createWallet(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// transactionsData is `data` of GET /v1/wallet/transactions, newest first. next_cursor is "" on the last
-// page; a page may hold fewer than asked for, even none, and still have a next one.
+// transactionsData is `data` of GET /v1/wallet/transactions, newest first. next_cursor is "" on the last page. A page may
+// have fewer entries than the limit, even none, and still not be the last.
 type transactionsData struct {
 	Transactions []transactionData    `json:"transactions"`
 	NextCursor   wallet.TransactionID `json:"next_cursor"`
@@ -182,7 +181,7 @@ func filterOf(c *fiber.Ctx, types []wallet.Kind) (f handlers.Filter, err error) 
 // Years that times may lie in.
 const firstYear, lastYear = 1970, 2200
 
-// parseMoment reads a time; "" is the zero time.
+// parseMoment parses a time in RFC 3339; "" is the zero time.
 func parseMoment(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -198,7 +197,7 @@ func parseMoment(name, text string) (time.Time, error) {
 	return at, nil
 }
 
-// parseLimit reads how many a page may hold; "" is as many as usual.
+// parseLimit parses the most entries of a page; "" is the default.
 func parseLimit(text string) (int, error) {
 	if text == "" {
 		return usualPage, nil

@@ -10,11 +10,11 @@ import (
 	"purser/wallet"
 )
 
-// Webhooks of API keys under /v1/webhooks, and the one of a bot token at /v1/telegram/webhook: the same
-// operations. Which webhook a bot token means needs no id.
+// Webhooks of API keys are under /v1/webhooks, and the only one of a bot token is at /v1/telegram/webhook, without an id. The
+// operations are the same.
 
-// webhookData is a registration record (docs/webhooks.md, Registering). secret is told when purser made it, once: a
-// replay of that answer says secret_shown instead.
+// webhookData is a registered webhook (docs/webhooks.md, Registering). secret is only shown if purser has made it, and once:
+// a replay of that response has secret_shown instead.
 type webhookData struct {
 	WebhookID     wallet.WebhookID `json:"webhook_id"`
 	URL           string           `json:"url"`
@@ -76,7 +76,8 @@ type secretData struct {
 	PreviousUntil string           `json:"previous_until"` // "" where the one before ended at once
 }
 
-// testData is `data` of POST …/test. What the receiver answered is not told: it may be anybody's.
+// testData is `data` of POST …/test. It does not contain the receiver's response: a developer could register the address of
+// somebody else's server and read what it answers.
 type testData struct {
 	DeliveryID string `json:"delivery_id"`
 	Delivered  bool   `json:"delivered"`
@@ -85,8 +86,7 @@ type testData struct {
 	Error      string `json:"error"`
 }
 
-// havingWebhooks lets a key that may have no webhooks any more look at those that it had, and remove them, and
-// nothing else.
+// havingWebhooks limits a key whose tier has no webhooks (any more) to reading and deleting those that it had.
 func havingWebhooks(next operation) operation {
 	return func(c *fiber.Ctx, key wallet.Key) error {
 		switch c.Method() {
@@ -100,7 +100,7 @@ func havingWebhooks(next operation) operation {
 	}
 }
 
-// hookID is the webhook of the path; "" on the paths of bot tokens.
+// hookID returns the id in the path; "" on the paths of bot tokens. WEBHOOK_NOT_FOUND for a malformed one.
 func hookID(c *fiber.Ctx, key wallet.Key) (wallet.WebhookID, error) {
 	id := c.Params("webhook_id")
 	if key.Kind == wallet.APIKey && !saneID(id) {
@@ -191,7 +191,8 @@ func (s *Server) createWebhook(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// idempotentSecret commits an operation and answers what it tells this once; what it keeps is what a replay tells.
+// idempotentSecret commits an operation that makes a secret. It responds with told, which has the secret, and stores kept,
+// which has not, for replays.
 func (s *Server) idempotentSecret(c *fiber.Ctx, remember save, status int, said string, commit func(store.Tx) (told, kept any, err error)) error {
 	var body []byte
 	err := s.Store.Update(c.UserContext(), func(tx store.Tx) error {
@@ -214,7 +215,7 @@ func (s *Server) idempotentSecret(c *fiber.Ctx, remember save, status int, said 
 	return sendJSON(c, status, body)
 }
 
-// changeWebhook is PUT of one webhook {url, events, active}: what is given is changed.
+// changeWebhook is PUT of one webhook {url, events, active}. It changes the fields that are given.
 func (s *Server) changeWebhook(c *fiber.Ctx, key wallet.Key) error {
 	id, fields, err := aboutHook(c, key, jsonBody, "url", "events", "active")
 	if err != nil {
@@ -282,7 +283,7 @@ func (s *Server) deleteWebhook(c *fiber.Ctx, key wallet.Key) error {
 	return s.succeed(c, fiber.StatusOK, "done.webhook_removed", webhookOf(gone))
 }
 
-// usualGrace is for how long the secret before a rotation goes on, in seconds.
+// usualGrace is how long the previous secret stays valid after a rotation, in seconds, if the request does not say it.
 const usualGrace = 24 * 60 * 60
 
 // rotateSecret is POST …/secret/rotate {grace_seconds}.
@@ -310,7 +311,7 @@ func (s *Server) rotateSecret(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// testWebhook is POST …/test: webhook.test is sent now, once.
+// testWebhook is POST …/test. It sends webhook.test at once, without retries.
 func (s *Server) testWebhook(c *fiber.Ctx, key wallet.Key) error {
 	id, _, err := aboutHook(c, key, optionalBody)
 	if err != nil {
@@ -336,7 +337,7 @@ func (s *Server) testWebhook(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// aboutHook reads a request about the webhook of its path, whose body has no fields but the known ones.
+// aboutHook parses a request about the webhook in its path, whose body may have the known fields only.
 func aboutHook(c *fiber.Ctx, key wallet.Key, body func(*fiber.Ctx) (object, error), known ...string) (wallet.WebhookID, object, error) {
 	id, err := hookID(c, key)
 	if err != nil {
