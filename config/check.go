@@ -62,7 +62,7 @@ func (ch *checker) telegram() Telegram {
 	if t.Token != "" && !tokenShape.MatchString(t.Token.Reveal()) {
 		ch.wrong("telegram.token", "this is no bot token: copy it from @BotFather, digits, a colon, then the rest")
 	}
-	const shortest = 16 // it is all that tells Telegram from others, who may guess as often as they like
+	const shortest = 16 // characters: only this secret distinguishes Telegram from others, whose guesses are not limited
 	if secret := t.WebhookSecret.Reveal(); secret != "" && (len(secret) < shortest || !secretShape.MatchString(secret)) {
 		ch.wrong("telegram.webhook_secret", "must be 16 to 256 letters, digits, _ or -")
 	}
@@ -144,7 +144,7 @@ func (ch *checker) chain() Chain {
 	return c
 }
 
-// nearby tells whether a host is this machine, or one of its own network: a private address, or a name that no
+// nearby reports whether a host is this machine, or one of its own network: a private address, or a name that no
 // public DNS has.
 func nearby(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -170,8 +170,8 @@ func publicRPC(cluster string) []Secret {
 	return nil
 }
 
-// guessCluster reads the cluster off an RPC's host name, or gives up. Whoever connects compares the
-// node's genesis hash, so that a wrong guess moves no money.
+// guessCluster guesses the cluster from an RPC's host name; "" if it cannot. The node's genesis hash is compared before use, so
+// a wrong guess moves no money.
 func guessCluster(rpc Secret) string {
 	u, err := url.Parse(rpc.Reveal())
 	switch {
@@ -258,11 +258,11 @@ func (ch *checker) listener(listen, public string, usual uint64) (string, *url.U
 	number, notNumber := strconv.ParseUint(port, 10, 16)
 	if err != nil || notNumber != nil {
 		ch.wrong(listen, "must be host:port, for example 127.0.0.1:%d", usual)
-		number = usual // one mistake is told once
+		number = usual // a mistake is reported once
 	}
 	address := ch.values[public]
 	if address == "" {
-		// Right for whoever sits at this machine; everybody else needs the setting.
+		// This works for browsers on this machine. All others need the setting.
 		address = "http://127.0.0.1:" + strconv.FormatUint(number, 10)
 	}
 	if u, ok := ch.parseURL(public, address, "http", "https"); ok {
@@ -425,7 +425,7 @@ func (ch *checker) steps(c Config) {
 	if slices.Contains(c.Access.Steps, wallet.ByEmail) && ch.values["mail.url"] == "" {
 		ch.wrong("mail.url", "is not set: the step email needs a mail server, or take email out of verification.steps")
 	}
-	if slices.Contains(c.Access.Steps, wallet.ByApproval) && len(split(ch.values["admins"])) == 0 { // what is none is told already
+	if slices.Contains(c.Access.Steps, wallet.ByApproval) && len(split(ch.values["admins"])) == 0 { // a malformed id has been reported already
 		ch.wrong("admins", "is not set: the step approval needs somebody who approves, or take approval out of verification.steps")
 	}
 }
@@ -437,7 +437,7 @@ func (ch *checker) log() Log {
 	return l
 }
 
-// CheckServe tells what a server needs that a configuration may otherwise leave out.
+// CheckServe returns an error for each setting that serving needs and that the sandbox does without.
 func (c Config) CheckServe() error {
 	ch := &checker{}
 	if c.Telegram.Token == "" {

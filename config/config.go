@@ -1,7 +1,7 @@
-// Package config knows where purser's settings come from (a file, the environment, flags) and which
-// values can be right. It refuses to know what is done with them.
+// Package config reads purser's settings from a file, the environment and flags, and checks their values. It does not know
+// what the settings are used for.
 //
-// Load reads all sources, checks every value, and returns a Config or an error with one line for each thing to mend.
+// Load reads all sources, checks every value, and returns a Config or an error with one line for each problem.
 // keys.go lists the settings with their defaults. A Secret never shows itself in a log or an error: only Reveal does.
 // CheckServe says what is missing to serve real people.
 package config
@@ -103,7 +103,7 @@ type Secret string
 
 const withheld = "[withheld]"
 
-// String tells only whether there is one.
+// String returns a placeholder for a set secret, and "" for none.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -224,7 +224,7 @@ func hostOf(u Secret) string {
 	return parsed.Host
 }
 
-// loopback tells whether a host name or address is this machine's own.
+// loopback reports whether a host name or address is this machine's own.
 func loopback(host string) bool {
 	if host == "localhost" {
 		return true

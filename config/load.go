@@ -27,14 +27,13 @@ type Options struct {
 	Fixed   map[string]string // by key: how the sandbox points at its own world, whatever is set
 }
 
-// IsSet tells whether a key has a value in any source, right or wrong.
+// IsSet reports whether a key has a value in any source, valid or not.
 func IsSet(o Options, name string) bool {
 	values, _ := gather(o) // Load reports the problems
 	return values[name] != ""
 }
 
-// Load reads and checks all settings. Its error has one line for each thing to mend, and shows no
-// value of a secret.
+// Load reads and checks all settings. Its error has one line for each problem, and shows no secret.
 func Load(o Options) (Config, error) {
 	values, problems := gather(o)
 	c, wrong := check(values)
@@ -132,7 +131,8 @@ func readFile(name string) (map[string]string, []error) {
 	return values, problems
 }
 
-// unreadable tells where a file is broken. The parser's own words quote the file, and so its secrets.
+// unreadable returns an error with the line where the file is broken. The parser's own message quotes the file, which holds
+// secrets.
 func unreadable(file string, err error) error {
 	line := regexp.MustCompile(`line (\d+)`).FindStringSubmatch(err.Error())
 	if line == nil {

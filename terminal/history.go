@@ -12,9 +12,8 @@ import (
 )
 
 // History is a file on this machine in which Signer notes what it signed and on which network each wallet is
-// used, so that a server that asks for the same payment again, or calls real money test money, is found out.
-// The signing page keeps the same in the browser. Nothing in it is secret, but it tells whom somebody paid:
-// it is readable for its owner only.
+// used. It exposes a server that asks for the same payment again, or that calls real money test money. The signing page keeps
+// the same in the browser. Nothing in it is secret, but it shows recipients, so only its owner can read the file.
 type History struct{ Path string }
 
 // DefaultHistory is the file in the user's configuration folder.

@@ -18,7 +18,7 @@ import (
 // longestLine bounds one event of the stream: purser's own bodies are far smaller.
 const longestLine = 1 << 20
 
-// silence is how long a connection may say nothing: purser says every 10 seconds that it lives.
+// silence is how long a connection may be silent: purser sends a heartbeat every 10 seconds.
 const silence = 35 * time.Second
 
 // straight follows no redirect: a key, and events, go to the addresses that were named and to no other.
@@ -34,8 +34,7 @@ type Listener struct {
 	Now     func() time.Time
 }
 
-// Run listens until ctx ends, or purser refuses. A connection that breaks is opened again; what happens
-// meanwhile is missed.
+// Run listens until ctx ends or purser refuses. It reopens a broken connection. Events in between are not received.
 func (l *Listener) Run(ctx context.Context) error {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		began := l.Now()
@@ -157,9 +156,9 @@ func (l *Listener) follow(ctx context.Context, raw []byte) error {
 		return errors.New("purser sent something that is no event")
 	}
 	switch d := line.Data; {
-	case line.Error.Code == "WEBHOOK_NOT_FOUND": // purser's engine began anew
+	case line.Error.Code == "WEBHOOK_NOT_FOUND": // the connection's webhook was removed: purser restarted
 		return errors.New(line.Error.text())
-	case line.Error.Code != "": // the key is good for this no more
+	case line.Error.Code != "": // the key can no longer listen
 		return &refusedError{line.Error.text()}
 	case d.Secret != "":
 		fmt.Fprintf(l.Out, "Listening for %s. While this connection lasts, the signing secret is %s\n", tame(strings.Join(d.Events, ", "), 300), tame(d.Secret, 100))
@@ -173,7 +172,7 @@ func (l *Listener) follow(ctx context.Context, raw []byte) error {
 	return nil
 }
 
-// hand gives an event to the receiver, and tells in a line what came of it.
+// hand posts an event to the receiver, and prints the result in one line.
 func (l *Listener) hand(ctx context.Context, headers map[string]string, body string) string {
 	if l.Forward == nil {
 		return tame(body, longestLine) + "\n"

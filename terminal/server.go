@@ -56,7 +56,7 @@ func newCaller(origin *url.URL) *caller {
 	}}
 }
 
-// refusedError is the server's no.
+// refusedError is an error response of the server.
 type refusedError struct{ message string }
 
 func (r *refusedError) Error() string { return "the server refuses: " + r.message }
@@ -101,8 +101,7 @@ func (c *caller) post(ctx context.Context, path string, body, answer any) error 
 	return &refusedError{tame(refusal.Error.Message, 300)}
 }
 
-// tame makes foreign text fit for a terminal: no control or format characters, nothing that is not
-// seen, and not endless.
+// tame makes foreign text safe for a terminal: it removes control, format and invisible characters, and bounds the length.
 func tame(text string, longest int) string {
 	var out strings.Builder
 	for i, r := range []rune(strings.ToValidUTF8(text, "\uFFFD")) {

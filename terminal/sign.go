@@ -21,7 +21,7 @@ import (
 	"purser/wallet"
 )
 
-// Signer signs with one key, after a person at a terminal has seen what.
+// Signer signs with one key, after it has shown a person at a terminal what it signs.
 type Signer struct {
 	Key     ed25519.PrivateKey
 	History History
@@ -30,11 +30,11 @@ type Signer struct {
 	Now     func() time.Time
 }
 
-// ErrDeclined is the person's no.
+// ErrDeclined is returned when the person does not answer yes.
 var ErrDeclined = errors.New("you did not type yes: nothing was signed")
 
-// Follow does what a link of purser's is for: connects the key's wallet, or signs a transaction. It
-// asks for the link where none is given: what is typed shows in no list of processes.
+// Follow does what the link is for: it connects the key's wallet, or signs a transaction. It asks for the link if none is
+// given, because arguments are visible in the list of processes.
 func (s *Signer) Follow(ctx context.Context, text string) error {
 	if text == "" {
 		fmt.Fprint(s.Out, "Paste the link behind the button in your chat: ")
@@ -55,7 +55,7 @@ func (s *Signer) Follow(ctx context.Context, text string) error {
 	return s.sign(ctx, server, l.secret)
 }
 
-// asks puts a question that only the word yes answers so.
+// asks returns true only for the answer yes.
 func (s *Signer) asks(question string) error {
 	const yes = "yes"
 	answer, err := s.answer(fmt.Sprintf("%s Type %s and Enter to go on, anything else to stop: ", question, yes))
@@ -274,7 +274,7 @@ func (s *Signer) sendAgain(ctx context.Context, server *caller, id string, same 
 	return false, ErrDeclined
 }
 
-// warnOfNetwork warns where a wallet was used on another network before: a signature does not say which it is for.
+// warnOfNetwork warns if the wallet was used on another network before, because a signature does not name its network.
 func (s *Signer) warnOfNetwork(known, now string) {
 	if known == "" || known == now {
 		return
@@ -283,7 +283,7 @@ func (s *Signer) warnOfNetwork(known, now string) {
 		"A signature works on every network: read the amount as real money.\n", tame(known, 16), tame(now, 16))
 }
 
-// handOver sends the signature; the same one may be sent again without harm.
+// handOver sends the signature. Sending the same one again is safe.
 func (s *Signer) handOver(ctx context.Context, server *caller, body map[string]string) error {
 	var done struct {
 		Status string `json:"status"`
@@ -303,7 +303,7 @@ func (s *Signer) handOver(ctx context.Context, server *caller, body map[string]s
 	return fmt.Errorf("%w. The signature may have arrived: look in the chat before you start again", err)
 }
 
-// show prints what the bytes say, and nothing on the server's word but network and time.
+// show prints what it decoded from the bytes. Only network and time come from the server.
 func (s *Signer) show(o offer, d wallet.Decoded) error {
 	tokens, err := market.Listed(o.Chain)
 	if err != nil {
@@ -342,7 +342,7 @@ func (s *Signer) show(o offer, d wallet.Decoded) error {
 			line("New account", "the recipient's, for this token: its deposit of about 0.002 SOL, once")
 		case wallet.ActionMemo:
 			line("Note", tame(a.Text, 512))
-		default: // nothing is signed that was not shown
+		default: // an action that cannot be shown is not signed
 			return fmt.Errorf("it does something that this version cannot show (%s): not signed", tame(a.Type, 64))
 		}
 	}

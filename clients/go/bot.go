@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Methods of this file need a bot token ("pur_bot_…"), save MessageOwner and CommandOwner.
+// The methods in this file need a bot token ("pur_bot_…"), except MessageOwner and CommandOwner, which need an API key.
 
-// Message is one to a person's chat.
+// Message is a message to a person's chat.
 type Message struct {
 	ChatID    string `json:"chat_id"`              // their Telegram id, digits
 	Text      string `json:"message"`              // 1 to 4000 characters
 	ParseMode string `json:"parse_mode,omitempty"` // "", "Markdown", "MarkdownV2" or "HTML"
 }
 
-// SentMessage is a message that Telegram took.
+// SentMessage is a message that Telegram accepted.
 type SentMessage struct {
 	MessageID int       `json:"message_id"`
 	SentAt    time.Time `json:"sent_at"`
@@ -23,18 +23,18 @@ type SentMessage struct {
 
 func (m SentMessage) complete() bool { return m.MessageID != 0 }
 
-// SendMessage is POST /v1/telegram/send-message. It returns when Telegram has taken the message.
+// SendMessage is POST /v1/telegram/send-message. It returns when Telegram has accepted the message.
 func (c *Client) SendMessage(ctx context.Context, m Message) (SentMessage, error) {
 	return do[SentMessage](ctx, c, call{method: http.MethodPost, path: "/v1/telegram/send-message", body: m})
 }
 
-// OwnerMessage is one to the chat of an API key's owner.
+// OwnerMessage is a message to the chat of the API key's owner.
 type OwnerMessage struct {
 	Text      string `json:"message"`              // 1 to 4000 characters
 	ParseMode string `json:"parse_mode,omitempty"` // "", "Markdown", "MarkdownV2" or "HTML"
 }
 
-// MessageOwner is POST /v1/messages, with an API key. It returns when Telegram has taken the message.
+// MessageOwner is POST /v1/messages, with an API key. It returns when Telegram has accepted the message.
 func (c *Client) MessageOwner(ctx context.Context, m OwnerMessage) (SentMessage, error) {
 	return do[SentMessage](ctx, c, call{method: http.MethodPost, path: "/v1/messages", body: m})
 }
@@ -46,7 +46,7 @@ type Command struct {
 	Silent  bool   `json:"silent"`  // its reply is not posted; what must be confirmed always is
 }
 
-// ExecutedCommand is what a command replied.
+// ExecutedCommand is a command that ran, with its reply.
 type ExecutedCommand struct {
 	Command    string    `json:"command"`
 	Response   string    `json:"response"` // Markdown
@@ -72,7 +72,7 @@ func (c *Client) CommandOwner(ctx context.Context, cmd OwnerCommand) (ExecutedCo
 	return do[ExecutedCommand](ctx, c, call{method: http.MethodPost, path: "/v1/commands", body: cmd})
 }
 
-// User is somebody who uses the bot.
+// User is a user of the bot.
 type User struct {
 	TelegramID           string    `json:"telegram_id"`
 	Username             string    `json:"username"` // with its @; "" when unset
@@ -93,7 +93,7 @@ func (c *Client) User(ctx context.Context, telegramID string) (User, error) {
 }
 
 // SetUserNotifications is PUT /v1/telegram/user/{chat_id}/notifications: which events about a person your app
-// receives. It changes nothing about what they are told in their chat.
+// receives. It does not change the notifications that the person gets in their chat.
 func (c *Client) SetUserNotifications(ctx context.Context, chatID string, s NotificationSettings) (Notifications, error) {
 	id, err := segment("chat id", chatID)
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// maxAnswer bounds an answer: a page of 100 transactions has about 80 KiB.
+// maxAnswer bounds a response body, in bytes: a page of 100 transactions has about 80 KiB.
 const maxAnswer = 4 << 20
 
-// answer is `data` of some call. complete tells whether all is there that a caller relies on: JSON
-// fills what is missing with zeros, and a payment without its id must not pass for one.
+// answer is the `data` of a response. complete reports whether every field that a caller relies on is present, because
+// encoding/json leaves missing fields zero and a payment without its id must not pass for one.
 type answer interface{ complete() bool }
 
-// call is one request of the API, tried as often as it may be.
+// call is one API request. It may take several tries.
 type call struct {
 	method, path string
 	query        url.Values
@@ -44,15 +44,15 @@ func do[T answer](ctx context.Context, c *Client, r call) (T, error) {
 	return data, nil
 }
 
-// found is a success that was read.
+// found is a successful response that was read.
 type found struct {
 	status    int
 	requestID string
 	data      []byte
 }
 
-// roundTrips tries a call until it is answered, or may not be tried again. It returns nil and no error
-// for a DELETE whose first answer was lost, and whose second says that it is gone: it is gone.
+// roundTrips tries a call until it gets a final response or runs out of tries. It returns nil and no error for a DELETE whose
+// first response was lost and whose second try finds nothing: the first try deleted it.
 func (c *Client) roundTrips(ctx context.Context, r call) (*found, error) {
 	if c.invalid != nil {
 		return nil, c.invalid
@@ -98,8 +98,8 @@ func (c *Client) roundTrips(ctx context.Context, r call) (*found, error) {
 	}
 }
 
-// passing tells whether another try may be answered otherwise. A 409 asks for patience by Retry-After:
-// the first try of the same request is still being worked on.
+// passing reports whether another try can succeed. A 409 with Retry-After means that the first try of the same request is
+// still in progress.
 func passing(e *Error) bool {
 	switch e.Status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -110,7 +110,7 @@ func passing(e *Error) bool {
 	return false
 }
 
-// pause waits before the next try. It is false, at once, when the call's context ends before that.
+// pause waits before the next try. It returns false at once when the context would end before that.
 func (c *Client) pause(ctx context.Context, try int, refused *Error) bool {
 	wait := min(c.first<<min(try-1, 16), longestPause)
 	wait = wait/2 + rand.N(wait/2+1) // so that many clients do not come back together
@@ -133,7 +133,7 @@ func (c *Client) pause(ctx context.Context, try int, refused *Error) bool {
 	}
 }
 
-// once is one try. Its error is an *Error where there was an answer.
+// once makes one try. Its error is an *Error when there was a response.
 func (c *Client) once(ctx context.Context, method, target string, body []byte, key string) (*found, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -148,7 +148,7 @@ func (c *Client) once(ctx context.Context, method, target string, body []byte, k
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if key != "" {
-		// net/http repeats a request with this header by itself where a kept connection turns out dead.
+		// With this header net/http itself repeats a request when a kept connection was closed.
 		req.Header.Set("Idempotency-Key", key)
 	}
 	resp, err := c.http.Do(req)
@@ -167,7 +167,7 @@ func (c *Client) once(ctx context.Context, method, target string, body []byte, k
 	return c.read(resp, raw)
 }
 
-// read takes an answer's envelope apart.
+// read unpacks the envelope of a response.
 func (c *Client) read(resp *http.Response, raw []byte) (*found, error) {
 	id := c.told(resp.Header.Get("X-Request-Id"))
 	wait := retryAfter(resp.Header)
@@ -209,12 +209,13 @@ func (c *Client) read(resp *http.Response, raw []byte) (*found, error) {
 	return nil, failed("the answer contradicts itself")
 }
 
-// unreadable is an answer that is not what purser writes. Nothing of its body is shown.
+// unreadable is the error for a response that is not purser's JSON. It shows nothing of the body.
 func (c *Client) unreadable(status int, id, why string) *Error {
 	return &Error{Status: status, Message: why, RequestID: id}
 }
 
-// retryAfter reads whole seconds (RFC 9110); 0 for a date, which purser does not send, or nonsense.
+// retryAfter reads Retry-After in whole seconds (RFC 9110). It returns 0 for a date, which purser does not send, and for
+// anything else.
 func retryAfter(h http.Header) time.Duration {
 	const aDay = 24 * 60 * 60
 	seconds, err := strconv.ParseUint(strings.TrimSpace(h.Get("Retry-After")), 10, 32)
@@ -224,14 +225,14 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(min(seconds, aDay)) * time.Second
 }
 
-// timed leaves out times that are "" (not known yet), which encoding/json does not take for a
-// time.Time: left out, they are zero.
+// timed removes times that are "" (not known yet), because encoding/json cannot read "" into a time.Time. Without the field,
+// the time is zero.
 func timed(data []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var tree any
 	if err := d.Decode(&tree); err != nil {
-		return data // whoever reads it next says so
+		return data // it is no object: decoding it reports the error
 	}
 	dropEmptyTimes(tree)
 	out, err := json.Marshal(tree)
@@ -258,7 +259,7 @@ func dropEmptyTimes(node any) {
 	}
 }
 
-// isTime tells of the name of a field that holds a time.
+// isTime reports whether a field of this name holds a time.
 func isTime(name string) bool {
 	switch name {
 	case "last_triggered", "last_success", "failing_since", "previous_until", "next_since":
@@ -267,7 +268,7 @@ func isTime(name string) bool {
 	return strings.HasSuffix(name, "_at")
 }
 
-// segment is an id as a part of a path. One that could lead elsewhere is never sent.
+// segment escapes an id for a path. An id that could lead to another path is never sent.
 func segment(name, id string) (string, error) {
 	ok := id != "" && len(id) <= 128 && strings.Trim(id, ".") != ""
 	for _, b := range []byte(id) {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Client speaks for one key at one purser. It may be used by many goroutines at once.
+// Client calls one purser with one key. It is safe for concurrent use.
 type Client struct {
 	base *url.URL
 	// key is a function, so that printing a Client, even by reflection, shows an address and no secret.
@@ -57,23 +57,23 @@ func WithTries(n int, first time.Duration) Option {
 }
 
 // WithTimeout ends one try after d (30 s when not given); a context ends the whole call. purser itself
-// answers within 15 s.
+// responds within 15 s.
 func WithTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = d } }
 
-// WithMaxWait bounds which Retry-After is waited for (1 minute when not given). A longer one ends the
-// call with its *Error, whose RetryAfter says when to come again.
+// WithMaxWait bounds how long a Retry-After is waited for (default 1 minute). A longer one ends the call with its *Error,
+// whose RetryAfter says when to try again.
 func WithMaxWait(d time.Duration) Option { return func(c *Client) { c.maxWait = d } }
 
 // New makes a client of the purser at baseURL ("https://wallet.example.org"; a path before /v1 is kept)
 // for a key ("pur_live_…", "pur_test_…" or "pur_bot_…"). It asks nothing yet; what is wrong with its
-// arguments is told by the first call. Over http:// a key travels readable: only within one machine.
+// arguments is returned by the first call. Over http:// others can read the key: use it within one machine only.
 func New(baseURL, key string, opts ...Option) *Client {
 	c := &Client{key: func() string { return key }, http: &http.Client{}, tries: usualTries, first: usualFirst,
 		timeout: usualTimeout, maxWait: usualMaxWait}
 	for _, opt := range opts {
 		opt(c)
 	}
-	// A redirect would carry key and body to wherever an answer says.
+	// A redirect would send the key and the body to another address.
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	base, err := url.Parse(baseURL)
 	switch {
@@ -90,7 +90,7 @@ func New(baseURL, key string, opts ...Option) *Client {
 	return c
 }
 
-// String names the purser, and not the key.
+// String returns the address of the purser, without the key.
 func (c *Client) String() string {
 	if c.base == nil {
 		return "purser.Client(invalid)"
@@ -98,7 +98,7 @@ func (c *Client) String() string {
 	return "purser.Client(" + c.base.String() + ")"
 }
 
-// Secret is a text that no log shows: it prints as "[secret]". string(s) is the text itself.
+// Secret is a string that prints as "[secret]", so that no log shows it. string(s) returns the string itself.
 type Secret string
 
 // String hides the text.
@@ -115,15 +115,14 @@ func (s Secret) GoString() string { return `purser.Secret("` + s.String() + `")`
 type idempotencyKey struct{}
 
 // WithIdempotencyKey has the POST that is made with this context carry key (1 to 128 printable ASCII
-// characters) instead of a random one. Name your own order by it, and repeat the call whenever you do
-// not know its end, also after a restart of your process: within 24 hours purser answers what it
-// answered first, and does nothing twice. One key belongs to one call; another body is refused with
-// IdempotencyConflict.
+// characters) instead of a random one. Use your own order number, and repeat the call whenever you do not know its result,
+// even after a restart of your process. For 24 hours purser returns the first response again and does nothing twice. Use a
+// key for one call only: another body is refused with IdempotencyConflict.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyKey{}, key)
 }
 
-// newIdempotencyKey is the context's, or a random UUID (version 4).
+// newIdempotencyKey returns the context's key, or a random UUID (version 4).
 func newIdempotencyKey(ctx context.Context) string {
 	if key, given := ctx.Value(idempotencyKey{}).(string); given {
 		return key

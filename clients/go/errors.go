@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Code names what went wrong: error.code of purser's answer.
+// Code is error.code of a response: what went wrong.
 type Code string
 
-// The codes that purser answers with. More may come: treat one that you do not know by its Status.
+// The codes that purser returns. Codes can be added: handle an unknown one by its Status.
 const (
 	InvalidRequest      Code = "INVALID_REQUEST"
 	UnknownCommand      Code = "UNKNOWN_COMMAND"
@@ -42,7 +42,7 @@ const (
 	NetworkError        Code = "NETWORK_ERROR"
 )
 
-// Error is an HTTP answer that is no success. Its texts never hold the client's key.
+// Error is an HTTP response other than success. Its texts never contain the client's key.
 type Error struct {
 	Status     int    // of HTTP
 	Code       Code   // "" for an answer that is not purser's (a proxy's page): the end of a POST is not known then
@@ -78,14 +78,14 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// ErrSecretLost says that a call took effect, and that the only answer with its new secret was lost on
-// the way: purser tells a secret once. What to do stands at the method.
+// ErrSecretLost means that a call took effect, but the only response with its new secret was lost: purser shows a secret
+// once. The method that returns this error says what to do.
 var ErrSecretLost = errors.New("purser: it is done, but the answer that held the new secret was lost, and it is not told again")
 
 // longestText bounds what is kept of a text in a refusal, in bytes.
 const longestText = 1000
 
-// told returns a text of a refusal as an error may show it: bounded, printable, without the key.
+// told returns a text of an error response as an error may show it: bounded, printable, without the key.
 func (c *Client) told(text string) string {
 	if len(text) > longestText {
 		text = strings.ToValidUTF8(text[:longestText], "") + "…"
@@ -99,8 +99,8 @@ func (c *Client) told(text string) string {
 	return strings.ReplaceAll(text, c.key(), "[key]")
 }
 
-// arguments are the values of a refusal as an error may show them. What is no string, whole number or list of strings
-// is left out: no purser sends it today.
+// arguments returns the values of an error response as an error may show them. It leaves out all but strings, whole numbers
+// and lists of strings, because purser sends nothing else.
 func (c *Client) arguments(raw json.RawMessage) map[string]any {
 	values, given := map[string]any{}, map[string]json.RawMessage{}
 	_ = json.Unmarshal(raw, &given) // what is no object holds nothing

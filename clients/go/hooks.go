@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// WebhookRequest registers a receiver of platform events.
+// WebhookRequest is a webhook to register for platform events.
 type WebhookRequest struct {
 	URL      string   // https
 	Events   []string // "transaction.confirmed", "price.*", "*", …
@@ -18,14 +18,14 @@ type WebhookRequest struct {
 	Inactive bool     // nothing is delivered before it is turned on
 }
 
-// BotWebhookRequest registers the receiver of a bot token's events.
+// BotWebhookRequest is the webhook to register for a bot token.
 type BotWebhookRequest struct {
 	URL    string   `json:"url"`              // https
 	Events []string `json:"events"`           // "message.received", "wallet.*", "*", …
 	Secret Secret   `json:"secret,omitempty"` // 16 to 128 printable ASCII characters; "": purser draws one
 }
 
-// Webhook is a receiver of events.
+// Webhook is a registered webhook.
 type Webhook struct {
 	WebhookID     string    `json:"webhook_id"`
 	URL           string    `json:"url"`
@@ -42,7 +42,7 @@ type Webhook struct {
 
 func (w Webhook) complete() bool { return w.WebhookID != "" && w.URL != "" }
 
-// told fails with ErrSecretLost where the answer with a new secret was lost.
+// told returns ErrSecretLost when the response with the new secret was lost.
 func (w Webhook) told(err error) (Webhook, error) {
 	if err == nil && w.SecretShown && w.Secret == "" {
 		err = ErrSecretLost
@@ -50,13 +50,13 @@ func (w Webhook) told(err error) (Webhook, error) {
 	return w, err
 }
 
-// WebhookStatus is a webhook, and how its deliveries fare.
+// WebhookStatus is a webhook with the health of its deliveries.
 type WebhookStatus struct {
 	Webhook
 	Health WebhookHealth `json:"health"`
 }
 
-// WebhookHealth is how a webhook's deliveries fare.
+// WebhookHealth is the health of a webhook's deliveries.
 type WebhookHealth struct {
 	LastSuccess time.Time     `json:"last_success"` // zero: never
 	Failures    int           `json:"failures"`     // attempts in a row
@@ -70,7 +70,7 @@ type WebhookHealth struct {
 	} `json:"events"`
 }
 
-// WebhookHour counts what became of attempts in an hour.
+// WebhookHour counts the results of the attempts in one hour.
 type WebhookHour struct {
 	Hour         time.Time `json:"hour"`
 	Succeeded    int       `json:"succeeded"`
@@ -84,14 +84,14 @@ type webhookList struct {
 
 func (l webhookList) complete() bool { return l.Webhooks != nil && all(l.Webhooks) }
 
-// Webhooks is GET /v1/webhooks: those of this key and of the keys whose place it took, oldest first.
+// Webhooks is GET /v1/webhooks: the webhooks of this key and of the keys that it replaced, oldest first.
 func (c *Client) Webhooks(ctx context.Context) ([]Webhook, error) {
 	list, err := do[webhookList](ctx, c, call{method: http.MethodGet, path: "/v1/webhooks"})
 	return list.Webhooks, err
 }
 
-// CreateWebhook is POST /v1/webhooks. Where it fails with [ErrSecretLost] the webhook is there, with a
-// secret that nobody knows: rotate it.
+// CreateWebhook is POST /v1/webhooks. If it fails with [ErrSecretLost], the webhook exists with a secret that nobody knows:
+// rotate the secret.
 func (c *Client) CreateWebhook(ctx context.Context, r WebhookRequest) (Webhook, error) {
 	body := struct {
 		BotWebhookRequest
@@ -101,20 +101,20 @@ func (c *Client) CreateWebhook(ctx context.Context, r WebhookRequest) (Webhook, 
 	return made.told(err)
 }
 
-// SetBotWebhook is POST /v1/telegram/webhook (bot token); it takes the place of the one before. Where it
-// fails with [ErrSecretLost] the webhook is set, with a secret that nobody knows: rotate it.
+// SetBotWebhook is POST /v1/telegram/webhook (bot token). It replaces the token's webhook. If it fails with [ErrSecretLost],
+// the webhook is set with a secret that nobody knows: rotate the secret.
 func (c *Client) SetBotWebhook(ctx context.Context, r BotWebhookRequest) (Webhook, error) {
 	r.Events = append([]string{}, r.Events...) // [] and not null
 	set, err := do[Webhook](ctx, c, call{method: http.MethodPost, path: "/v1/telegram/webhook", body: r})
 	return set.told(err)
 }
 
-// WebhookEvent is what can be said of all events of one name.
+// WebhookEvent is a type of event that webhooks can receive.
 type WebhookEvent struct {
 	Event   string          `json:"event"`
 	Kind    string          `json:"kind"`  // "api" or "bot": of the key whose webhooks take it
 	When    string          `json:"when"`  // it is sent
-	Scope   string          `json:"scope"` // of the grant by which others than its own person are told
+	Scope   string          `json:"scope"` // that an app needs to receive the event about other people
 	Public  bool            `json:"public"`
 	Emitted bool            `json:"emitted"` // false: nothing emits it yet
 	Schema  json.RawMessage `json:"schema"`  // of a body
@@ -135,20 +135,20 @@ func (c *Client) WebhookEvents(ctx context.Context) ([]WebhookEvent, error) {
 	return list.Events, err
 }
 
-// Hook is a webhook to do something with.
+// Hook is a reference to a webhook. Its methods call the API.
 type Hook struct {
 	c    *Client
 	path string
 	err  error
 }
 
-// Hook is the webhook of an id.
+// Hook returns a reference to the webhook with this id. It makes no request.
 func (c *Client) Hook(id string) Hook {
 	part, err := segment("webhook id", id)
 	return Hook{c, "/v1/webhooks/" + part, err}
 }
 
-// BotHook is the one webhook of a bot token.
+// BotHook returns a reference to the one webhook of a bot token. It makes no request.
 func (c *Client) BotHook() Hook { return Hook{c: c, path: "/v1/telegram/webhook"} }
 
 func of[T answer](ctx context.Context, h Hook, method, tail string, body any) (T, error) {
@@ -159,12 +159,12 @@ func of[T answer](ctx context.Context, h Hook, method, tail string, body any) (T
 	return do[T](ctx, h.c, call{method: method, path: h.path + tail, body: body})
 }
 
-// Status is GET: the webhook, and how its deliveries fare.
+// Status is GET: the webhook with the health of its deliveries.
 func (h Hook) Status(ctx context.Context) (WebhookStatus, error) {
 	return of[WebhookStatus](ctx, h, http.MethodGet, "", nil)
 }
 
-// WebhookChange says what is to be another way; what is not set stays.
+// WebhookChange is a change to a webhook. Fields that are not set stay as they are.
 type WebhookChange struct {
 	URL    string   `json:"url,omitempty"`
 	Events []string `json:"events,omitempty"`
@@ -176,12 +176,12 @@ func (h Hook) Change(ctx context.Context, change WebhookChange) (Webhook, error)
 	return of[Webhook](ctx, h, http.MethodPut, "", change)
 }
 
-// Delete is DELETE: what waits for it goes with it. Where a first answer was lost the record is empty.
+// Delete is DELETE. Deliveries that wait are deleted with the webhook. The result is empty if the first response was lost.
 func (h Hook) Delete(ctx context.Context) (Webhook, error) {
 	return of[Webhook](ctx, h, http.MethodDelete, "", nil)
 }
 
-// WebhookTest is what came of a test.
+// WebhookTest is the result of a test delivery.
 type WebhookTest struct {
 	DeliveryID string `json:"delivery_id"`
 	Delivered  bool   `json:"delivered"`
@@ -192,12 +192,12 @@ type WebhookTest struct {
 
 func (t WebhookTest) complete() bool { return t.DeliveryID != "" }
 
-// Test is POST …/test: webhook.test is sent now, once.
+// Test is POST …/test. It sends one webhook.test event immediately.
 func (h Hook) Test(ctx context.Context) (WebhookTest, error) {
 	return of[WebhookTest](ctx, h, http.MethodPost, "/test", nil)
 }
 
-// SecretRotation says how a secret is replaced. The zero value signs with the one before for a day more.
+// SecretRotation says how a secret is replaced. With the zero value deliveries are also signed with the old secret for a day.
 type SecretRotation struct {
 	EndNow bool
 	Grace  time.Duration // whole seconds, a week at most; 0: a day
@@ -213,8 +213,8 @@ type WebhookSecret struct {
 
 func (s WebhookSecret) complete() bool { return s.WebhookID != "" && (s.Secret != "" || s.SecretShown) }
 
-// RotateSecret is POST …/secret/rotate. Where it fails with [ErrSecretLost] call again, before the grace
-// of the one that you know ends.
+// RotateSecret is POST …/secret/rotate. If it fails with [ErrSecretLost], call it again before the grace period of the
+// secret that you know ends.
 func (h Hook) RotateSecret(ctx context.Context, how SecretRotation) (WebhookSecret, error) {
 	body := map[string]int64{}
 	if how.EndNow || how.Grace != 0 {
@@ -264,7 +264,7 @@ type Attempt struct {
 	Answer    string    `json:"answer"` // its first KiB
 }
 
-// DeliveryFilter says which deliveries are listed. The zero value is all.
+// DeliveryFilter selects deliveries. The zero value selects all.
 type DeliveryFilter struct {
 	State  string
 	Event  string
@@ -289,8 +289,8 @@ func (f DeliveryFilter) query() url.Values {
 	return q
 }
 
-// DeliveryPage is a part of a list, newest first. It may hold fewer than asked for, even none, and still
-// have a next one.
+// DeliveryPage is one page of a list, newest first. It can have fewer items than requested, even none, and still have a next
+// page.
 type DeliveryPage struct {
 	Deliveries []Delivery `json:"deliveries"`
 	NextCursor string     `json:"next_cursor"` // "" on the last page
@@ -306,7 +306,7 @@ func (h Hook) DeliveryPage(ctx context.Context, f DeliveryFilter) (DeliveryPage,
 	return do[DeliveryPage](ctx, h.c, call{method: http.MethodGet, path: h.path + "/deliveries", query: f.query()})
 }
 
-// Deliveries walks the whole list, newest first, asking for a page when it is needed. An error ends it.
+// Deliveries iterates over the whole list, newest first, and requests each page when it is needed. An error ends it.
 func (h Hook) Deliveries(ctx context.Context, f DeliveryFilter) iter.Seq2[Delivery, error] {
 	return walk(f.Cursor, func(cursor string) ([]Delivery, string, error) {
 		f := f
@@ -334,7 +334,7 @@ func (h Hook) Resend(ctx context.Context, id string) (Delivery, error) {
 	return of[Delivery](ctx, h, http.MethodPost, "/deliveries/"+part+"/resend", nil)
 }
 
-// Recovery is how far a recovery came.
+// Recovery is the progress of resending dead-lettered deliveries.
 type Recovery struct {
 	Recovered int       // deliveries that will be attempted again
 	NextSince time.Time // recover again from here on; zero when all was looked at
@@ -347,8 +347,8 @@ type recovery struct {
 
 func (r recovery) complete() bool { return r.Recovered != nil }
 
-// Recover is POST …/recover: what was given up since a time is sent again, oldest first. Doing it twice
-// sends nothing twice.
+// Recover is POST …/recover. It resends every delivery that was dead-lettered since a time, oldest first. Calling it twice
+// resends nothing twice.
 func (h Hook) Recover(ctx context.Context, since time.Time) (Recovery, error) {
 	done, err := of[recovery](ctx, h, http.MethodPost, "/recover", map[string]string{"since": since.UTC().Format(time.RFC3339Nano)})
 	if err != nil {

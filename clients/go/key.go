@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Key is who a key speaks for, and what is left of its limit.
+// Key describes an API key or bot token: its owner, scopes and remaining rate limit.
 type Key struct {
 	KeyID      string    `json:"key_id"`
 	Kind       string    `json:"kind"`   // "api" or "bot"
@@ -30,7 +30,7 @@ type RateLimit struct {
 
 func (k Key) complete() bool { return k.KeyID != "" && k.Kind != "" }
 
-// Key is GET /v1/key: the key that this client speaks for. Any key may ask.
+// Key is GET /v1/key: the key that this client uses. It needs no scope.
 func (c *Client) Key(ctx context.Context) (Key, error) {
 	return do[Key](ctx, c, call{method: http.MethodGet, path: "/v1/key"})
 }
@@ -40,7 +40,7 @@ type Rotation struct {
 	EndNow bool `json:"end_now"` // the old key ends at once, not in 24 hours
 }
 
-// RotatedKey is the successor of a key.
+// RotatedKey is the key that replaces a rotated one.
 type RotatedKey struct {
 	KeyID       string    `json:"key_id"`
 	Key         Secret    `json:"key"`          // shown only once
@@ -50,12 +50,12 @@ type RotatedKey struct {
 
 func (k RotatedKey) complete() bool { return k.KeyID != "" && (k.Key != "" || k.SecretShown) }
 
-// RotateKey is POST /v1/key/rotate: it makes the successor of this client's key. The client goes on with
-// the old one: make another Client with string(rotated.Key).
+// RotateKey is POST /v1/key/rotate. It creates the key that replaces this client's. The client continues with the old key:
+// create another Client with string(rotated.Key).
 //
-// Where it fails with [ErrSecretLost] the record is there, without the new key: the old one works until
-// OldEndsAt and cannot be rotated again, so ask the operator for a key before that. With EndNow a lost
-// answer can leave no key at all (its repetition is refused with InvalidAPIKey): prefer the 24 hours.
+// If it fails with [ErrSecretLost], the result is set but has no new key. The old key works until OldEndsAt and cannot be
+// rotated again: ask the operator for a key before then. With EndNow, a lost response can leave you without any key, since
+// the retry is refused with InvalidAPIKey. Prefer the 24 hours.
 func (c *Client) RotateKey(ctx context.Context, how Rotation) (RotatedKey, error) {
 	made, err := do[RotatedKey](ctx, c, call{method: http.MethodPost, path: "/v1/key/rotate", body: how})
 	if err == nil && made.Key == "" {

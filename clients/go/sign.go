@@ -35,9 +35,9 @@ func Sign(unsignedTransaction string, key ed25519.PrivateKey, want Expected) (si
 	return base58(ed25519.Sign(key, message)), nil
 }
 
-// SignBlindly signs a Proposal's UnsignedTransaction without reading what it pays: whoever calls it trusts the
-// purser that made it, and everybody on the way, with all that the wallet holds. It refuses only what the key
-// would not sign alone, as payer of the fee. Sign is the safe way.
+// SignBlindly signs a Proposal's UnsignedTransaction without reading what it pays. Its caller trusts the purser that built it,
+// and everyone on the network path, with the wallet's whole balance. It only checks that the key is the fee payer and the
+// only signer. Use Sign instead where you can.
 func SignBlindly(unsignedTransaction string, key ed25519.PrivateKey) (signature string, err error) {
 	message, err := ownMessage(unsignedTransaction, key)
 	if err != nil {
@@ -46,7 +46,7 @@ func SignBlindly(unsignedTransaction string, key ed25519.PrivateKey) (signature 
 	return base58(ed25519.Sign(key, message)), nil
 }
 
-// ownMessage is the message of a transaction that awaits the key's signature and no other.
+// ownMessage returns the message of a transaction that needs the key's signature and no other.
 func ownMessage(unsignedTransaction string, key ed25519.PrivateKey) ([]byte, error) {
 	if len(key) != ed25519.PrivateKeySize {
 		return nil, errors.New("purser: not an Ed25519 private key")
@@ -73,8 +73,7 @@ func ownMessage(unsignedTransaction string, key ed25519.PrivateKey) ([]byte, err
 }
 
 // SignChallenge signs a Challenge's Message, and returns the signature in base58 for Connect. It refuses
-// every text that does not ask to sign in with the key's own address: no answer can have a transaction
-// signed by it.
+// every text that does not ask to sign in with the key's own address, so that no server can get a transaction signed by it.
 func SignChallenge(message string, key ed25519.PrivateKey) (signature string, err error) {
 	if len(key) != ed25519.PrivateKeySize {
 		return "", errors.New("purser: not an Ed25519 private key")

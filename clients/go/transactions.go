@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Status is where a transaction is in its life.
+// Status is the state of a transaction; docs/lifecycle.md explains each.
 type Status string
 
 // The states of a transaction.
@@ -27,7 +27,7 @@ const (
 	Requested            Status = "requested"
 )
 
-// SendRequest asks for a transfer.
+// SendRequest is a transfer to propose.
 type SendRequest struct {
 	From   string `json:"from"`
 	To     string `json:"to"`
@@ -37,7 +37,7 @@ type SendRequest struct {
 	Label  string `json:"label,omitempty"` // what it is for: the owner sees it before they confirm; not on chain
 }
 
-// Proposal is a transfer that awaits its owner's Confirm or a signature.
+// Proposal is a proposed transfer, which waits for its owner's Confirm or for a signature.
 type Proposal struct {
 	TransactionID       string    `json:"transaction_id"`
 	Status              Status    `json:"status"`
@@ -48,13 +48,13 @@ type Proposal struct {
 
 func (p Proposal) complete() bool { return p.TransactionID != "" && p.Status != "" }
 
-// Send is POST /v1/wallet/send. No call moves money by itself: the owner is asked in chat, or, where a
-// program of theirs holds the wallet's key, the signature is awaited at once.
+// Send is POST /v1/wallet/send. No call moves money by itself: the owner confirms in chat. If the owner's program holds the
+// wallet's key, the proposal waits for the signature immediately.
 func (c *Client) Send(ctx context.Context, r SendRequest) (Proposal, error) {
 	return do[Proposal](ctx, c, call{method: http.MethodPost, path: "/v1/wallet/send", body: r})
 }
 
-// PaymentRequest asks anybody for a payment.
+// PaymentRequest is a request for payment, which anybody can pay.
 type PaymentRequest struct {
 	Address string `json:"address"`         // the wallet that is paid
 	Amount  string `json:"amount"`          // "1.5", in the token's own unit
@@ -63,7 +63,7 @@ type PaymentRequest struct {
 	Label   string `json:"label,omitempty"` // who asks, or for what: wallets show it
 }
 
-// RequestedPayment is a payment that is looked for until ExpiresAt.
+// RequestedPayment is a payment request. purser watches for its payment until ExpiresAt.
 type RequestedPayment struct {
 	TransactionID string    `json:"transaction_id"`
 	Status        Status    `json:"status"`
@@ -77,7 +77,7 @@ type RequestedPayment struct {
 
 func (p RequestedPayment) complete() bool { return p.TransactionID != "" && p.URL != "" }
 
-// RequestPayment is POST /v1/wallet/request. Each payment is told as transaction.received once it is final.
+// RequestPayment is POST /v1/wallet/request. Each payment emits transaction.received once it is final.
 func (c *Client) RequestPayment(ctx context.Context, r PaymentRequest) (RequestedPayment, error) {
 	return do[RequestedPayment](ctx, c, call{method: http.MethodPost, path: "/v1/wallet/request", body: r})
 }
@@ -127,7 +127,7 @@ func ofTransaction(id, operation string) (string, error) {
 	return "/v1/wallet/transactions/" + id + operation, err
 }
 
-// TransactionFilter chooses transactions; its zero value is all of them.
+// TransactionFilter selects transactions. The zero value selects all.
 type TransactionFilter struct {
 	Address      string
 	Token        string
@@ -156,8 +156,8 @@ func (f TransactionFilter) query() url.Values {
 	return q
 }
 
-// TransactionPage is a part of a list, newest first. It may hold fewer than asked for, even none, and
-// still have a next one.
+// TransactionPage is one page of a list, newest first. It can have fewer items than requested, even none, and still have a
+// next page.
 type TransactionPage struct {
 	Transactions []Transaction `json:"transactions"`
 	NextCursor   string        `json:"next_cursor"` // "" on the last page
@@ -170,7 +170,7 @@ func (c *Client) TransactionPage(ctx context.Context, f TransactionFilter) (Tran
 	return do[TransactionPage](ctx, c, call{method: http.MethodGet, path: "/v1/wallet/transactions", query: f.query()})
 }
 
-// Transactions walks the whole list, newest first, asking for a page when it is needed. An error ends it.
+// Transactions iterates over the whole list, newest first, and requests each page when it is needed. An error ends it.
 func (c *Client) Transactions(ctx context.Context, f TransactionFilter) iter.Seq2[Transaction, error] {
 	return walk(f.Cursor, func(cursor string) ([]Transaction, string, error) {
 		f := f
@@ -206,7 +206,7 @@ func walk[T any](first string, page func(cursor string) (list []T, next string, 
 }
 
 // Refresh is POST /v1/wallet/transactions/{id}/refresh: the transaction with a fresh blockhash, to be
-// signed and handed in within 150 blocks: about 45 seconds, and 30 soon.
+// signed and submitted within 150 blocks, which takes well under a minute.
 func (c *Client) Refresh(ctx context.Context, id string) (Proposal, error) {
 	path, err := ofTransaction(id, "/refresh")
 	if err != nil {
@@ -215,7 +215,7 @@ func (c *Client) Refresh(ctx context.Context, id string) (Proposal, error) {
 	return do[Proposal](ctx, c, call{method: http.MethodPost, path: path})
 }
 
-// Progress is what became of a transaction.
+// Progress is the state of a transaction after a signature was submitted.
 type Progress struct {
 	TransactionID string `json:"transaction_id"`
 	Status        Status `json:"status"`
@@ -240,7 +240,7 @@ func (c *Client) SubmitSignature(ctx context.Context, id string, s Signature) (P
 	return do[Progress](ctx, c, call{method: http.MethodPost, path: path, body: s})
 }
 
-// Reject is POST /v1/wallet/transactions/{id}/reject: nothing is sent. Not after its signature.
+// Reject is POST /v1/wallet/transactions/{id}/reject. Nothing is sent. It fails once the transaction is signed.
 func (c *Client) Reject(ctx context.Context, id string) (Progress, error) {
 	path, err := ofTransaction(id, "/reject")
 	if err != nil {

@@ -44,8 +44,8 @@ func (c *Client) WalletsOf(ctx context.Context, chatID string) ([]Wallet, error)
 	return list.Wallets, err
 }
 
-// Disconnect is DELETE /v1/wallets/{address}: the wallet is the owner's no more; its key and its money
-// are not touched. Where a first answer was lost, only Address is set.
+// Disconnect is DELETE /v1/wallets/{address}. It removes the wallet from its owner's profile. The wallet's key and money are
+// not touched. If the first response was lost, only Address is set.
 func (c *Client) Disconnect(ctx context.Context, address string) (Wallet, error) {
 	id, err := segment("address", address)
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *Client) Disconnect(ctx context.Context, address string) (Wallet, error)
 	return gone, err
 }
 
-// WalletLink is a link that went to a person's chat.
+// WalletLink is a connection link that was sent to a person's chat.
 type WalletLink struct {
 	Status    string    `json:"status"`     // "sent_to_chat"
 	ExpiresAt time.Time `json:"expires_at"` // until when the link works
@@ -73,7 +73,7 @@ func (c *Client) CreateWallet(ctx context.Context, chatID string) (WalletLink, e
 	return do[WalletLink](ctx, c, call{method: http.MethodPost, path: "/v1/wallet/create", body: map[string]string{"chat_id": chatID}})
 }
 
-// Challenge is the text by which a program proves that it holds an address's key.
+// Challenge is the text that a program signs to prove that it holds an address's key.
 type Challenge struct {
 	Address   string    `json:"address"`
 	Message   string    `json:"message"` // to be signed byte for byte: see SignChallenge
@@ -87,7 +87,7 @@ func (c *Client) ConnectChallenge(ctx context.Context, address string) (Challeng
 	return do[Challenge](ctx, c, call{method: http.MethodPost, path: "/v1/wallet/connect/challenge", body: map[string]string{"address": address}})
 }
 
-// Connection is how far a wallet of a program's has come.
+// Connection is the state of connecting a program's wallet.
 type Connection struct {
 	Address string `json:"address"`
 	Status  string `json:"status"` // "proven": the owner is asked in chat; "done": it is connected
@@ -95,14 +95,14 @@ type Connection struct {
 
 func (c Connection) complete() bool { return c.Address != "" && c.Status != "" }
 
-// Connect is POST /v1/wallet/connect, with the signature over the newest challenge for the address. The
-// same again tells the present status.
+// Connect is POST /v1/wallet/connect, with the signature over the newest challenge for the address. Calling
+// it again returns the current status.
 func (c *Client) Connect(ctx context.Context, address, signature string) (Connection, error) {
 	return do[Connection](ctx, c, call{method: http.MethodPost, path: "/v1/wallet/connect",
 		body: map[string]string{"address": address, "signature": signature}})
 }
 
-// Balance is what an address holds.
+// Balance is the balances of an address.
 type Balance struct {
 	Address       string             `json:"address"`
 	Balances      map[string]Holding `json:"balances"`        // listed tokens by symbol ("SOL"), others by mint
@@ -110,7 +110,7 @@ type Balance struct {
 	UpdatedAt     time.Time          `json:"updated_at"`
 }
 
-// Holding is what is held of one token.
+// Holding is the balance of one token.
 type Holding struct {
 	Amount   string `json:"amount"`
 	Reserved string `json:"reserved"`  // held back for confirmed transactions, part of Amount
@@ -133,8 +133,7 @@ func (c *Client) Balance(ctx context.Context, address string) (Balance, error) {
 	return do[Balance](ctx, c, call{method: http.MethodGet, path: "/v1/wallet/balance", query: url.Values{"address": {address}}})
 }
 
-// Notifications are what the key's owner is told of in their chat, or which events about a person an app
-// receives.
+// Notifications are the notifications that the key's owner gets in chat, or the events about a person that an app receives.
 type Notifications struct {
 	Enabled   bool      `json:"enabled"`
 	Events    []string  `json:"events"` // names such as "transaction.received", wildcards such as "price.*"
@@ -143,7 +142,7 @@ type Notifications struct {
 
 func (n Notifications) complete() bool { return n.Events != nil }
 
-// NotificationSettings are Notifications as they are set. No events are none at all.
+// NotificationSettings are new notification settings. An empty list of events turns all of them off.
 type NotificationSettings struct {
 	Enabled bool
 	Events  []string

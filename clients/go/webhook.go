@@ -23,17 +23,15 @@ var (
 // would stay fresh for too long.
 const webhookAge = 5 * time.Minute
 
-// VerifyWebhook tells whether a delivery comes from who knows the webhook's secret, and just now. body is
-// the raw body as it arrived, before any JSON is parsed. Either of the two schemes that purser signs by
-// suffices:
+// VerifyWebhook checks that a delivery was signed with the webhook's secret, and within the last 5 minutes. body is the raw
+// body as it arrived, before any JSON is parsed. One valid signature of purser's two schemes is enough:
 //
 //   - Standard Webhooks: webhook-id, webhook-timestamp, webhook-signature, which cover the time too;
 //   - x-service-signature with x-service-timestamp, and x-service-signature-previous while the secret is
 //     being rotated.
 //
-// The second does not cover its time, so that whoever saw a delivery could send it again: let each
-// transaction_id, alert_id or message count once, whatever this says. The errors are ErrWebhookSignature
-// and ErrWebhookTime: answer both with 401.
+// The second does not cover its time, so anyone who saw a delivery could send it again. Handle each transaction_id, alert_id
+// or message once, even if this check passes. The errors are ErrWebhookSignature and ErrWebhookTime: return 401 for both.
 func VerifyWebhook(secret string, header http.Header, body []byte, now time.Time) error {
 	if secret == "" {
 		return fmt.Errorf("%w: there is no secret to compare with", ErrWebhookSignature)

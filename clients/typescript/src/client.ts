@@ -84,7 +84,7 @@ export class PurserClient {
     return this.#wire.call("POST", "/v1/wallet/connect/challenge", read.challenge, options, { address });
   }
 
-  /** POST /v1/wallet/connect, with the signature over the newest challenge. The same again tells the present status. */
+  /** POST /v1/wallet/connect, with the signature over the newest challenge. Calling it again returns the current status. */
   async connect(address: string, signature: string, options?: CallOptions): Promise<Connection> {
     return this.#wire.call("POST", "/v1/wallet/connect", read.connection, options, { address, signature });
   }
@@ -114,7 +114,7 @@ export class PurserClient {
     return this.#wire.call("POST", "/v1/wallet/send", read.proposal, options, { from, to, amount, token, memo, label });
   }
 
-  /** POST /v1/wallet/request. Each payment is told as transaction.received once it is final. */
+  /** POST /v1/wallet/request. Each payment emits transaction.received once it is final. */
   async requestPayment(request: PaymentRequest, options?: CallOptions): Promise<RequestedPayment> {
     const { address, amount, token, memo, label } = request;
     return this.#wire.call("POST", "/v1/wallet/request", read.requestedPayment, options, { address, amount, token, memo, label });
@@ -187,7 +187,7 @@ export class PurserClient {
 
   /**
    * PUT /v1/telegram/user/{chat_id}/notifications (bot token): which events about a person your app receives.
-   * It changes nothing about what they are told in their chat.
+   * It does not change the notifications that the person gets in their chat.
    */
   async setUserNotifications(chatId: string, settings: NotificationSettings, options?: CallOptions): Promise<Notifications> {
     return this.#wire.call("PUT", `/v1/telegram/user/${segment("chat id", chatId)}/notifications`, read.notifications, options,
@@ -221,7 +221,7 @@ export class PurserClient {
     return made;
   }
 
-  /** GET /v1/webhooks/events: all that webhooks are told of. Any key may ask. */
+  /** GET /v1/webhooks/events: every type of event that webhooks can receive. It needs no scope. */
   async webhookEvents(options?: CallOptions): Promise<WebhookEvent[]> {
     return this.#wire.call("GET", "/v1/webhooks/events", read.webhookEvents, options);
   }

@@ -50,7 +50,7 @@ export type Refusal = Pick<PurserError, "status" | "code" | "summary" | "request
   & Partial<Pick<PurserError, "details" | "field" | "reason" | "arguments">>;
 
 /**
- * A call took effect, and the only answer with its new secret was lost on the way: purser tells a secret
+ * A call took effect, but the only response with its new secret was lost: purser shows a secret
  * once. What to do stands at the method.
  */
 export class SecretLostError extends Error {
