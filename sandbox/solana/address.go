@@ -98,7 +98,13 @@ var (
 	lighthouseProgram = known("L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95")
 	noopProgram       = known("noopb9bkMVfRPU8AsbpTUg8AQkHtKwMYZiFUjNRtMmV")
 
-	voteProgram = known("Vote111111111111111111111111111111111111111")
+	stakeProgram   = known("Stake11111111111111111111111111111111111111")
+	voteProgram    = known("Vote111111111111111111111111111111111111111")
+	configProgram  = known("Config1111111111111111111111111111111111111")
+	clockSysvar    = known("SysvarC1ock11111111111111111111111111111111")
+	historySysvar  = known("SysvarStakeHistory1111111111111111111111111")
+	rewardsSysvar  = known("SysvarEpochRewards1111111111111111111111111")
+	scheduleSysvar = known("SysvarEpochSchedu1e111111111111111111111111")
 
 	ed25519Program   = known("Ed25519SigVerify111111111111111111111111111")
 	secp256k1Program = known("KeccakSecp256k11111111111111111111111111111")

@@ -396,15 +396,17 @@ func retryable(err *TransactionError) bool {
 // are there.
 func (c *Cluster) bank(height uint64) bank {
 	return bank{
-		read:   func(key address) account { return c.state.at(key, height) },
+		read:   func(key address) account { return c.accountAt(key, height) },
 		recent: func(h hash) bool { _, ok := c.ageOf(h, height); return ok },
 		done: func(tx *transaction) bool {
 			l := c.history.byMessage[tx.Hash()]
 			return l != nil && l.Height <= height
 		},
-		rent: c.rentAt(height),
-		slot: slotOf(height),
-		time: func(slot uint64) int64 { return c.blockTime(heightAt(slot)) },
+		rent:              c.rentAt(height),
+		slot:              slotOf(height),
+		time:              func(slot uint64) int64 { return c.blockTime(heightAt(slot)) },
+		epoch:             func(slot uint64) uint64 { return slot / slotsPerEpoch },
+		minimumDelegation: defaultMinimumDelegation,
 		recentSlot: func(slot uint64) (int, bool) {
 			at := heightAt(slot)
 			if slotOf(at) != slot || at >= height || height-at > tableHistory {

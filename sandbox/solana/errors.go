@@ -121,6 +121,8 @@ var instructionTexts = map[string]string{
 	"PrivilegeEscalation":                "Cross-program invocation with unauthorized signer or writable account",
 	"UninitializedAccount":               "instruction requires an initialized account",
 	"InvalidArgument":                    "invalid program argument",
+	"InsufficientFunds":                  "insufficient funds for instruction",
+	"MaxSeedLengthExceeded":              "Length of the seed is too long for address generation",
 	"InvalidInstructionData":             "invalid instruction data",
 	"MaxAccountsDataAllocationsExceeded": "Accounts data allocations exceeded the maximum allowed per transaction",
 	"MissingAccount":                     "An account required by the instruction is missing",

@@ -3,15 +3,17 @@ package solana
 // bank is what a transaction is judged against: the accounts after one block, the valid blockhashes, and the
 // transactions that have landed. Simulations use one with relaxed checks.
 type bank struct {
-	read       func(address) account
-	recent     func(hash) bool // the blockhash is at most 150 blocks old
-	done       func(*transaction) bool
-	rent       rentRate                          // in the block that is being made
-	slot       uint64                            // of the block that is being made
-	time       func(slot uint64) int64           // Unix time in seconds
-	recentSlot func(uint64) (place int, ok bool) // index of a slot in SlotHashes: the 512 slots before this one, newest first
-	anyHash    bool                              // simulations may replace the blockhash, so any is accepted
-	unverified bool                              // simulations may leave signatures unchecked
+	read              func(address) account
+	recent            func(hash) bool // the blockhash is at most 150 blocks old
+	done              func(*transaction) bool
+	rent              rentRate                          // in the block that is being made
+	slot              uint64                            // of the block that is being made
+	time              func(slot uint64) int64           // Unix time in seconds
+	recentSlot        func(uint64) (place int, ok bool) // index of a slot in SlotHashes: the 512 slots before this one, newest first
+	epoch             func(slot uint64) uint64
+	anyHash           bool   // simulations may replace the blockhash, so any is accepted
+	minimumDelegation uint64 // lamports that a delegated stake needs
+	unverified        bool   // simulations may leave signatures unchecked
 }
 
 // outcome is the result of executing a transaction. Nothing is stored until Cluster.settle takes it. Fee is in
@@ -169,6 +171,7 @@ func load(tx *transaction, accounts []account, limits budget) (int, *Transaction
 var programSizes = map[address]int{
 	memoV1: 17_280, memoV3: 2_304, associatedProgram: 105_032,
 	memoV4: 36, lighthouseProgram: 36, tokenProgram: 36, token2022Program: 36, lookupProgram: 36,
+	stakeProgram: 36,
 }
 
 // loadedSize is the number of data bytes that an account counts for as loaded.

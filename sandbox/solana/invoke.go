@@ -105,6 +105,8 @@ func (in *invocation) execute() *InstructionError {
 		return in.compiled(in.lighthouse)
 	case lookupProgram:
 		return in.compiled(in.lookupTable)
+	case stakeProgram:
+		return in.compiled(in.stake)
 	}
 	return refused("UnsupportedProgramId")
 }

@@ -8,9 +8,8 @@ import (
 )
 
 // Lighthouse's assertions. Wallets add them to a transaction that they sign. They change nothing, and make the
-// transaction fail if an account is not as the wallet showed it. Assertions about accounts that cannot exist here
-// (stake, upgradeable programs, compressed trees) end as for an account with another owner
-// (docs/sandbox-differences.md).
+// transaction fail if an account is not as the wallet showed it. Assertions about stake accounts, upgradeable programs
+// and compressed trees end as for an account with another owner (docs/sandbox-differences.md).
 
 // Lighthouse's error codes, as Custom codes.
 const (

@@ -40,8 +40,11 @@ const tokensVersion = 1
 // programsVersion is the genesis version that added Memo v4 and Lighthouse.
 const programsVersion = 2
 
+// stakingVersion is the genesis version that added the Stake program, the validators and the sysvars about epochs.
+const stakingVersion = 3
+
 // newestVersion is what a new cluster starts with, and what an old one is upgraded to.
-const newestVersion = programsVersion
+const newestVersion = stakingVersion
 
 // grow adds the accounts of all genesis versions between the cluster's own and the given one.
 func (c *Cluster) grow(to int) error {
@@ -51,7 +54,12 @@ func (c *Cluster) grow(to int) error {
 		}
 	}
 	if to >= programsVersion && c.version < programsVersion {
-		return c.addPrograms()
+		if err := c.addPrograms(); err != nil {
+			return err
+		}
+	}
+	if to >= stakingVersion && c.version < stakingVersion {
+		return c.addStaking()
 	}
 	return nil
 }

@@ -91,7 +91,8 @@ func readSignature(s string) (signature, *rpcError) {
 // Accounts and Inner of simulateTransaction; SearchHistory of getSignatureStatuses; Before, Until and Limit of
 // getSignaturesForAddress; MaxVersion of getTransaction and getBlock; TransactionDetails of getBlock; WithContext and
 // Filters of getProgramAccounts (Filters of programSubscribe too); WithoutList of getSupply; Filter of
-// getLargestAccounts; Identity and Range of getBlockProduction; ReceivedNotification of signatureSubscribe.
+// getLargestAccounts; Identity and Range of getBlockProduction; VotePubkey, KeepUnstaked and DelinquentDistance of
+// getVoteAccounts; ReceivedNotification of signatureSubscribe.
 type config struct {
 	Commitment          *string    `json:"commitment"`
 	MinContextSlot      *uint64    `json:"minContextSlot"`
@@ -115,6 +116,10 @@ type config struct {
 	Filter              string     `json:"filter"`
 	Identity            string     `json:"identity"`
 	Range               *slotRange `json:"range"`
+
+	VotePubkey         string  `json:"votePubkey"`
+	KeepUnstaked       bool    `json:"keepUnstakedDelinquents"`
+	DelinquentDistance *uint64 `json:"delinquentSlotDistance"`
 
 	Filters              []programFilter `json:"filters"`
 	ReceivedNotification bool            `json:"enableReceivedNotification"`

@@ -41,9 +41,14 @@ func (m *message) parseInstruction(ix instruction) (program string, parsed any, 
 		program, ok = "spl-associated-token-account", p.associated()
 	case id == lookupProgram:
 		program, ok = "address-lookup-table", p.lookupTable()
+	case id == stakeProgram:
+		program, ok = "stake", p.stake()
 	}
 	if !ok || p.err != nil {
 		return "", nil, false
+	}
+	if p.info == nil {
+		return program, object{"type": p.kind}, true
 	}
 	return program, object{"type": p.kind, "info": p.info}, true
 }

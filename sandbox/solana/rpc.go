@@ -83,11 +83,13 @@ type method func(c *Cluster, p params) (any, *rpcError)
 // methods are all methods that HTTP clients can call. The subscriptions of WebSockets are in ws.go. Read-only after
 // start.
 var methods = map[string]method{
-	"getBlockCommitment": getBlockCommitment,
-	"getBlockProduction": getBlockProduction,
-	"getBlocksWithLimit": getBlocksWithLimit,
-	"getClusterNodes":    getClusterNodes,
-	"getEpochSchedule":   getEpochSchedule,
+	"getBlockCommitment":        getBlockCommitment,
+	"getBlockProduction":        getBlockProduction,
+	"getBlocksWithLimit":        getBlocksWithLimit,
+	"getClusterNodes":           getClusterNodes,
+	"getEpochSchedule":          getEpochSchedule,
+	"getStakeMinimumDelegation": getStakeMinimumDelegation,
+	"getVoteAccounts":           getVoteAccounts,
 	"getHighestSnapshotSlot": func(*Cluster, params) (any, *rpcError) {
 		return nil, &rpcError{Code: codeNoSnapshot, Message: "No snapshot"}
 	},

@@ -39,7 +39,7 @@ func getAccountInfo(c *Cluster, p params) (any, *rpcError) {
 	if bad != nil {
 		return nil, bad
 	}
-	shown, bad := c.show(key, c.state.at(key, height), cfg, height)
+	shown, bad := c.show(key, c.accountAt(key, height), cfg, height)
 	return withContext(height, shown), bad
 }
 
@@ -74,7 +74,7 @@ func getMultipleAccounts(c *Cluster, p params) (any, *rpcError) {
 		if bad != nil {
 			return nil, bad
 		}
-		if list[i], bad = c.show(key, c.state.at(key, height), cfg, height); bad != nil {
+		if list[i], bad = c.show(key, c.accountAt(key, height), cfg, height); bad != nil {
 			return nil, bad
 		}
 	}

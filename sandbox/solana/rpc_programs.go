@@ -113,14 +113,14 @@ func getProgramAccounts(c *Cluster, p params) (any, *rpcError) {
 	var keys []address
 	// Every account of the cluster is visited, as in tokenAccounts.
 	for key := range c.state {
-		if accepted(c.state.at(key, height)) {
+		if accepted(c.accountAt(key, height)) {
 			keys = append(keys, key)
 		}
 	}
 	slices.SortFunc(keys, func(a, b address) int { return bytes.Compare(a[:], b[:]) })
 	list := make([]object, len(keys))
 	for i, key := range keys {
-		shown, bad := c.show(key, c.state.at(key, height), cfg, height)
+		shown, bad := c.show(key, c.accountAt(key, height), cfg, height)
 		if bad != nil {
 			return nil, bad
 		}

@@ -144,7 +144,7 @@ func (c *Cluster) showAfter(want wanted, out outcome, height uint64) (any, *rpcE
 		}
 		a, ok := out.Writes[key]
 		if !ok {
-			a = c.state.at(key, height)
+			a = c.accountAt(key, height)
 		}
 		if list[i], bad = c.show(key, a, config{Encoding: want.Encoding}, height); bad != nil {
 			return nil, bad

@@ -244,6 +244,9 @@ func (c *Cluster) showParsedOr(key address, a account, cfg config, height uint64
 	if !ok {
 		parsed, ok = showNative(key, a)
 	}
+	if !ok {
+		parsed, ok = showStaking(key, a)
+	}
 	if ok {
 		shown.(object)["data"] = parsed
 	}

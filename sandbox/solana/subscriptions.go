@@ -133,7 +133,7 @@ func (c *Cluster) notify(w *wsClient, s *subscription) {
 		w.tell(s, slotOf(height))
 	case "account":
 		if changed, ok := c.state.changed(s.key, height); ok && changed > s.seen {
-			if shown, bad := c.showParsedOr(s.key, c.state.at(s.key, height), s.shape, height); bad == nil {
+			if shown, bad := c.showParsedOr(s.key, c.accountAt(s.key, height), s.shape, height); bad == nil {
 				w.tell(s, withContext(height, shown))
 			}
 		}
