@@ -71,6 +71,7 @@ func stakeMergeCases(b *stakeBook) {
 	b.add("merge of lockups that are over", "null", ab(active, aStake(sol, func(s *stakeState) { s.Lockup = lockup{5, 1, carol} })), merge)
 	b.add("merge of equal lockups", "null", ab(aStake(2*sol, func(s *stakeState) { s.Lockup = lockup{0, 9, carol} }), aStake(sol, func(s *stakeState) { s.Lockup = lockup{0, 9, carol} })), merge)
 	b.add("merge of different reserves", "null", ab(active, aStake(sol, func(s *stakeState) { s.Reserve = 5 })), merge)
+	b.add("merge of an inactive one's flags", "null", ab(activating, aStake(sol, func(s *stakeState) { s.Deactivated, s.Flags = 1, 2 })), merge)
 	b.add("merge of flags", "null", ab(aStake(5*sol, func(s *stakeState) { s.Activated, s.Flags = testEpoch, 1 }), aStake(sol, func(s *stakeState) { s.Activated, s.Flags = testEpoch, 2 })), merge)
 }
 

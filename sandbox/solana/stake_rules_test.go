@@ -2,6 +2,7 @@ package solana
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"testing"
 )
 
@@ -77,6 +78,17 @@ func TestOlderVoteAccountsAreRead(t *testing.T) {
 		}
 		if _, ok := readVote(voteA, b[:len(b)-1]); ok {
 			t.Error("a cut account is read")
+		}
+	}
+}
+
+// The 32nd vote makes the first one the root.
+func TestTheFirstRootComesWithThe32ndVote(t *testing.T) {
+	for slot, want := range map[uint64]string{30: "null", 31: "0", 32: "1"} {
+		v := voteState{}
+		v.vote(slot)
+		if got, err := json.Marshal(v.Root); err != nil || string(got) != want || len(v.Votes) != 31 {
+			t.Errorf("at slot %d: root %s, %d votes", slot, got, len(v.Votes))
 		}
 	}
 }
