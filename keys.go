@@ -84,7 +84,7 @@ func listCommand(with keyRun, out io.Writer) *cobra.Command {
 				return plain(err)
 			}
 			for _, key := range all {
-				fmt.Fprintf(out, "%s  %s  %s  …%s  %s  may %s  made %s%s\n", key.ID, key.Kind, key.Tier, key.Hint, whose(key),
+				fmt.Fprintf(out, "%s  %s  %s  …%s  %s  may %s  made %s%s\n", key.ID, key.Kind, key.Tier, key.Hint, ownerName(key),
 					scopeNames(key.Scopes), key.CreatedAt.Format(time.DateOnly), ended(key))
 			}
 			return nil
@@ -182,7 +182,7 @@ func scopeNames(scopes []wallet.Scope) string {
 	return strings.Join(names, ", ")
 }
 
-func whose(key wallet.Key) string {
+func ownerName(key wallet.Key) string {
 	if key.Owner == "" {
 		return "the operator's"
 	}

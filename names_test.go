@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 // bannedNames are names that once stood here, by the package (and those below it) where they may not come back, and what
 // the field calls the thing. "" is every package. A name is banned as it is declared: of a type, a function, a method,
-// a field, a constant or a variable.
+// a field, a constant, a variable, a parameter, or a function within a function.
 func bannedNames() map[string]map[string]string {
 	return map[string]map[string]string{
 		"": {
@@ -112,6 +113,15 @@ func bannedWords() map[string]map[string]string {
 	}
 }
 
+// productWords are words that may stand in no name and no comment of the product. Tests are stories, and may use them.
+// What webhooks tells its receivers has its own words.
+func productWords(path string) map[string]string {
+	if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "webhooks/") {
+		return nil
+	}
+	return map[string]string{"told": "notified, shown or reported", "heard": "received", "whoever": "anybody who, or who it is"}
+}
+
 // wordsAllowed are the files that may say a banned word, and why.
 func wordsAllowed() map[string]string {
 	return map[string]string{
@@ -129,6 +139,7 @@ func TestWordsOfOurOwnStayAway(t *testing.T) {
 			return
 		}
 		banned := inPackage(bannedWords(), filepath.ToSlash(filepath.Dir(path)))
+		maps.Copy(banned, productWords(filepath.ToSlash(path)))
 		check := func(at token.Pos, words []string) {
 			for _, word := range words {
 				if standard, ok := banned[word]; ok {
@@ -188,35 +199,58 @@ func inPackage(banned map[string]map[string]string, dir string) map[string]strin
 	return all
 }
 
-// declared are the names that a file gives to what lasts longer than a function: types, functions, methods, fields,
-// constants and variables of the package.
+// declared are the names that a file gives to types, functions, methods, fields, parameters, and to constants and variables
+// of the package. A function's own variables may be called anything: they are read where they are written.
 func declared(file *ast.File) (names []*ast.Ident) {
-	fields := func(n ast.Node) {
-		ast.Inspect(n, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.FuncType: // parameters are local
-				return false
-			case *ast.Field:
-				names = append(names, n.Names...)
-			}
-			return true
-		})
-	}
 	for _, d := range file.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			names = append(names, d.Name)
-		case *ast.GenDecl:
+		if d, ok := d.(*ast.GenDecl); ok {
 			for _, spec := range d.Specs {
-				switch spec := spec.(type) {
-				case *ast.TypeSpec:
-					names = append(names, spec.Name)
-					fields(spec.Type)
-				case *ast.ValueSpec:
+				if spec, ok := spec.(*ast.ValueSpec); ok {
 					names = slices.Concat(names, spec.Names)
 				}
 			}
 		}
 	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			names = append(names, n.Name)
+		case *ast.TypeSpec:
+			names = append(names, n.Name)
+		case *ast.Field: // of a struct, a contract, a function's parameters and results
+			names = append(names, n.Names...)
+		case *ast.AssignStmt: // a function within a function
+			for i, value := range n.Rhs {
+				if _, ok := value.(*ast.FuncLit); ok && i < len(n.Lhs) {
+					if name, ok := n.Lhs[i].(*ast.Ident); ok {
+						names = append(names, name)
+					}
+				}
+			}
+		}
+		return true
+	})
 	return names
+}
+
+// TestDeclaredNames are those of everything that a reader meets away from its declaration, and of functions within functions.
+func TestDeclaredNames(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "x.go", `package x
+type kind struct{ field int }
+type contract interface{ method(parameter int) (result int) }
+const constant = 1
+var variable func(argument int)
+func (receiver kind) f() { local := 1; inner := func(of int) {}; _, _ = local, inner }
+`, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, name := range declared(file) {
+		got = append(got, name.Name)
+	}
+	slices.Sort(got)
+	if want := "argument constant contract f field inner kind method of parameter receiver result variable"; strings.Join(got, " ") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

@@ -123,7 +123,7 @@ func runSandbox(ctx context.Context, settings config.Options, o worldOptions, ca
 	}
 	fmt.Fprint(out, greeting(o, c.HTTP, o.mailListen(c), called))
 
-	// The world outlives the product, which still has replies to deliver when it is told to stop.
+	// The world outlives the product, which still has replies to deliver when it is asked to stop.
 	worldCtx, endWorld := context.WithCancel(context.WithoutCancel(ctx))
 	defer endWorld()
 	group, worldCtx := errgroup.WithContext(worldCtx)

@@ -179,7 +179,7 @@ func (p *process) take(c config.Config, codec chain.Codec, log *slog.Logger) (er
 	return err
 }
 
-// botName is without @, and "" while Telegram has not told it.
+// botName is without @, and "" while Telegram has not sent it.
 func (p *process) botName() string { return p.bot.Me() }
 
 // addFronts makes what people, programs and browsers talk to.

@@ -49,11 +49,11 @@ func verifyCommand(environ []string, now func() time.Time, out io.Writer) *cobra
 			if err != nil {
 				return err
 			}
-			told, err := saved.Verify(secret, now(), maxAge)
+			verified, err := saved.Verify(secret, now(), maxAge)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(out, told)
+			_, err = fmt.Fprintln(out, verified)
 			return err
 		},
 	}

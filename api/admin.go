@@ -37,7 +37,7 @@ type QueueService interface {
 	Replay(context.Context, store.Queue, store.JobID) error
 }
 
-// Admin serves an operator's commands on a Unix socket. Whoever can open the socket (file mode 0600:
+// Admin serves an operator's commands on a Unix socket. Anybody who can open the socket (file mode 0600:
 // the user that runs purser, and root) is the operator; nothing else is asked.
 type Admin struct {
 	Keys   KeyService

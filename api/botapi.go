@@ -106,7 +106,7 @@ func (s *Server) postMessage(c *fiber.Ctx, key wallet.Key, fields object, id int
 	if err != nil {
 		return err
 	}
-	// Before an earlier answer is given again: whoever takes consent back, or is erased, is told of no more.
+	// Before an earlier answer is given again: nothing more is said of a person who takes consent back or is erased.
 	person, err := s.People.ByTelegram(c.UserContext(), who, id, wallet.BotSend)
 	if err != nil {
 		return err
@@ -325,7 +325,7 @@ func (s *Server) runCommand(c *fiber.Ctx, key wallet.Key, fields object, id int6
 	if err != nil {
 		return err
 	}
-	return s.idempotent(c, key, func(remember save) error {
+	return s.idempotent(c, key, func(saveAnswer save) error {
 		if !silent {
 			if err := s.mayPost(c, who, person, wallet.BotExecute); err != nil {
 				return err
@@ -335,7 +335,7 @@ func (s *Server) runCommand(c *fiber.Ctx, key wallet.Key, fields object, id int6
 		if err != nil {
 			return err
 		}
-		return s.answer(c, fiber.StatusOK, remember, func(tx store.Tx) ([]byte, error) {
+		return s.answer(c, fiber.StatusOK, saveAnswer, func(tx store.Tx) ([]byte, error) {
 			allowed := s.People.Reachable
 			if silent { // a proposal is put to its person all the same, and looks for itself
 				allowed = s.People.May

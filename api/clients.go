@@ -111,7 +111,7 @@ func (s *Server) suspectProxy(c *fiber.Ctx) {
 }
 
 // client is the address that limits count by: the connection's, or the nearest one in
-// X-Forwarded-For that is no proxy of ours. Whoever holds one IPv6 address holds its whole /64.
+// X-Forwarded-For that is no proxy of ours. The holder of one IPv6 address has its whole /64.
 func (s *Server) client(c *fiber.Ctx) netip.Prefix {
 	remote, _ := netip.AddrFromSlice(c.Context().RemoteIP())
 	var forwarded []string

@@ -55,7 +55,7 @@ func (d *deadline) context() context.Context {
 	return d.timed
 }
 
-// end lets go of the timer; whoever still waits is told.
+// end lets go of the timer; what still waits is notified.
 func (d *deadline) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -147,14 +147,14 @@ func (s *Server) resend(c *fiber.Ctx, key wallet.Key) error {
 	if _, _, err := aboutHook(c, key, optionalBody); err != nil {
 		return err
 	}
-	return s.idempotent(c, key, func(remember save) error {
+	return s.idempotent(c, key, func(saveAnswer save) error {
 		who := handlers.CallerOf(key)
 		again, err := s.Webhooks.PrepareResend(c.UserContext(), who, hook, id)
 		if err != nil {
 			return err
 		}
 		defer s.Webhooks.Wake(again.Webhook)
-		return s.answer(c, fiber.StatusAccepted, remember, func(tx store.Tx) ([]byte, error) {
+		return s.answer(c, fiber.StatusAccepted, saveAnswer, func(tx store.Tx) ([]byte, error) {
 			if err := s.Webhooks.CommitResend(tx, who, hook, again); err != nil {
 				return nil, err
 			}
@@ -178,12 +178,12 @@ func (s *Server) recover(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.idempotent(c, key, func(remember save) error {
+	return s.idempotent(c, key, func(saveAnswer save) error {
 		done, err := s.Webhooks.Recover(c.UserContext(), handlers.CallerOf(key), id, since)
 		if err != nil {
 			return err
 		}
-		return s.answer(c, fiber.StatusAccepted, remember, func(store.Tx) ([]byte, error) {
+		return s.answer(c, fiber.StatusAccepted, saveAnswer, func(store.Tx) ([]byte, error) {
 			return s.envelope("done.recovered", recoveredData{done.Count, stamp(done.Next)}, wallet.NumberArg("Count", done.Count))
 		})
 	})

@@ -131,11 +131,11 @@ func (s *Server) idempotentPending(c *fiber.Ctx, key wallet.Key, work func(recor
 	}
 	// The record's name includes the owner of the API key, method and path: by the header alone, one customer could get
 	// another's response.
-	whose := key.Lineage()
+	scope := key.Lineage()
 	if c.Path() == rotatePath { // a successor rotates itself, whatever header it reuses
-		whose = key.ID
+		scope = key.ID
 	}
-	r := record{name: whose + " " + c.Method() + " " + c.Path() + " " + header, fingerprint: sha256.Sum256(c.BodyRaw()), now: s.Now}
+	r := record{name: scope + " " + c.Method() + " " + c.Path() + " " + header, fingerprint: sha256.Sum256(c.BodyRaw()), now: s.Now}
 	if !s.busy.enter(r.name) {
 		c.Set(fiber.HeaderRetryAfter, "1") // by which programs tell it from other conflicts
 		return wallet.Refuse(wallet.Conflict, "idempotency.running")

@@ -78,7 +78,7 @@ const rotatePath = "/v1/key/rotate"
 type rotatedData struct {
 	KeyID       string `json:"key_id"`
 	Key         string `json:"key"`
-	SecretShown bool   `json:"secret_shown"` // true in a replay: the key was told before
+	SecretShown bool   `json:"secret_shown"` // true in a replay: the key was shown before
 	OldEndsAt   string `json:"old_ends_at"`
 }
 
@@ -96,7 +96,7 @@ func (s *Server) rotate(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.idempotent(c, key, func(remember save) error {
+	return s.idempotent(c, key, func(saveAnswer save) error {
 		next, err := s.Keys.PrepareRotation(c.UserContext(), key.ID)
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ func (s *Server) rotate(c *fiber.Ctx, key wallet.Key) error {
 			if err != nil {
 				return err
 			}
-			return remember(tx, fiber.StatusOK, replay)
+			return saveAnswer(tx, fiber.StatusOK, replay)
 		})
 		if err != nil {
 			return err

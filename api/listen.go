@@ -25,16 +25,16 @@ type listeningData struct {
 	Secret string   `json:"secret"` // signs what comes, for as long as the connection lasts
 }
 
-// heardData is `data` of each further line: what a receiver would have been sent. The body's bytes are what is
+// receivedData is `data` of each further line: what a receiver would have been sent. The body's bytes are what is
 // signed. Both are empty on a line that only says that the connection lives.
-type heardData struct {
+type receivedData struct {
 	Headers map[string]string `json:"headers"`
 	Body    string            `json:"body"`
 }
 
 // listen is GET /v1/webhooks/listen?events=…, and the same of a bot token: lines of JSON, each an envelope, for
 // as long as the connection lasts. The last one is a refusal where the key may not listen any more. No HEAD: there
-// is no end of it whose length could be told.
+// is no end of it whose length could be known.
 func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
 	if c.Method() == fiber.MethodHead {
 		c.Set(fiber.HeaderAllow, fiber.MethodGet)
@@ -55,7 +55,7 @@ func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	ear := &eventStream{s: s, hook: made, heard: make(chan heardData), taken: make(chan error)}
+	ear := &eventStream{s: s, hook: made, received: make(chan receivedData), taken: make(chan error)}
 	ear.ctx, ear.over = context.WithCancel(s.serving)
 	ear.stop = s.Webhooks.Listen(made.ID, ear.take)
 	if err := s.Store.Update(c.UserContext(), func(tx store.Tx) error { return s.Webhooks.CommitListener(tx, made) }); err != nil {
@@ -83,23 +83,23 @@ func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
 
 // eventStream is one connection that listens.
 type eventStream struct {
-	s     *Server
-	hook  wallet.Webhook
-	ctx   context.Context // ends with the connection
-	over  context.CancelFunc
-	stop  func()
-	heard chan heardData
-	taken chan error // of what was heard
+	s        *Server
+	hook     wallet.Webhook
+	ctx      context.Context // ends with the connection
+	over     context.CancelFunc
+	stop     func()
+	received chan receivedData
+	taken    chan error // of what was received
 }
 
 // take hands an event to the connection. Whether it arrives there nobody knows.
 func (e *eventStream) take(ctx context.Context, header http.Header, body []byte) error {
-	h := heardData{Headers: map[string]string{}, Body: string(body)}
+	h := receivedData{Headers: map[string]string{}, Body: string(body)}
 	for name := range header {
 		h.Headers[name] = header.Get(name)
 	}
 	select {
-	case e.heard <- h:
+	case e.received <- h:
 	case <-e.ctx.Done():
 		return e.ctx.Err()
 	case <-ctx.Done():
@@ -125,7 +125,7 @@ func (e *eventStream) hangUp() {
 	e.s.Webhooks.Wake(e.hook.ID)
 }
 
-// write writes what is heard until the connection or the server ends.
+// write writes what is received until the connection or the server ends.
 func (e *eventStream) write(w *bufio.Writer, first listeningData) {
 	if e.line(w, "done.listening", first) != nil {
 		return
@@ -140,7 +140,7 @@ func (e *eventStream) write(w *bufio.Writer, first listeningData) {
 			if e.beat(w) != nil {
 				return
 			}
-		case h := <-e.heard:
+		case h := <-e.received:
 			err := e.line(w, "done.event", h)
 			select {
 			case e.taken <- err:
@@ -160,7 +160,7 @@ func (e *eventStream) beat(w *bufio.Writer) error {
 		refused = nil
 	}
 	if refused == nil {
-		return e.line(w, "done.alive", heardData{Headers: map[string]string{}})
+		return e.line(w, "done.alive", receivedData{Headers: map[string]string{}})
 	}
 	known := labelled(refused)
 	body, err := json.Marshal(e.s.failure(known))

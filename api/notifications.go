@@ -50,7 +50,7 @@ func (s *Server) setNotifications(c *fiber.Ctx, key wallet.Key) error {
 }
 
 // setUserNotifications is PUT /v1/telegram/user/{chat_id}/notifications {enabled, events}: which events about
-// a person the token's app wants. What the person is told stays as they set it.
+// a person the token's app wants. What the person is notified of stays as they set it.
 func (s *Server) setUserNotifications(c *fiber.Ctx, key wallet.Key) error {
 	id, err := parseTelegramID("chat_id", c.Params("chat_id"))
 	if err != nil {

@@ -242,7 +242,7 @@ func TestAnswersAreLentToThePortalAlone(t *testing.T) {
 	pages := pagesURL.String()
 	for _, test := range []struct {
 		method, path, origin, bearer string
-		lent                         bool
+		allowed                      bool
 	}{
 		{"GET", "/v1/webhooks", pages, session, true},
 		{"GET", "/v1/webhooks/nothing", pages, session, true}, // refusals too
@@ -276,7 +276,7 @@ func TestAnswersAreLentToThePortalAlone(t *testing.T) {
 		if got["Access-Control-Allow-Credentials"] != "" {
 			t.Errorf("%+v: with credentials", test)
 		}
-		if test.lent != (got["Access-Control-Allow-Origin"] == pages && a.header.Get("Vary") == "Origin") || !test.lent && len(got) > 0 {
+		if test.allowed != (got["Access-Control-Allow-Origin"] == pages && a.header.Get("Vary") == "Origin") || !test.allowed && len(got) > 0 {
 			t.Errorf("%+v: %v", test, got)
 		}
 	}
@@ -287,7 +287,7 @@ func TestAnswersAreLentToThePortalAlone(t *testing.T) {
 	k.Must(err)
 	k.Must(resp.Body.Close())
 	if resp.Header.Get("Access-Control-Allow-Origin") != "" {
-		t.Error("two origins are lent to")
+		t.Error("two origins are allowed to")
 	}
 }
 

@@ -34,12 +34,12 @@ func (s *Server) connectChallenge(c *fiber.Ctx, key wallet.Key) error {
 	if err := address.Payable(); err != nil {
 		return about("address", err)
 	}
-	return s.idempotent(c, key, func(remember save) error {
+	return s.idempotent(c, key, func(saveAnswer save) error {
 		invitation, err := s.Wallets.PrepareInvitation(c.UserContext(), handlers.CallerOf(key), address)
 		if err != nil {
 			return err
 		}
-		return s.answer(c, fiber.StatusOK, remember, func(tx store.Tx) ([]byte, error) {
+		return s.answer(c, fiber.StatusOK, saveAnswer, func(tx store.Tx) ([]byte, error) {
 			if err := s.Wallets.CommitInvitation(tx, invitation); err != nil {
 				return nil, err
 			}
@@ -73,7 +73,7 @@ func (s *Server) connect(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.idempotent(c, key, func(remember save) error {
+	return s.idempotent(c, key, func(saveAnswer save) error {
 		status, err := s.Wallets.Connect(c.UserContext(), handlers.CallerOf(key), address, signature)
 		if err != nil {
 			return err
@@ -82,7 +82,7 @@ func (s *Server) connect(c *fiber.Ctx, key wallet.Key) error {
 		if status == wallet.BindDone {
 			code, said = fiber.StatusOK, "done.wallet_connected"
 		}
-		return s.answer(c, code, remember, func(store.Tx) ([]byte, error) {
+		return s.answer(c, code, saveAnswer, func(store.Tx) ([]byte, error) {
 			return s.envelope(said, connectData{address, status})
 		})
 	})
@@ -141,25 +141,25 @@ func (s *Server) onTransaction(c *fiber.Ctx, key wallet.Key, known []string, do 
 	if err := fields.only(known...); err != nil {
 		return err
 	}
-	return s.idempotent(c, key, func(remember save) error {
+	return s.idempotent(c, key, func(saveAnswer save) error {
 		data, said, err := do(id, fields)
 		if err != nil {
 			return err
 		}
-		return s.answer(c, fiber.StatusOK, remember, func(store.Tx) ([]byte, error) { return s.envelope(said, data) })
+		return s.answer(c, fiber.StatusOK, saveAnswer, func(store.Tx) ([]byte, error) { return s.envelope(said, data) })
 	})
 }
 
 // answer sends what make writes, and keeps it under the request's idempotency key in make's own
 // store transaction.
-func (s *Server) answer(c *fiber.Ctx, status int, remember save, make func(store.Tx) ([]byte, error)) error {
+func (s *Server) answer(c *fiber.Ctx, status int, saveAnswer save, make func(store.Tx) ([]byte, error)) error {
 	var body []byte
 	err := s.Store.Update(c.UserContext(), func(tx store.Tx) error {
 		var err error
 		if body, err = make(tx); err != nil {
 			return err
 		}
-		return remember(tx, status, body)
+		return saveAnswer(tx, status, body)
 	})
 	if err != nil {
 		return err

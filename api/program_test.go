@@ -62,7 +62,7 @@ func (p program) answered() {
 // TestEveryWalletOfAKeyIsAskedAbout: one question at a time, and a lost answer is given again.
 func TestEveryWalletOfAKeyIsAskedAbout(t *testing.T) {
 	r := newHarness(t)
-	asked := func() (n int) {
+	proven := func() (n int) {
 		r.View(func(tx store.Tx) error {
 			all, err := tx.PendingEvents(1000)
 			for _, e := range all {
@@ -74,7 +74,7 @@ func TestEveryWalletOfAKeyIsAskedAbout(t *testing.T) {
 		})
 		return n
 	}
-	before := asked()
+	before := proven()
 	for i := 1; i <= 3; i++ {
 		p := r.program(r.alice.secret)
 		challenge := p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address()))
@@ -83,7 +83,7 @@ func TestEveryWalletOfAKeyIsAskedAbout(t *testing.T) {
 		r.want(p.post("/v1/wallet/connect", proof), 202, "", "")
 		r.want(p.post("/v1/wallet/connect", proof), 202, "", "") // the first answer was lost
 		r.want(p.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, p.address())), 429, wallet.RateLimitExceeded, "still being asked")
-		if n := asked() - before; n != i {
+		if n := proven() - before; n != i {
 			t.Fatalf("after %d wallets the owner was asked %d times", i, n)
 		}
 		p.answered()

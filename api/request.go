@@ -34,12 +34,12 @@ func (s *Server) requestPayment(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.idempotent(c, key, func(remember save) error {
+	return s.idempotent(c, key, func(saveAnswer save) error {
 		p, err := s.Transfers.PrepareRequest(c.UserContext(), handlers.CallerOf(key), req)
 		if err != nil {
 			return err
 		}
-		return s.answer(c, fiber.StatusCreated, remember, func(tx store.Tx) ([]byte, error) {
+		return s.answer(c, fiber.StatusCreated, saveAnswer, func(tx store.Tx) ([]byte, error) {
 			if err := s.Transfers.CommitRequest(tx, p); err != nil {
 				return nil, err
 			}

@@ -132,12 +132,12 @@ func (s *Server) send(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.idempotent(c, key, func(remember save) error {
+	return s.idempotent(c, key, func(saveAnswer save) error {
 		p, err := s.Transfers.Prepare(c.UserContext(), handlers.CallerOf(key), req)
 		if err != nil {
 			return err
 		}
-		return s.answer(c, fiber.StatusAccepted, remember, func(tx store.Tx) ([]byte, error) {
+		return s.answer(c, fiber.StatusAccepted, saveAnswer, func(tx store.Tx) ([]byte, error) {
 			t, err := s.Transfers.CommitByProgram(tx, p)
 			if err != nil {
 				return nil, err

@@ -75,7 +75,7 @@ type createData struct {
 }
 
 // createWallet is POST /v1/wallet/create {chat_id}. It sends a link to the person's chat, with which they create or connect a
-// wallet on their own device. The link itself is not returned: whoever has it could connect a wallet of their own.
+// wallet on their own device. The link itself is not returned: anybody who has it could connect a wallet of their own.
 func (s *Server) createWallet(c *fiber.Ctx, key wallet.Key) error {
 	fields, err := jsonBody(c)
 	if err != nil {
@@ -88,12 +88,12 @@ func (s *Server) createWallet(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.idempotent(c, key, func(remember save) error {
+	return s.idempotent(c, key, func(saveAnswer save) error {
 		person, err := s.People.ByTelegram(c.UserContext(), handlers.CallerOf(key), id, wallet.WalletSend)
 		if err != nil {
 			return err
 		}
-		return s.answer(c, fiber.StatusAccepted, remember, func(tx store.Tx) ([]byte, error) {
+		return s.answer(c, fiber.StatusAccepted, saveAnswer, func(tx store.Tx) ([]byte, error) {
 			if err := s.People.OfferLink(tx, handlers.CallerOf(key), person.ID); err != nil {
 				return nil, err
 			}

@@ -176,38 +176,38 @@ func (s *Server) createWebhook(c *fiber.Ctx, key wallet.Key) error {
 	if wanted.Active, err = fields.boolean("active", true); err != nil {
 		return err
 	}
-	return s.idempotent(c, key, func(remember save) error {
+	return s.idempotent(c, key, func(saveAnswer save) error {
 		made, err := s.Webhooks.Prepare(c.UserContext(), key, wanted)
 		if err != nil {
 			return err
 		}
-		told, kept := webhookOf(handlers.HookRecord{Webhook: made}), webhookOf(handlers.HookRecord{Webhook: made})
+		shown, kept := webhookOf(handlers.HookRecord{Webhook: made}), webhookOf(handlers.HookRecord{Webhook: made})
 		if wanted.Secret == "" {
-			told.Secret, kept.SecretShown = made.Secret, true
+			shown.Secret, kept.SecretShown = made.Secret, true
 		}
-		return s.idempotentSecret(c, remember, fiber.StatusCreated, "done.webhook_set", func(tx store.Tx) (any, any, error) {
-			return told, kept, s.Webhooks.Commit(tx, made)
+		return s.idempotentSecret(c, saveAnswer, fiber.StatusCreated, "done.webhook_set", func(tx store.Tx) (any, any, error) {
+			return shown, kept, s.Webhooks.Commit(tx, made)
 		})
 	})
 }
 
-// idempotentSecret commits an operation that makes a secret. It responds with told, which has the secret, and stores kept,
+// idempotentSecret commits an operation that makes a secret. It responds with shown, which has the secret, and stores kept,
 // which has not, for replays.
-func (s *Server) idempotentSecret(c *fiber.Ctx, remember save, status int, said string, commit func(store.Tx) (told, kept any, err error)) error {
+func (s *Server) idempotentSecret(c *fiber.Ctx, saveAnswer save, status int, said string, commit func(store.Tx) (shown, kept any, err error)) error {
 	var body []byte
 	err := s.Store.Update(c.UserContext(), func(tx store.Tx) error {
-		told, kept, err := commit(tx)
+		shown, kept, err := commit(tx)
 		if err != nil {
 			return err
 		}
-		if body, err = s.envelope(said, told); err != nil {
+		if body, err = s.envelope(said, shown); err != nil {
 			return err
 		}
 		replay, err := s.envelope(said, kept)
 		if err != nil {
 			return err
 		}
-		return remember(tx, status, replay)
+		return saveAnswer(tx, status, replay)
 	})
 	if err != nil {
 		return err
@@ -296,17 +296,17 @@ func (s *Server) rotateSecret(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.idempotent(c, key, func(remember save) error {
+	return s.idempotent(c, key, func(saveAnswer save) error {
 		secret, err := s.Webhooks.NewSecret()
 		if err != nil {
 			return err
 		}
-		return s.idempotentSecret(c, remember, fiber.StatusOK, "done.secret_rotated", func(tx store.Tx) (any, any, error) {
+		return s.idempotentSecret(c, saveAnswer, fiber.StatusOK, "done.secret_rotated", func(tx store.Tx) (any, any, error) {
 			hook, err := s.Webhooks.RotateSecret(tx, handlers.CallerOf(key), id, secret, time.Duration(grace)*time.Second)
 			kept := secretData{WebhookID: hook.ID, SecretShown: true, PreviousUntil: stamp(hook.PreviousUntil)}
-			told := kept
-			told.Secret, told.SecretShown = secret, false
-			return told, kept, err
+			shown := kept
+			shown.Secret, shown.SecretShown = secret, false
+			return shown, kept, err
 		})
 	})
 }
@@ -317,7 +317,7 @@ func (s *Server) testWebhook(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.idempotent(c, key, func(remember save) error {
+	return s.idempotent(c, key, func(saveAnswer save) error {
 		tested, err := s.Webhooks.Test(c.UserContext(), handlers.CallerOf(key), id)
 		if err != nil {
 			return err
@@ -328,7 +328,7 @@ func (s *Server) testWebhook(c *fiber.Ctx, key wallet.Key) error {
 		if !data.Delivered {
 			said = "done.test_not_delivered"
 		}
-		return s.answer(c, fiber.StatusOK, remember, func(tx store.Tx) ([]byte, error) {
+		return s.answer(c, fiber.StatusOK, saveAnswer, func(tx store.Tx) ([]byte, error) {
 			if err := s.Webhooks.CommitTest(tx, tested); err != nil {
 				return nil, err
 			}

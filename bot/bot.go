@@ -289,7 +289,7 @@ func (b *Bot) verdict(ctx context.Context, err error) error {
 }
 
 // update runs one store transaction and stops the bot when its outcome is unknown. It is not
-// cancelled half-way: whoever has begun to write wants to know what became of it.
+// cancelled half-way: its writer has to know what became of it.
 func (b *Bot) update(ctx context.Context, change func(store.Tx) error) error {
 	err := b.opt.Store.Update(context.WithoutCancel(ctx), change)
 	if errors.Is(err, store.ErrUnknownOutcome) {

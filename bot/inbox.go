@@ -20,7 +20,7 @@ const (
 	// maxWaiting bounds the updates that wait to be handled. Beyond it Telegram keeps them for us.
 	maxWaiting = 10_000
 	// maxOfChat bounds those of one chat, so that nobody takes all the room. Beyond it the oldest are left out, and the
-	// person is told once: what somebody wrote last is what they still want.
+	// person is notified once: what somebody wrote last is what they still want.
 	maxOfChat = 100
 	// maxAnswers bounds the answers that wait to be sent to one chat. Beyond it the chat's next update waits, and with it
 	// all that follow: a person who writes faster than Telegram lets us answer fills their own inbox, not the outbox.
@@ -43,24 +43,24 @@ const (
 	toastLife     = 12 * time.Second        // a tap that waits longer has given up
 )
 
-// floods remembers which chats were told that their oldest updates are left out. A chat is told again after it was below
-// its bound (maxOfChat). It is in memory only: another node, or this one after a restart, may tell a chat once more.
+// floods remembers which chats were notified that their oldest updates are left out. A chat is notified again after it was below
+// its bound (maxOfChat). It is in memory only: another node, or this one after a restart, may notify a chat once more.
 type floods struct {
-	mu   sync.Mutex
-	told map[int64]bool
+	mu       sync.Mutex
+	notified map[int64]bool
 }
 
-// flooded notes that a chat is over its bound. It returns true the first time, when the chat has to be told.
+// flooded notes that a chat is over its bound. It returns true the first time, when the chat has to be notified.
 func (f *floods) flooded(chat int64) (first bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.told[chat] {
+	if f.notified[chat] {
 		return false
 	}
-	if f.told == nil || len(f.told) > maxWaiting { // of that many chats some are told twice
-		f.told = map[int64]bool{}
+	if f.notified == nil || len(f.notified) > maxWaiting { // of that many chats some are notified twice
+		f.notified = map[int64]bool{}
 	}
-	f.told[chat] = true
+	f.notified[chat] = true
 	return true
 }
 
@@ -68,7 +68,7 @@ func (f *floods) flooded(chat int64) (first bool) {
 func (f *floods) calm(chat int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.told, chat)
+	delete(f.notified, chat)
 }
 
 // Accept takes one webhook call of Telegram. secret is its X-Telegram-Bot-Api-Secret-Token header, body the update. When
@@ -108,30 +108,30 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int) error {
 		return nil
 	}
 	var handed []store.Job
-	var calm, told []int64 // told outlives runs of the closure that were rolled back, since floods does too
+	var calm, notified []int64 // notified outlives runs of the closure that were rolled back, since floods does too
 	err := b.update(ctx, func(tx store.Tx) (err error) {
 		var over []int64
 		if handed, over, calm, err = b.put(tx, updates, most); err != nil {
 			return err
 		}
 		for _, chat := range over {
-			if !slices.Contains(told, chat) && !b.floods.flooded(chat) {
+			if !slices.Contains(notified, chat) && !b.floods.flooded(chat) {
 				continue
 			}
-			told = append(told, chat)
-			if err := b.tellFlooded(tx, chat); err != nil {
+			notified = append(notified, chat)
+			if err := b.notifyFlooded(tx, chat); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		for _, chat := range told { // nobody was told after all
+		for _, chat := range notified { // nobody was notified after all
 			b.floods.calm(chat)
 		}
 		return err
 	}
-	if len(told) > 0 {
+	if len(notified) > 0 {
 		b.log.Warn("a chat sends faster than it can be answered: its oldest updates are left out")
 	}
 	for _, chat := range calm {
@@ -338,9 +338,9 @@ func (b *Bot) gaveUp(tx store.Tx, job store.Job, _ error) error {
 	return store.Enqueue(tx, rows...)
 }
 
-// tellFlooded tells a private chat that some of what it sent is left out, in the transaction that leaves it out. A group
-// is told nothing.
-func (b *Bot) tellFlooded(tx store.Tx, where int64) error {
+// notifyFlooded tells a private chat that some of what it sent is left out, in the transaction that leaves it out. A group
+// is not notified.
+func (b *Bot) notifyFlooded(tx store.Tx, where int64) error {
 	if where <= 0 {
 		return nil
 	}

@@ -37,7 +37,7 @@ func (b *Bot) getMe(ctx context.Context) error {
 }
 
 // showProfiles tells Telegram the commands and what the bot is for, in each language, where it shows anything else.
-// Nothing waits for it: everything works without it. A language that left the catalogue stays as it was last told,
+// Nothing waits for it: everything works without it. A language that left the catalogue stays as it was last set,
 // since Telegram doesn't list the languages that it has.
 func (b *Bot) showProfiles(ctx context.Context) {
 	for _, p := range b.opt.Chat.Profiles() {

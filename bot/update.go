@@ -89,7 +89,7 @@ type rawMessage struct {
 		UserID int64 `json:"user_id,omitempty"`
 	} `json:"contact,omitempty"`
 
-	// Bot API 7.0 told user_ids, 7.2 and later tell users.
+	// Bot API 7.0 sent user_ids, 7.2 and later send users.
 	UsersShared *struct {
 		Request int32 `json:"request_id,omitempty"`
 		Users   []struct {

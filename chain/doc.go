@@ -1,5 +1,5 @@
 // Package chain speaks to Solana. It reads accounts, builds and decodes messages, checks signatures, and broadcasts a
-// transaction when it is told to.
+// transaction when it is asked to.
 //
 // Its main types:
 //

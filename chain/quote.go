@@ -17,19 +17,19 @@ const maxPricedAccounts = 128
 // UnitPrice is a price for a compute unit, in micro-lamports: the third quartile of what the network recently accepted
 // for the accounts that are written, so that ours is not the lowest (getRecentPrioritizationFees). 0 if nobody pays
 // any.
-func (c *Client) UnitPrice(ctx context.Context, written []wallet.Address) (uint64, error) {
-	names := addresses(written[:min(len(written), maxPricedAccounts)])
+func (c *Client) UnitPrice(ctx context.Context, writable []wallet.Address) (uint64, error) {
+	names := addresses(writable[:min(len(writable), maxPricedAccounts)])
 	return c.prices.get(ctx, strings.Join(names, " "), c.now, c.sharedFor, func(ctx context.Context) (uint64, error) {
 		return c.unitPrice(ctx, names)
 	})
 }
 
 // unitPrice asks for the price.
-func (c *Client) unitPrice(ctx context.Context, written []string) (uint64, error) {
+func (c *Client) unitPrice(ctx context.Context, writable []string) (uint64, error) {
 	const method = "getRecentPrioritizationFees"
 	recent, err := call[[]struct {
 		Fee *uint64 `json:"prioritizationFee"`
-	}](ctx, c.primary(), method, written)
+	}](ctx, c.primary(), method, writable)
 	switch {
 	case err != nil:
 		return 0, err

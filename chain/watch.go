@@ -110,7 +110,7 @@ func (h *hints) hint(sig wallet.Signature) {
 
 // session holds one connection until it fails, has too many subscriptions, or ctx ends. It returns whether the server
 // ever sent anything.
-func (h *hints) session(ctx context.Context, watched *watchList) (heard bool) {
+func (h *hints) session(ctx context.Context, watched *watchList) (received bool) {
 	// Connect, with the time-out of a call.
 	dialing, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
@@ -137,7 +137,7 @@ func (h *hints) session(ctx context.Context, watched *watchList) (heard bool) {
 	for _, sig := range watched.order {
 		h.hint(sig) // there may have been news while nobody listened
 		if s.subscribe(ctx, sig) != nil {
-			return heard
+			return received
 		}
 	}
 	// Then serve watchers, the server, and the clock.
@@ -146,23 +146,23 @@ func (h *hints) session(ctx context.Context, watched *watchList) (heard bool) {
 	for {
 		select {
 		case <-ctx.Done():
-			return heard
+			return received
 		case sig := <-h.asked:
 			// What never lands stays subscribed on the server: a new connection sheds it.
 			if watched.add(sig) && (s.full() || s.subscribe(ctx, sig) != nil) {
-				return heard
+				return received
 			}
 		case n := <-notices:
-			heard = true
+			received = true
 			if sig, ok := s.take(n); ok {
 				watched.remove(sig)
 				h.hint(sig)
 			}
 		case <-ping.C:
 			if s.ping(ctx) != nil {
-				return heard
+				return received
 			}
-			heard = true
+			received = true
 		}
 	}
 }

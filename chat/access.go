@@ -262,27 +262,27 @@ func (s *replyTx) leaveAccess() error {
 // pauseAccess runs when nobody answered in time. Once app, purpose and terms are known, goOn has saved the request.
 func (s *replyTx) pauseAccess() error { return s.reply("access.silent", nil) }
 
-// hearApp takes the typed name of an app.
-func (c *Chat) hearApp(_ context.Context, h Inbound) (Action, error) {
+// receiveApp takes the typed name of an app.
+func (c *Chat) receiveApp(_ context.Context, h Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		name, err := s.Developers.NameApp(s.tx, s.user.ID, h.Text)
 		if err != nil && !labelled(err) {
 			return err
 		}
-		return s.heardPart(&dataOf[access](s).Request.App, name, err)
+		return s.receivedPart(&dataOf[access](s).Request.App, name, err)
 	}, nil
 }
 
-// hearPurpose takes the typed purpose of an app.
-func (c *Chat) hearPurpose(_ context.Context, h Inbound) (Action, error) {
+// receivePurpose takes the typed purpose of an app.
+func (c *Chat) receivePurpose(_ context.Context, h Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		purpose, err := wallet.ParsePurpose(h.Text)
-		return s.heardPart(&dataOf[access](s).Request.Purpose, purpose, err)
+		return s.receivedPart(&dataOf[access](s).Request.Purpose, purpose, err)
 	}, nil
 }
 
-// heardPart stores an answer and goes on, or explains what is wrong with it.
-func (s *replyTx) heardPart(part *string, value string, err error) error {
+// receivedPart stores an answer and goes on, or explains what is wrong with it.
+func (s *replyTx) receivedPart(part *string, value string, err error) error {
 	if err != nil {
 		return s.notThat(err)
 	}
@@ -311,7 +311,7 @@ func (c *Chat) tapApp(_ context.Context, h Inbound, id string) (Action, error) {
 		if err != nil {
 			return err
 		}
-		return s.heardPart(&dataOf[access](s).Request.App, app.Name, nil)
+		return s.receivedPart(&dataOf[access](s).Request.App, app.Name, nil)
 	}), nil
 }
 
@@ -377,8 +377,8 @@ func (c *Chat) tapAccept(_ context.Context, h Inbound, _ string) (Action, error)
 	}), nil
 }
 
-// hearContact takes the shared contact. It proves that the account has a phone number; the number is neither read nor stored.
-func (c *Chat) hearContact(_ context.Context, h Inbound) (Action, error) {
+// receiveContact takes the shared contact. It proves that the account has a phone number; the number is neither read nor stored.
+func (c *Chat) receiveContact(_ context.Context, h Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		err := s.Developers.Share(s.tx, s.user, h.Contact.TelegramID)
 		if labelled(err) {

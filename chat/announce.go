@@ -37,7 +37,7 @@ func (s *replyTx) announce() error {
 	case h.line.command != "" && h.line.bot != "" && me != "" && !strings.EqualFold(h.line.bot, me): // a command for another bot
 		return nil
 	case h.line.command != "":
-		words, response, err := s.told()
+		words, response, err := s.publicWords()
 		if err != nil {
 			return err
 		}
@@ -69,9 +69,9 @@ func (s *replyTx) announceRun(said string) error {
 		Success: !s.failed, Response: response, Timestamp: wallet.Timestamp(at)})
 }
 
-// told returns the command and the reply as apps may see them. For commands that apps may not run, apps get the name alone.
+// publicWords returns the command and the reply as apps may see them. For commands that apps may not run, apps get the name alone.
 // The arguments of an unknown command may be anything, even private, so they are left out too.
-func (s *replyTx) told() (words, response string, err error) {
+func (s *replyTx) publicWords() (words, response string, err error) {
 	if response, err = s.said(s.answered); err != nil {
 		return "", "", err
 	}

@@ -38,10 +38,10 @@ const (
 // apiConversation is /api: it leads a person to an API key or bot token, and manages the keys that they have.
 func apiConversation() conversation {
 	texts := map[State]Handler{
-		namingApp: (*Chat).hearApp,
-		sayingWhy: (*Chat).hearPurpose,
-		mailing:   (*Chat).hearMailAddress,
-		coding:    (*Chat).hearCode,
+		namingApp: (*Chat).receiveApp,
+		sayingWhy: (*Chat).receivePurpose,
+		mailing:   (*Chat).receiveMailAddress,
+		coding:    (*Chat).receiveCode,
 		sharing:   func(*Chat, context.Context, Inbound) (Action, error) { return reply("access.use_key", nil), nil },
 	}
 	// In these states only buttons answer; text gets a hint.
@@ -54,7 +54,7 @@ func apiConversation() conversation {
 			aliases: map[string]string{"key": "", "keys": "", "token": "", "developer": "", "webhook": "", "webhooks": ""}}},
 		flow: onboarding(), version: 1, data: func() any { return new(access) },
 		texts:     texts,
-		contacts:  map[State]Handler{sharing: (*Chat).hearContact},
+		contacts:  map[State]Handler{sharing: (*Chat).receiveContact},
 		callbacks: apiCallbacks(),
 		events: map[wallet.EventName]notice{
 			wallet.WebhookDeadLettered: {priority: alerts, notify: withData((*replyTx).notifyWebhook)},

@@ -18,9 +18,9 @@ const (
 	Lookups = 30
 	// lookupPause is the time after which one used lookup becomes available again.
 	lookupPause = 3 * time.Second
-	// toldPause is the minimum time between two messages about the limit to one person, so that refusals do not flood their
+	// notifiedPause is the minimum time between two messages about the limit to one person, so that refusals do not flood their
 	// chat.
-	toldPause = 10 * time.Second
+	notifiedPause = 10 * time.Second
 )
 
 // budget counts lookups by person in the memory of this node. A restart resets all counts, and each node counts on its own
@@ -34,8 +34,8 @@ type budget struct {
 
 // lookups is the state of one person.
 type lookups struct {
-	bucket *rate.Limiter
-	told   time.Time // when the person last got a message about the limit
+	bucket     *rate.Limiter
+	notifiedAt time.Time // when the person last got a message about the limit
 }
 
 // newBudget returns a budget in which each person has most lookups at once.
@@ -43,9 +43,9 @@ func newBudget(most int) *budget {
 	return &budget{most: most, people: map[int64]*lookups{}, sweep: 1024}
 }
 
-// take uses one lookup. If none is left, it returns how long the person has to wait, and say reports whether to send a
+// take uses one lookup. If none is left, it returns how long the person has to wait, and notify reports whether to send a
 // message about it.
-func (b *budget) take(who int64, now time.Time) (wait time.Duration, say bool) {
+func (b *budget) take(who int64, now time.Time) (wait time.Duration, notify bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.people[who]
@@ -60,10 +60,10 @@ func (b *budget) take(who int64, now time.Time) (wait time.Duration, say bool) {
 	}
 	// A refused lookup must not delay the next one.
 	taken.CancelAt(now)
-	if say = now.Sub(p.told) >= toldPause; say {
-		p.told = now
+	if notify = now.Sub(p.notifiedAt) >= notifiedPause; notify {
+		p.notifiedAt = now
 	}
-	return wait, say
+	return wait, notify
 }
 
 // forget removes people who have all lookups left again, so that memory does not grow with every person ever seen. It runs

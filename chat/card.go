@@ -327,7 +327,7 @@ func failures() map[wallet.Failure]string {
 }
 
 // reviewButtons are Confirm and Reject. For a suspected address poisoning there is no Confirm: the owner has to type part of
-// the address (hearTyped).
+// the address (receiveTyped).
 func (s *replyTx) reviewButtons(t wallet.Transaction) ([][]Button, error) {
 	no, err := s.cardButton(t, "button.reject", "reject")
 	if err != nil || !t.PoisoningSuspect.IsZero() {

@@ -22,7 +22,7 @@ func consentConversation() conversation {
 			"refuse": (*Chat).tapRefuse,
 			"switch": (*Chat).tapSwitch,
 		},
-		intercept: (*Chat).hearAppLink,
+		intercept: (*Chat).receiveAppLink,
 		links:     map[string]func(string) Action{appPrefix: func(id string) Action { return askConsent(wallet.AppID(id), false) }},
 	}
 }
@@ -41,8 +41,8 @@ func appsCommand() conversation {
 	}
 }
 
-// hearAppLink takes an app's link that was pasted as text.
-func (c *Chat) hearAppLink(_ context.Context, h Inbound) (Action, error) {
+// receiveAppLink takes an app's link that was pasted as text.
+func (c *Chat) receiveAppLink(_ context.Context, h Inbound) (Action, error) {
 	id, ok := c.appLink(h.Text)
 	if !ok {
 		return nil, nil

@@ -38,7 +38,7 @@ func contactsConversation() conversation {
 			},
 		},
 		version: 1, data: func() any { return new(namedContact) },
-		texts: map[State]Handler{naming: (*Chat).hearName},
+		texts: map[State]Handler{naming: (*Chat).receiveName},
 		callbacks: map[string]Callback{
 			"contact":       (*Chat).tapContact,
 			"contactpay":    (*Chat).tapPayContact,

@@ -114,7 +114,7 @@ func cardOf(b wallet.Bind) string {
 	return linkCard(b)
 }
 
-// notifyProven asks which address the person's device shows, after a page has proven one. Whoever got hold of the link could
+// notifyProven asks which address the person's device shows, after a page has proven one. Anybody who got hold of the link could
 // have opened it on a device of their own, so only the right answer connects the wallet.
 func (s *replyTx) notifyProven(wallet.Event) error {
 	bind, err := s.tx.BindOf(s.user.ID)

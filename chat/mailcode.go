@@ -74,16 +74,16 @@ func (s *replyTx) askCode() error {
 	return s.ask("access.ask_code", v, rows)
 }
 
-// hearMailAddress takes the answer to the question for a mail address.
-func (c *Chat) hearMailAddress(ctx context.Context, h Inbound) (Action, error) {
+// receiveMailAddress takes the answer to the question for a mail address.
+func (c *Chat) receiveMailAddress(ctx context.Context, h Inbound) (Action, error) {
 	if sent, err := c.stillMailed(ctx, h); err != nil || sent != nil {
 		return sent, err
 	}
 	return c.mailCode(ctx, h, h.Text)
 }
 
-// hearCode takes the answer to the question for a code.
-func (c *Chat) hearCode(_ context.Context, h Inbound) (Action, error) {
+// receiveCode takes the answer to the question for a code.
+func (c *Chat) receiveCode(_ context.Context, h Inbound) (Action, error) {
 	return func(s *replyTx) error { return s.tryCode(h.Text) }, nil
 }
 

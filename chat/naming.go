@@ -36,8 +36,8 @@ func (c *Chat) name(of namedContact) (Action, error) {
 	}, nil)
 }
 
-// hearName takes the typed name.
-func (c *Chat) hearName(_ context.Context, h Inbound) (Action, error) {
+// receiveName takes the typed name.
+func (c *Chat) receiveName(_ context.Context, h Inbound) (Action, error) {
 	of, name := copyOf[namedContact](h.data), strings.Join(h.line.args, " ")
 	return func(s *replyTx) error {
 		// A refused name asks again, with the reason above the question.

@@ -22,7 +22,7 @@ func (c *Chat) tapAsk(_ context.Context, h Inbound, _ string) (Action, error) {
 		if err != nil {
 			return err
 		}
-		return s.tellOperators(dev)
+		return s.notifyOperators(dev)
 	}, operatorsAsked), nil
 }
 
@@ -61,8 +61,8 @@ func (c *Chat) tapWithdraw(_ context.Context, _ Inbound, question string) (Actio
 	}, nil
 }
 
-// tellOperators sends the request to every operator, in their own chat and language, in this transaction.
-func (s *replyTx) tellOperators(dev wallet.Developer) error {
+// notifyOperators sends the request to every operator, in their own chat and language, in this transaction.
+func (s *replyTx) notifyOperators(dev wallet.Developer) error {
 	for _, admin := range s.Developers.Admins {
 		// Each operator has a chat of their own, and so a replyTx of their own.
 		there, err := s.elsewhere(admin)
@@ -164,7 +164,7 @@ func (c *Chat) tapDecide(_ context.Context, h Inbound, object string) (Action, e
 		if err := s.redrawQuestion(developer, before, question, v); err != nil {
 			return err
 		}
-		return s.tellDeveloper(developer, before, dev, verdict)
+		return s.notifyDeveloper(developer, before, dev, verdict)
 	}, nil
 }
 
@@ -191,8 +191,8 @@ func (s *replyTx) redrawQuestion(developer wallet.User, asked wallet.Developer, 
 	return nil
 }
 
-// tellDeveloper sends an operator's answer to the developer.
-func (s *replyTx) tellDeveloper(developer wallet.User, before, dev wallet.Developer, verdict handlers.Verdict) error {
+// notifyDeveloper sends an operator's answer to the developer.
+func (s *replyTx) notifyDeveloper(developer wallet.User, before, dev wallet.Developer, verdict handlers.Verdict) error {
 	if developer.Unreachable { // the developer has blocked the bot; /api shows the answer later
 		return nil
 	}

@@ -31,9 +31,9 @@ func (s *replyTx) offerPeople() error {
 	return s.openKeyboard("people.ask", nil, "people.closed", Keyboard{People: plain(label), Request: *list})
 }
 
-// hearPicked pays a picked person at the address that they let others find (Contacts.Pick). The id comes from the client and
+// receivePicked pays a picked person at the address that they let others find (Contacts.Pick). The id comes from the client and
 // proves nothing. That is safe: it only selects a destination, which the card shows in full before Confirm.
-func (c *Chat) hearPicked(ctx context.Context, h Inbound) (Action, error) {
+func (c *Chat) receivePicked(ctx context.Context, h Inbound) (Action, error) {
 	open := copyOf[payment](h.data)
 	if open.People == 0 || open.People != h.Picked.Request {
 		return c.otherPerson(ctx, h)

@@ -10,10 +10,10 @@ import (
 	"purser/wallet"
 )
 
-// hearTyped takes eight typed characters as the Confirm of a transaction that is suspected of address poisoning: they are the
+// receiveTyped takes eight typed characters as the Confirm of a transaction that is suspected of address poisoning: they are the
 // middle of the recipient's address. It works in any state of the conversation, since a proposal of an app has no
 // conversation. It returns nil for all other text.
-func (c *Chat) hearTyped(ctx context.Context, h Inbound) (Action, error) {
+func (c *Chat) receiveTyped(ctx context.Context, h Inbound) (Action, error) {
 	typed := strings.Join(h.line.args, "")
 	if _, middle := (wallet.Address{}).Middle(); len(typed) != len(middle) {
 		return nil, nil
@@ -41,8 +41,8 @@ func (c *Chat) hearTyped(ctx context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// hearInReview answers text while a card waits for its buttons, or for the typed characters.
-func (c *Chat) hearInReview(ctx context.Context, h Inbound) (Action, error) {
+// receiveInReview answers text while a card waits for its buttons, or for the typed characters.
+func (c *Chat) receiveInReview(ctx context.Context, h Inbound) (Action, error) {
 	t, err := c.Transfers.Of(ctx, h.caller(), copyOf[payment](h.data).Transaction)
 	if err == nil && !t.PoisoningSuspect.IsZero() && t.Status == wallet.AwaitingConfirmation {
 		before, _ := t.To.Middle()

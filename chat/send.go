@@ -45,13 +45,13 @@ func sendConversation() conversation {
 			aliases: map[string]string{"pay": "", "transfer": "", "tip": "", "withdraw": ""}}},
 		flow: sendTable(), version: 1, data: func() any { return new(payment) },
 		texts: map[State]Handler{
-			asksAmount:  typedAnswer((*Chat).hearAmount),
-			asksAddress: typedAnswer((*Chat).hearAddress),
-			asksToken:   typedAnswer((*Chat).hearToken),
-			inReview:    (*Chat).hearInReview,
+			asksAmount:  typedAnswer((*Chat).receiveAmount),
+			asksAddress: typedAnswer((*Chat).receiveAddress),
+			asksToken:   typedAnswer((*Chat).receiveToken),
+			inReview:    (*Chat).receiveInReview,
 			signing:     func(*Chat, context.Context, Inbound) (Action, error) { return reply("send.use_buttons", nil), nil },
 		},
-		people: map[State]Handler{asksAddress: (*Chat).hearPicked},
+		people: map[State]Handler{asksAddress: (*Chat).receivePicked},
 		callbacks: map[string]Callback{
 			"confirm":   (*Chat).tapConfirm,
 			"reject":    (*Chat).tapReject,
@@ -63,7 +63,7 @@ func sendConversation() conversation {
 			"sendagain": (*Chat).tapSendAgain,
 		},
 		events:     paymentEvents(),
-		intercept:  (*Chat).hearTyped,
+		intercept:  (*Chat).receiveTyped,
 		offer:      (*Chat).offerPayment,
 		cancelIdle: (*replyTx).cancelUnsigned,
 		usedButton: (*replyTx).usedCardButton,
@@ -158,8 +158,8 @@ func (c *Chat) send(ctx context.Context, h Inbound) (Action, error) {
 	return c.transfer(ctx, h, idle, p, err)
 }
 
-// hearAmount takes the answer to the question for an amount. The answer may contain other parts as well, such as a token.
-func (c *Chat) hearAmount(ctx context.Context, h Inbound, args []string) (Action, error) {
+// receiveAmount takes the answer to the question for an amount. The answer may contain other parts as well, such as a token.
+func (c *Chat) receiveAmount(ctx context.Context, h Inbound, args []string) (Action, error) {
 	known, err := c.book(ctx, h)
 	if err != nil {
 		return nil, err
@@ -176,8 +176,8 @@ func (c *Chat) hearAmount(ctx context.Context, h Inbound, args []string) (Action
 	return c.transfer(ctx, h, h.at(sendFlow), copyOf[payment](h.data).parts.with(got), err)
 }
 
-// hearAddress takes the answer to the question for a recipient.
-func (c *Chat) hearAddress(ctx context.Context, h Inbound, args []string) (Action, error) {
+// receiveAddress takes the answer to the question for a recipient.
+func (c *Chat) receiveAddress(ctx context.Context, h Inbound, args []string) (Action, error) {
 	known, err := c.book(ctx, h)
 	if err != nil {
 		return nil, err
@@ -193,8 +193,8 @@ func (c *Chat) hearAddress(ctx context.Context, h Inbound, args []string) (Actio
 	return c.transfer(ctx, h, h.at(sendFlow), copyOf[payment](h.data).parts.with(got), err)
 }
 
-// hearToken takes the answer to the question for a token: a symbol or a mint address.
-func (c *Chat) hearToken(ctx context.Context, h Inbound, args []string) (Action, error) {
+// receiveToken takes the answer to the question for a token: a symbol or a mint address.
+func (c *Chat) receiveToken(ctx context.Context, h Inbound, args []string) (Action, error) {
 	p := copyOf[payment](h.data).parts
 	words := strings.Join(args, " ")
 	if words == "" {

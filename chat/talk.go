@@ -19,7 +19,7 @@ type Inbound struct {
 	line     line
 	user     wallet.User        // the zero User for a new person
 	conv     store.Conversation // the zero row with its version if there is none
-	timedOut bool               // the conversation's time is over and the person has not been told yet
+	timedOut bool               // the conversation's time is over and the person has not been notified yet
 	question question
 	data     any          // the conversation's data, read-only: handlers use copyOf
 	button   store.Button // the tapped button; zero if its nonce is unknown

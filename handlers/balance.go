@@ -67,7 +67,7 @@ func (w *Wallets) balance(ctx context.Context, address wallet.Address, ours func
 	}
 	// The chain was read first, outside the store transaction.
 	return read(ctx, w.Store, func(tx store.Tx) (Balance, error) {
-		told, err := ours(tx)
+		known, err := ours(tx)
 		if err != nil {
 			return Balance{}, err
 		}
@@ -77,7 +77,7 @@ func (w *Wallets) balance(ctx context.Context, address wallet.Address, ours func
 			if _, err := tx.Wallet(address); err != nil {
 				return Balance{}, found(err, wallet.WalletNotFound, empty)
 			}
-			if !told {
+			if !known {
 				return Balance{}, wallet.Refuse(wallet.WalletNotFound, empty)
 			}
 		}
@@ -92,7 +92,7 @@ func (w *Wallets) balance(ctx context.Context, address wallet.Address, ours func
 			}
 		}
 		// To others, reservations would reveal that the address is connected.
-		if !told {
+		if !known {
 			reserved, tokensReserved = Reservation{}, Reservation{}
 		}
 		b := Balance{Address: address, Lamports: account.Lamports, Reserved: min(reserved.Lamports, account.Lamports), At: w.Now().UTC()}

@@ -125,7 +125,7 @@ func (c *Contacts) Remove(tx store.Tx, who wallet.UserID, name string) error {
 	return found(tx.DeleteContact(who, name), wallet.NotFound, "contact.none")
 }
 
-// LetFind sets whether anyone who picks this person in Telegram may pay them. Whoever may, sees the address of their
+// LetFind sets whether anyone who picks this person in Telegram may pay them. Anyone who may, sees the address of their
 // default wallet.
 func (c *Contacts) LetFind(tx store.Tx, who wallet.UserID, yes bool) error {
 	user, err := tx.User(who)

@@ -417,11 +417,11 @@ func (k *Keys) SetTier(ctx context.Context, id string, tier wallet.Tier) (wallet
 		if err != nil {
 			return err
 		}
-		told, err := wallet.NewEvent(event, wallet.KeyTierSet, k.Now().UTC(), key.Owner, wallet.KeyTierSetData{KeyID: key.ID, Tier: tier, Webhooks: hooks})
+		announced, err := wallet.NewEvent(event, wallet.KeyTierSet, k.Now().UTC(), key.Owner, wallet.KeyTierSetData{KeyID: key.ID, Tier: tier, Webhooks: hooks})
 		if err != nil {
 			return err
 		}
-		return tx.Emit(told)
+		return tx.Emit(announced)
 	})
 	return key, err
 }

@@ -31,7 +31,7 @@ type Messages struct {
 	CheckSigned func(message []byte, hash [32]byte, signer wallet.Address, signed []byte) (wallet.Signature, error)
 }
 
-// Signing is the device's side of a transaction. Whoever has the secret ID of a signing link can read the transaction,
+// Signing is the device's side of a transaction. Anybody with the secret ID of a signing link can read the transaction,
 // reject it, and submit a signature by the owner's key (docs/architecture.md, Custody and the signing page). Signing
 // broadcasts nothing: settle does, once the bytes are stored.
 type Signing struct {

@@ -278,15 +278,15 @@ func (w *Wallets) Choose(tx store.Tx, user wallet.UserID, nonce string, choice w
 }
 
 // firstIsDefault makes a person's first wallet their default.
-func (w *Wallets) firstIsDefault(tx store.Tx, bound wallet.Wallet) error {
-	if bound.Owner == "" || bound.Type == wallet.DeveloperWallet { // a wallet that a program signs for is used only when it is named
+func (w *Wallets) firstIsDefault(tx store.Tx, added wallet.Wallet) error {
+	if added.Owner == "" || added.Type == wallet.DeveloperWallet { // a wallet that a program signs for is used only when it is named
 		return nil
 	}
-	user, err := tx.User(bound.Owner)
+	user, err := tx.User(added.Owner)
 	if err != nil || !user.DefaultWallet.IsZero() {
 		return err
 	}
-	user.DefaultWallet = bound.Address
+	user.DefaultWallet = added.Address
 	return tx.PutUser(user)
 }
 

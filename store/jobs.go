@@ -10,7 +10,7 @@ import (
 
 // A job is work that waits in the store for a worker: an update to be handled, a message to be sent, a transaction to
 // be checked again. Any number of nodes take jobs from one store. A node claims a job for the length of a lease.
-// Whoever ends a job names the attempt (Ref), so a node that slept through its lease writes nothing: that is called
+// The node that ends a job names the attempt (Ref), so a node that slept through its lease writes nothing: that is called
 // fencing. Package work has the pool that does all of this. Most code only puts jobs and handles them.
 //
 // Order: jobs of one key are handled one at a time, a smaller priority first, else in the order in which they were put.
@@ -20,7 +20,7 @@ import (
 // Handling happens at least once, effects inside the store exactly once: the end of a job and what it wrote share one
 // Update, and the end of an outdated attempt is ErrConflict.
 
-// JobID names a job. Whoever puts the job chooses the ID, which is unique in its queue.
+// JobID names a job. Its producer chooses the ID, which is unique in its queue.
 type JobID string
 
 // Priorities of jobs; the first goes first. Every 8th job that is claimed may have a later priority although more

@@ -53,11 +53,11 @@ func (s *Service) attempt(ctx context.Context, d store.Delivery) attemptResult {
 }
 
 // lookUp finds a delivery's webhook, and whether it may have it now. ErrNotFound when it was removed.
-func (s *Service) lookUp(ctx context.Context, d store.Delivery) (hook wallet.Webhook, stands authorization, err error) {
+func (s *Service) lookUp(ctx context.Context, d store.Delivery) (hook wallet.Webhook, decision authorization, err error) {
 	known, of := s.subscriptionsNow(), eventScope{name: d.Event, user: d.User}
 	if r, ok := known.remembered(d.Webhook); ok {
-		if stands, _ := r.authorizeFromCache(of, s.Now()); stands != authNeedsLookup {
-			return r.Webhook, stands, nil
+		if decision, _ := r.authorizeFromCache(of, s.Now()); decision != authNeedsLookup {
+			return r.Webhook, decision, nil
 		}
 	}
 	err = s.Store.View(ctx, func(tx store.Tx) error {
@@ -65,10 +65,10 @@ func (s *Service) lookUp(ctx context.Context, d store.Delivery) (hook wallet.Web
 		if err != nil {
 			return err
 		}
-		hook, stands = r.Webhook, known.authorize(tx, r, of, s.Now())
+		hook, decision = r.Webhook, known.authorize(tx, r, of, s.Now())
 		return nil
 	})
-	return hook, stands, err
+	return hook, decision, err
 }
 
 // classify is what becomes of a delivery that was sent at a time with a result.

@@ -106,10 +106,10 @@ func TestAQuietOwnerGoesWhileAllSlotsAreTaken(t *testing.T) {
 		r.close()
 		r.open()
 		alice, hook := r.subscriber()
-		slow := func(flying, most *atomic.Int64) func(webhooks.Message) webhooks.Result {
+		slow := func(inFlight, most *atomic.Int64) func(webhooks.Message) webhooks.Result {
 			return func(webhooks.Message) webhooks.Result {
-				most.Store(max(most.Load(), flying.Add(1)))
-				defer flying.Add(-1)
+				most.Store(max(most.Load(), inFlight.Add(1)))
+				defer inFlight.Add(-1)
 				time.Sleep(29 * time.Second)
 				return webhooks.Result{Status: 200, Latency: 29 * time.Second}
 			}
@@ -119,9 +119,9 @@ func TestAQuietOwnerGoesWhileAllSlotsAreTaken(t *testing.T) {
 			who := r.person()
 			mallories = append(mallories, who)
 			key := r.key(who, wallet.APIKey)
-			var flying, most atomic.Int64
+			var inFlight, most atomic.Int64
 			for range 600 {
-				r.answer(r.hook(key, "*"), slow(&flying, &most))
+				r.answer(r.hook(key, "*"), slow(&inFlight, &most))
 			}
 			defer func() {
 				if most.Load() > 512 {

@@ -83,7 +83,7 @@ type held struct {
 	more    bool        // it found that there is still more
 }
 
-// wake is a signal with one slot: several rings before it is heard are one.
+// wake is a signal with one slot: several signals before it is received are one.
 type wake struct {
 	once sync.Once
 	c    chan struct{}

@@ -169,7 +169,7 @@ func (c *Client) once(ctx context.Context, method, target string, body []byte, k
 
 // read unpacks the envelope of a response.
 func (c *Client) read(resp *http.Response, raw []byte) (*found, error) {
-	id := c.told(resp.Header.Get("X-Request-Id"))
+	id := c.printable(resp.Header.Get("X-Request-Id"))
 	wait := retryAfter(resp.Header)
 	failed := func(why string) error {
 		e := c.unreadable(resp.StatusCode, id, why)
@@ -203,8 +203,8 @@ func (c *Client) read(resp *http.Response, raw []byte) (*found, error) {
 		return &found{resp.StatusCode, id, timed(envelope.Data)}, nil
 	case !good && !*envelope.Success && envelope.Error != nil && envelope.Error.Code != "":
 		e := envelope.Error
-		return nil, &Error{Status: resp.StatusCode, Code: Code(c.told(string(e.Code))), Message: c.told(e.Message), Details: c.told(e.Details),
-			Field: c.told(e.Field), Reason: c.told(e.Reason), Arguments: c.arguments(e.Arguments), RequestID: id, RetryAfter: wait}
+		return nil, &Error{Status: resp.StatusCode, Code: Code(c.printable(string(e.Code))), Message: c.printable(e.Message), Details: c.printable(e.Details),
+			Field: c.printable(e.Field), Reason: c.printable(e.Reason), Arguments: c.arguments(e.Arguments), RequestID: id, RetryAfter: wait}
 	}
 	return nil, failed("the answer contradicts itself")
 }

@@ -80,13 +80,13 @@ func (e *Error) Error() string {
 
 // ErrSecretLost means that a call took effect, but the only response with its new secret was lost: purser shows a secret
 // once. The method that returns this error says what to do.
-var ErrSecretLost = errors.New("purser: it is done, but the answer that held the new secret was lost, and it is not told again")
+var ErrSecretLost = errors.New("purser: it is done, but the answer that held the new secret was lost, and it is not shown again")
 
 // longestText bounds what is kept of a text in a refusal, in bytes.
 const longestText = 1000
 
-// told returns a text of an error response as an error may show it: bounded, printable, without the key.
-func (c *Client) told(text string) string {
+// printable returns a text of an error response as an error may show it: bounded, printable, without the key.
+func (c *Client) printable(text string) string {
 	if len(text) > longestText {
 		text = strings.ToValidUTF8(text[:longestText], "") + "…"
 	}
@@ -112,14 +112,14 @@ func (c *Client) arguments(raw json.RawMessage) map[string]any {
 		case string(value) == "null":
 			continue
 		case json.Unmarshal(value, &text) == nil:
-			values[c.told(name)] = c.told(text)
+			values[c.printable(name)] = c.printable(text)
 		case json.Unmarshal(value, &number) == nil:
-			values[c.told(name)] = number
+			values[c.printable(name)] = number
 		case json.Unmarshal(value, &list) == nil:
 			for i := range list {
-				list[i] = c.told(list[i])
+				list[i] = c.printable(list[i])
 			}
-			values[c.told(name)] = list
+			values[c.printable(name)] = list
 		}
 	}
 	return values

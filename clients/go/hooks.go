@@ -37,13 +37,13 @@ type Webhook struct {
 	FailingSince  time.Time `json:"failing_since"`  // zero: it does not fail
 	Ended         string    `json:"ended"`          // why purser turned it off: "gone" (410), "failing", "backlog" (events waited for days), or "tier" (until the key has pro again); "" when it did not
 	Secret        Secret    `json:"secret"`         // one that purser drew, shown only once; else ""
-	SecretShown   bool      `json:"secret_shown"`   // it was told in an answer that was lost
+	SecretShown   bool      `json:"secret_shown"`   // it was shown in an answer that was lost
 }
 
 func (w Webhook) complete() bool { return w.WebhookID != "" && w.URL != "" }
 
-// told returns ErrSecretLost when the response with the new secret was lost.
-func (w Webhook) told(err error) (Webhook, error) {
+// withSecret returns ErrSecretLost when the response with the new secret was lost.
+func (w Webhook) withSecret(err error) (Webhook, error) {
 	if err == nil && w.SecretShown && w.Secret == "" {
 		err = ErrSecretLost
 	}
@@ -98,7 +98,7 @@ func (c *Client) CreateWebhook(ctx context.Context, r WebhookRequest) (Webhook, 
 		Active bool `json:"active"`
 	}{BotWebhookRequest{r.URL, append([]string{}, r.Events...), r.Secret}, !r.Inactive}
 	made, err := do[Webhook](ctx, c, call{method: http.MethodPost, path: "/v1/webhooks", body: body})
-	return made.told(err)
+	return made.withSecret(err)
 }
 
 // SetBotWebhook is POST /v1/telegram/webhook (bot token). It replaces the token's webhook. If it fails with [ErrSecretLost],
@@ -106,7 +106,7 @@ func (c *Client) CreateWebhook(ctx context.Context, r WebhookRequest) (Webhook, 
 func (c *Client) SetBotWebhook(ctx context.Context, r BotWebhookRequest) (Webhook, error) {
 	r.Events = append([]string{}, r.Events...) // [] and not null
 	set, err := do[Webhook](ctx, c, call{method: http.MethodPost, path: "/v1/telegram/webhook", body: r})
-	return set.told(err)
+	return set.withSecret(err)
 }
 
 // WebhookEvent is a type of event that webhooks can receive.
@@ -207,7 +207,7 @@ type SecretRotation struct {
 type WebhookSecret struct {
 	WebhookID     string    `json:"webhook_id"`
 	Secret        Secret    `json:"secret"`         // shown only once
-	SecretShown   bool      `json:"secret_shown"`   // it was told in an answer that was lost
+	SecretShown   bool      `json:"secret_shown"`   // it was shown in an answer that was lost
 	PreviousUntil time.Time `json:"previous_until"` // until when deliveries are signed by the one before too
 }
 

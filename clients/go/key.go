@@ -44,7 +44,7 @@ type Rotation struct {
 type RotatedKey struct {
 	KeyID       string    `json:"key_id"`
 	Key         Secret    `json:"key"`          // shown only once
-	SecretShown bool      `json:"secret_shown"` // it was told in an answer that was lost
+	SecretShown bool      `json:"secret_shown"` // it was shown in an answer that was lost
 	OldEndsAt   time.Time `json:"old_ends_at"`
 }
 

@@ -19,7 +19,7 @@ type Moment int
 // The moments at which a Gate tells of a call.
 const (
 	Asked    Moment = iota // purser has sent it; the world has not seen it
-	Done                   // the world has carried it out; purser has heard nothing
+	Done                   // the world has carried it out; purser has received nothing
 	Answered               // the answer is with purser's kernel, if not with purser
 )
 

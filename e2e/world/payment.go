@@ -148,7 +148,7 @@ func (w *World) Transaction(id wallet.TransactionID) wallet.Transaction {
 	return t
 }
 
-// Events lists what was announced of a transaction and not told yet, in order.
+// Events lists what was announced of a transaction and not delivered yet, in order.
 func (w *World) Events(id wallet.TransactionID) []wallet.EventName {
 	w.Helper()
 	var names []wallet.EventName

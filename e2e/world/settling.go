@@ -36,7 +36,7 @@ func (w *World) Look() {
 }
 
 // Settle does what the settler's pools do: jobs that are due are claimed and looked at, a few at a time, until none is left.
-// What the looks found is written in the order of the claims, so that what people are told always comes in the same order.
+// What the looks found is written in the order of the claims, so that what people are notified of always comes in the same order.
 func (w *World) Settle() error {
 	const (
 		most     = 100 // looks in a row, each because of the one before

@@ -182,7 +182,7 @@ func loadedSize(key address, a account) int {
 	return len(a.Data)
 }
 
-// checkRent checks every writable account that is left below its rent minimum, whoever paid into it.
+// checkRent checks every writable account that is left below its rent minimum, no matter who paid into it.
 func (b bank) checkRent(tx *transaction, before, after []account) *TransactionError {
 	for i, key := range tx.Keys {
 		if tx.writable(i) && key != incinerator && !b.rent.allows(before[i], after[i]) {

@@ -177,7 +177,7 @@ func getTokenAccountsByDelegate(c *Cluster, p params) (any, *rpcError) {
 
 // tokenAccounts lists the token accounts that belong to the address in the first parameter, sorted by address.
 func (c *Cluster) tokenAccounts(p params, belongs func(tokenAccount, address) bool) (any, *rpcError) {
-	whose, bad := p.address(0)
+	holder, bad := p.address(0)
 	if bad != nil {
 		return nil, bad
 	}
@@ -202,7 +202,7 @@ func (c *Cluster) tokenAccounts(p params, belongs func(tokenAccount, address) bo
 	for key := range c.state {
 		a := c.state.at(key, height)
 		h, ok := holdingIn(a)
-		if !ok || !belongs(h, whose) || !wanted(a, h) {
+		if !ok || !belongs(h, holder) || !wanted(a, h) {
 			continue
 		}
 		shown, bad := c.show(key, a, cfg, height)

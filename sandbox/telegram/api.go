@@ -111,9 +111,9 @@ func (s *Server) record(c Call) {
 		s.calls = append(s.calls, c)
 		s.wake()
 	}
-	told := s.onCall
+	observers := s.onCall
 	s.mu.Unlock()
-	for _, f := range told {
+	for _, f := range observers {
 		f(c)
 	}
 }

@@ -96,14 +96,14 @@ func (s *Server) Forward(user, author int64, text string) (int64, error) {
 }
 
 // ShareContact sends the contact card of the person whose. The person's own card answers a contact request.
-func (s *Server) ShareContact(user, whose int64) (int64, error) {
+func (s *Server) ShareContact(user, person int64) (int64, error) {
 	return s.say(user, user, "", func(m *Message) error {
-		p := s.st.People[whose]
+		p := s.st.People[person]
 		if p == nil {
-			return fmt.Errorf("sandbox telegram: nobody has id %d", whose)
+			return fmt.Errorf("sandbox telegram: nobody has id %d", person)
 		}
-		m.Contact = &Contact{PhoneNumber: p.Phone, FirstName: p.User.FirstName, LastName: p.User.LastName, UserID: whose}
-		if k := s.keyboardOf(user); k != nil && whose == user {
+		m.Contact = &Contact{PhoneNumber: p.Phone, FirstName: p.User.FirstName, LastName: p.User.LastName, UserID: person}
+		if k := s.keyboardOf(user); k != nil && person == user {
 			for _, id := range slices.Backward(s.st.Order[user]) { // apps reply to the message with the keyboard
 				if asked := s.st.Messages[id]; asked.Keyboard != nil {
 					inner := asked.Message

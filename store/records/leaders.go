@@ -41,7 +41,7 @@ func (t *tx) Lead(name, node string, now time.Time, lease time.Duration) (bool, 
 	return true, t.putRow(leaders, []byte(name), raw)
 }
 
-// Heartbeat counts up. A damaged count begins again: to whoever watches, any change is a sign of life.
+// Heartbeat counts up. A damaged count begins again: to a node that watches, any change is a sign of life.
 func (t *tx) Heartbeat(node string) error {
 	if err := checkID(node); err != nil {
 		return err

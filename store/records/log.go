@@ -75,7 +75,7 @@ type attemptPayload struct {
 	Answer []byte        `json:"answer,omitempty"`
 }
 
-// Log seals the entries, queues them and waits for its turn to write. Whoever gets the turn commits everything that is
+// Log seals the entries, queues them and waits for its turn to write. The caller that gets the turn commits everything that is
 // queued by then, so a call often finds that another has committed its entries.
 func (l *Log) Log(ctx context.Context, entries []store.LogEntry) error {
 	mine := &logged{}

@@ -117,7 +117,7 @@ func engineWrites(t *testing.T, open OpenEngine) {
 	if err := e.Update(t.Context(), func(tx engine.Tx) error {
 		return errors.Join(tx.Put(plainTable, []byte("c"), nil), tx.Delete(plainTable, []byte("a")), broken)
 	}); !errors.Is(err, broken) {
-		t.Errorf("a failure is told as %v", err)
+		t.Errorf("a failure is reported as %v", err)
 	}
 	check := func(e engine.Engine) {
 		t.Helper()

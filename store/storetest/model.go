@@ -323,10 +323,10 @@ func (m *model) emit(tx store.Tx, r *rand.Rand) error {
 	}
 	e := event(fmt.Sprintf("evt_%d", r.IntN(60)))
 	e.Name = [...]wallet.EventName{wallet.UserRegistered, wallet.MessageReceived, wallet.TransactionSigned}[r.IntN(3)]
-	told, announced := e.Name != wallet.MessageReceived, e.Name != wallet.TransactionSigned && len(m.hooks) > 0
-	if !m.emitted[e.ID] && (told || announced) {
+	notified, announced := e.Name != wallet.MessageReceived, e.Name != wallet.TransactionSigned && len(m.hooks) > 0
+	if !m.emitted[e.ID] && (notified || announced) {
 		m.emitted[e.ID] = true
-		if told {
+		if notified {
 			m.pending = append(m.pending, e)
 		}
 		if announced {

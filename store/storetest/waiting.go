@@ -14,7 +14,7 @@ import (
 var errLooked = errors.New("storetest: looked")
 
 // Jobs lists all jobs of a queue, in the order in which they were put: those that wait, also for a time, and those that
-// are in flight. It is for tests of other packages; whoever works off a queue claims.
+// are in flight. It is for tests of other packages; a worker of a queue claims.
 func Jobs(t testing.TB, s store.Store, queue store.Queue) []store.Job {
 	t.Helper()
 	var all []store.Job

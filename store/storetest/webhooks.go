@@ -21,7 +21,7 @@ func delivery(id string, to wallet.WebhookID, about wallet.UserID) store.Deliver
 		Urgency: store.Normal, Body: []byte(`{"of":"` + id + `"}`), CreatedAt: noon(), NextAt: noon()}
 }
 
-// spoken is an event that people are not told of.
+// spoken is an event that people are not notified of.
 func spoken(id string) wallet.Event {
 	e := event(id)
 	e.Name = wallet.MessageReceived
@@ -178,11 +178,11 @@ func testAnnouncements(t *testing.T, open Open) {
 
 	emit(event("early"), spoken("word"))
 	same(t, "without a webhook", announcedIDs(), []string(nil))
-	same(t, "to be told", pending(), []string{"early"})
+	same(t, "to be notified", pending(), []string{"early"})
 	update(t, s, func(tx store.Tx) error { return tx.PutWebhook(webhook("wh", "key_1", "")) })
 	emit(event("early"), spoken("word"), event("z"), inner, event("a"), event("z"), spoken("word"))
 	same(t, "in order, each once", announcedIDs(), []string{"word", "z", "a"})
-	same(t, "to be told", pending(), []string{"early", "z", "inner", "a"})
+	same(t, "to be notified", pending(), []string{"early", "z", "inner", "a"})
 
 	all := announced(2)
 	same(t, "the whole rows", all, []store.OutboxEvent{{Number: all[0].Number, Event: spoken("word")}, {Number: all[1].Number, Event: event("z")}})
@@ -190,13 +190,13 @@ func testAnnouncements(t *testing.T, open Open) {
 		t.Errorf("numbers %d, %d", all[0].Number, all[1].Number)
 	}
 	update(t, s, func(tx store.Tx) error { return doneEvent(tx, "z") })
-	same(t, "told is not announced", announcedIDs(), []string{"word", "z", "a"})
+	same(t, "notified is not announced", announcedIDs(), []string{"word", "z", "a"})
 	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return doneEvent(tx, "word") })
 	for range 2 {
 		update(t, s, func(tx store.Tx) error { return tx.DoneAnnouncements([]uint64{all[0].Number, all[1].Number, 1 << 60}) })
 	}
 	same(t, "done", announcedIDs(), []string{"a"})
-	same(t, "announced is not told", pending(), []string{"early", "inner", "a"})
+	same(t, "announced is not notified", pending(), []string{"early", "inner", "a"})
 	emit(event("z"), spoken("word"))
 	same(t, "those that are done do not come again", announcedIDs(), []string{"a"})
 
@@ -326,7 +326,7 @@ func testGoneWebhook(t *testing.T, open Open) {
 		}
 	}
 	check("when it is gone")
-	// Whoever had it in hand goes on undisturbed.
+	// The node that had it in hand goes on undisturbed.
 	update(t, s, func(tx store.Tx) error { return tx.Reschedule(listed[4000:4010]) })
 	update(t, s, func(tx store.Tx) error { return tx.DoneDeliveries(listed[4998:]) })
 	check("when late words came")
