@@ -97,6 +97,30 @@ func TestPartsOfATransfer(t *testing.T) {
 			t.Errorf("%q was read as %+v, %v, want %+v", text, words, err, want)
 		}
 	}
+	// "all" is what people write; a program writes max.
+	if got, err := readParts([]string{"all", "SOL"}, book{}); err == nil && got.Amount.given() {
+		t.Errorf("of a program all was read as %+v", got.said())
+	}
+	// A known address is taken as it is, even if it is almost another known one.
+	almost := wallet.Address{1, 2, 3, 4}
+	almost[31] = 1
+	for _, a := range []wallet.Address{{1, 2, 3, 4}, almost} {
+		b := book{byKey: map[string]wallet.Contact{}, known: []wallet.Address{{1, 2, 3, 4}, almost}}
+		if wrong := b.incomplete(a.String()); !wrong.IsZero() || !wallet.Mistyped(almost, wallet.Address{1, 2, 3, 4}) {
+			t.Errorf("a known address: %v", wrong)
+		}
+	}
+	// Both ends of a shortened address count.
+	known := book{byKey: map[string]wallet.Contact{}, known: []wallet.Address{almost}}
+	whole := almost.String()
+	for text, want := range map[string]string{
+		whole[:4] + "…" + whole[len(whole)-4:]: "input.cut_known", whole[:4] + "…zzzz": "input.cut_off", "zzzz…" + whole[len(whole)-4:]: "input.cut_off",
+		"…" + almost.Tail(): "input.cut_known", whole[:12]: "input.cut_known", whole[10:]: "input.cut_known",
+	} {
+		if got := known.incomplete(text).Key; got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
 	// A program is told what the API tells it.
 	for text, want := range map[string]said{
 		"1,5 SOL @bob": {Amount: "!amount.malformed", Token: "SOL", To: "!address.length"},
