@@ -114,9 +114,8 @@ func bannedWords() map[string]map[string]string {
 }
 
 // productWords are words that may stand in no name and no comment of the product. Tests are stories, and may use them.
-// What webhooks tells its receivers has its own words.
 func productWords(path string) map[string]string {
-	if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "webhooks/") {
+	if strings.HasSuffix(path, "_test.go") {
 		return nil
 	}
 	return map[string]string{"told": "notified, shown or reported", "heard": "received", "whoever": "anybody who, or who it is"}

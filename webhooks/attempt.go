@@ -22,7 +22,7 @@ type attemptResult struct {
 	err      error          // nothing was sent, or nobody knows what came of it: try again
 }
 
-// overLimit tells that nothing was sent because the limit of the hour is reached.
+// overLimit reports that nothing was sent because the limit of the hour is reached.
 func (f attemptResult) overLimit() bool { return f.limit.Limit > 0 && !f.limit.OK }
 
 // attempt sends a delivery once, if it still may be sent.

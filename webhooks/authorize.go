@@ -15,11 +15,11 @@ type authorization int
 const (
 	authAllowed     authorization = iota
 	authDisabled                  // its owner, or purser, turned the webhook off
-	authDenied                    // whoever registered it may have no events, or not this one, or asks for others
+	authDenied                    // the key may have no events, or not this one, or the webhook asks for others
 	authNeedsLookup               // the store knows: see needed
 )
 
-// consentQuery is what the store must say for an event about a person to be told.
+// consentQuery is what the store must say before an event about a person may be delivered.
 type consentQuery struct {
 	holder wallet.AppID // under which the person's grant is kept, and the app's wish with it
 	scope  wallet.Scope // that the grant must cover
@@ -49,7 +49,7 @@ func (k *subscriptionSnapshot) listeners(tx store.Tx, e eventScope, now time.Tim
 	return may, nil
 }
 
-// candidates lists the webhooks of everybody who might be told of an event, each once.
+// candidates lists the webhooks of everybody who may receive an event, each once.
 func (k *subscriptionSnapshot) candidates(tx store.Tx, e eventScope) ([]subscription, error) {
 	if e.user == "" {
 		return k.everyone(tx)
@@ -79,10 +79,10 @@ func (k *subscriptionSnapshot) candidates(tx store.Tx, e eventScope) ([]subscrip
 	return all, nil
 }
 
-// authorize tells whether a webhook may have an event at now: it is on and asks for it, its key is alive and
+// authorize reports whether a webhook may have an event at now: it is on and asks for it, its key is alive and
 // may have webhooks and know of such events, and the event is public, of the key's owner, or of somebody who
-// consents the key's app know of such events. Operators' keys get all, save of who was erased. What the app does not
-// want to be told about the person (wallet.Grant.Events) it is not told.
+// consented that the key's app may know of such events. Operators' keys get all events, except about people who were
+// erased. An app gets only the events about the person that it asked for (wallet.Grant.Events).
 func (k *subscriptionSnapshot) authorize(tx store.Tx, r subscription, e eventScope, now time.Time) authorization {
 	stands, wish := k.authorizeIgnoringPreferences(tx, r, e, now)
 	if stands == authAllowed && !wish.Wants(string(e.name)) {
@@ -118,7 +118,7 @@ func (k *subscriptionSnapshot) consents(tx store.Tx, person wallet.UserID, of co
 	return of.all || of.own || err == nil && grant.Covers(of.scope), grant
 }
 
-// authorizeFromCache is authorize, as far as it can be told without the store.
+// authorizeFromCache is authorize, as far as it can be decided without the store.
 func (r subscription) authorizeFromCache(e eventScope, now time.Time) (authorization, consentQuery) {
 	if e.name == wallet.WebhookTest { // only its owner causes it
 		return authAllowed, consentQuery{}

@@ -67,7 +67,7 @@ func (s *Service) endBacklogs(ctx context.Context) error {
 	return nil
 }
 
-// isBehind tells whether a delivery of an active webhook has waited for backlogFor. NextAt of one that was not attempted
+// isBehind reports whether a delivery of an active webhook has waited for backlogFor. NextAt of one that was not attempted
 // is when it was put, also after a recovery, which keeps CreatedAt.
 func (s *Service) isBehind(tx store.Tx, id wallet.WebhookID) (bool, error) {
 	hook, err := tx.Webhook(id)
@@ -88,7 +88,7 @@ func (s *Service) isBehind(tx store.Tx, id wallet.WebhookID) (bool, error) {
 	return false, nil
 }
 
-// turnOff turns a webhook off for a reason, and tells its owner. The caller ends with the Update.
+// turnOff turns a webhook off for a reason, and notifies its owner. The caller ends with the Update.
 func (s *Service) turnOff(tx store.Tx, hook wallet.Webhook, why wallet.Ending, health wallet.WebhookHealth, at time.Time) error {
 	hook.Ended, hook.Active, hook.UpdatedAt = why, false, at
 	if err := tx.PutWebhook(hook); err != nil {

@@ -182,7 +182,7 @@ func (x *bench) run() (stop func()) {
 	return stop
 }
 
-// fails tells whether an attempt is to fail, and notes how late one is that had failed before.
+// fails reports whether an attempt is to fail, and notes how late one is that had failed before.
 func (x *bench) fails(event string) bool {
 	if x.failing == nil || !x.failing(event) {
 		return false

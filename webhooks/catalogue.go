@@ -23,15 +23,15 @@ type EventType struct {
 	Name   wallet.EventName
 	Kind   wallet.KeyKind // of the webhooks that take it
 	When   string         // it is emitted: one sentence
-	Scope  wallet.Scope   // of the grant by which others than its own person are told; "" for none
+	Scope  wallet.Scope   // of the grant by which apps of others may receive it; "" for none
 	Public bool           // it concerns nobody, so everybody may have it
-	// Emitted tells that purser emits it today. Others can be subscribed to, and come with a later version.
+	// Emitted says that purser emits it today. Others can be subscribed to, and come with a later version.
 	Emitted bool
 
 	data any // an example, whose type is the shape
 }
 
-// Catalogue lists all events that webhooks are told of (docs/specification.md, Events).
+// Catalogue lists all events that webhooks can receive (docs/specification.md, Events).
 //
 // Long: one entry for each event.
 func Catalogue() []EventType {
@@ -173,7 +173,7 @@ func Body(kind wallet.KeyKind, e wallet.Event) ([]byte, error) {
 	return append(body, '}'), nil
 }
 
-// connected is what each kind is told of the one event that both have under the same name.
+// connected makes each kind's payload of wallet.connected, the one event that both kinds have under the same name.
 func connected(kind wallet.KeyKind, data json.RawMessage) (json.RawMessage, error) {
 	var all wallet.WalletConnectedData
 	if err := json.Unmarshal(data, &all); err != nil {

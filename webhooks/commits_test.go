@@ -41,7 +41,7 @@ func (c *crashing) Update(ctx context.Context, change func(store.Tx) error) erro
 
 func (c *crashing) dead() bool { return c.commits.Load() >= c.at }
 
-// crash runs the service until it dies at a commit, and tells whether it did: else it had no more to write.
+// crash runs the service until it dies at a commit, and reports whether it did: else it had no more to write.
 func (r *harness) crash(at int64, durable bool) bool {
 	r.Helper()
 	dying := &crashing{Store: r.store, at: at, durable: durable}

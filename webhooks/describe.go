@@ -7,7 +7,7 @@ type described struct {
 	Event   string          `json:"event"`
 	Kind    string          `json:"kind"` // of the key whose webhooks take it
 	When    string          `json:"when"`
-	Scope   string          `json:"scope"` // of the grant by which others than its own person are told; "" for none
+	Scope   string          `json:"scope"` // of the grant by which apps of others may receive it; "" for none
 	Public  bool            `json:"public"`
 	Emitted bool            `json:"emitted"` // false: it comes with a later version
 	Schema  json.RawMessage `json:"schema"`

@@ -9,7 +9,7 @@
 // recorder, which writes what became of deliveries and leaves out what another node has claimed meanwhile. A Poster makes
 // one attempt.
 //
-// It refuses to know who may register a receiver (handlers), how an event comes to be (whoever emits it),
+// It does not know who may register a receiver (handlers), how an event comes to be (the operation that emits it),
 // and what a receiver says beyond its status and the first KiB of its answer. It never follows where a
 // receiver points, and leads nobody into the operator's own network.
 //

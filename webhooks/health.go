@@ -13,10 +13,10 @@ const healthEvery = time.Second
 
 // healths is the health of webhooks that do well, as far as it was not written yet. A failing one is read
 // and written each time: turning it on again by hand resets it.
-type healths map[wallet.WebhookID]fare
+type healths map[wallet.WebhookID]unwrittenHealth
 
-// fare is one webhook's health.
-type fare struct {
+// unwrittenHealth is one webhook's health.
+type unwrittenHealth struct {
 	health  wallet.WebhookHealth
 	changed bool
 	written time.Time
@@ -26,7 +26,7 @@ type fare struct {
 func (all healths) after(tx store.Tx, o outcome) wallet.WebhookHealth {
 	f, known := all[o.delivery.Webhook]
 	if !known {
-		f.health, _ = tx.WebhookHealth(o.delivery.Webhook) // a damaged one begins anew
+		f.health, _ = tx.WebhookHealth(o.delivery.Webhook) // a damaged one starts from zero
 	}
 	f.changed = true
 	f.health = after(f.health, o.attempted[len(o.attempted)-1], o.state == store.DeliveryDelivered)
@@ -48,8 +48,8 @@ func after(h wallet.WebhookHealth, a store.Attempt, ok bool) wallet.WebhookHealt
 	return h
 }
 
-// told notes that the webhook's owner is told of its failures.
-func (all healths) told(id wallet.WebhookID, at time.Time) {
+// ownerNotified notes that the webhook's owner was notified of its failures.
+func (all healths) ownerNotified(id wallet.WebhookID, at time.Time) {
 	f := all[id]
 	f.health.OwnerNotifiedAt = at
 	all[id] = f
@@ -73,13 +73,13 @@ func (all healths) write(tx store.Tx, now time.Time, everything bool) error {
 		case err != nil || failing:
 			delete(all, id)
 		default:
-			all[id] = fare{f.health, false, now}
+			all[id] = unwrittenHealth{f.health, false, now}
 		}
 	}
 	return nil
 }
 
-// behind tells whether something is not written.
+// behind reports whether something is not written.
 func (all healths) behind() bool {
 	for _, f := range all {
 		if f.changed {

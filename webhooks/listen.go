@@ -49,8 +49,8 @@ func (s *Service) Listen(id wallet.WebhookID, take func(ctx context.Context, hea
 	}
 }
 
-// begin has sessions serve the listeners, those of now and those to come, until end.
-func (l *listeners) begin(ctx context.Context, x *sender) (end func()) {
+// attach has sessions serve the listeners, those of now and those to come, until end.
+func (l *listeners) attach(ctx context.Context, x *sender) (end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.serve = func(id wallet.WebhookID) func() {
@@ -74,7 +74,7 @@ func (l *listeners) has(id wallet.WebhookID) bool {
 	return l.taking[id] != nil
 }
 
-// any tells whether somebody listens.
+// any reports whether somebody listens.
 func (l *listeners) any() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

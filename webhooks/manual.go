@@ -15,13 +15,13 @@ import (
 	"purser/wallet"
 )
 
-// What whoever looks after a webhook asks for by hand.
+// What the developer of a webhook asks for by hand: tests, redelivery, its limit.
 
-// tryTimeout is how long a test waits for its answer: whoever asked for it waits as well.
+// tryTimeout is how long a test waits for its answer: the request that asked for it waits as long.
 const tryTimeout = 10 * time.Second
 
-// May tells whether a webhook's key may be told of events of a name about a person ("": about nobody),
-// whatever the webhook asks for now.
+// May reports whether a webhook's key may receive events of a name about a person ("": about nobody),
+// whatever the webhook subscribes to now.
 func (s *Service) May(tx store.Tx, hook wallet.Webhook, name wallet.EventName, user wallet.UserID) (bool, error) {
 	hook.Active, hook.Events = true, []string{"*"}
 	known := s.subscriptionsNow()
@@ -29,8 +29,8 @@ func (s *Service) May(tx store.Tx, hook wallet.Webhook, name wallet.EventName, u
 	return stands == authAllowed, nil
 }
 
-// Receives tells whether a person lets an app (wallet.ToOperators: the operators' programs) be told of events of a name
-// by its bot, and whether a webhook of it takes them now: what is said to it then is delivered.
+// Receives reports whether a person lets an app (wallet.ToOperators: the operators' programs) receive events of a name
+// about them, and whether a webhook of it takes such events now.
 func (s *Service) Receives(tx store.Tx, app wallet.AppID, person wallet.UserID, name wallet.EventName) (granted, listening bool, err error) {
 	var owner wallet.UserID
 	if app != wallet.ToOperators {
@@ -50,7 +50,7 @@ func (s *Service) Receives(tx store.Tx, app wallet.AppID, person wallet.UserID, 
 	if err != nil {
 		return true, false, err
 	}
-	for _, hook := range hooks { // read anew: the caller's transaction may be newer than what is remembered
+	for _, hook := range hooks { // read again: the caller's transaction may be newer than what is remembered
 		if known.authorize(tx, known.register(tx, hook), eventScope{name: name, user: person, to: app}, s.Now()) == authAllowed {
 			return true, true, nil
 		}
@@ -58,7 +58,7 @@ func (s *Service) Receives(tx store.Tx, app wallet.AppID, person wallet.UserID, 
 	return true, false, nil
 }
 
-// Try sends an event to a webhook once, now, whether it is on or not, and tells what came of it. It is
+// Try sends an event to a webhook once, now, whether it is on or not, and returns the result. It is
 // counted like any other. RATE_LIMIT_EXCEEDED.
 func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) (store.LogEntry, error) {
 	body, err := Body(wallet.APIKey, e) // webhook.test looks alike to all
@@ -88,7 +88,7 @@ func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) 
 	return entry, nil
 }
 
-// Used counts the events that a webhook has had in the last hour, and tells their limit.
+// Used counts the events that a webhook has had in the last hour, and returns their limit.
 func (s *Service) Used(ctx context.Context, hook wallet.Webhook) (used, limit uint64, err error) {
 	left, err := s.Meter.Look(ctx, counterOf(hook), s.Limit)
 	return left.Limit - left.Remaining, left.Limit, err
@@ -103,8 +103,8 @@ func (s *Service) Delay(ctx context.Context, hook wallet.Webhook) (time.Duration
 	return left.Reset, nil
 }
 
-// counterOf names what counts a webhook's events: of the same key and receiver, so that whoever registers it
-// anew, or writes its address another way, begins no new hour. All listeners of a key are one.
+// counterOf names what counts a webhook's events: of the same key and receiver, so that a developer who registers it
+// again, or writes its address another way, starts no new hour. All listeners of a key are one.
 func counterOf(hook wallet.Webhook) string {
 	sum := sha256.Sum256([]byte(receiverOf(hook.URL)))
 	return "webhook/" + hook.Lineage + "/" + hex.EncodeToString(sum[:12])

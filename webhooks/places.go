@@ -73,7 +73,7 @@ func (p *places) leave(owner wallet.UserID, gaveWay bool) {
 	}
 }
 
-// crowded tells whether there are so many sessions that one that only waits gives up its place.
+// crowded reports whether there are so many sessions that one that only waits gives up its place.
 func (p *places) crowded(ctx context.Context, owner wallet.UserID) bool {
 	p.mu.Lock()
 	node, own := p.node.here, p.owners[owner].here
@@ -90,9 +90,9 @@ func (p *places) crowded(ctx context.Context, owner wallet.UserID) bool {
 	return p.owners[owner].inFlight > crowdedOwner
 }
 
-// yields tells whether a session that has had its turn gives way: its owner has all the sessions that one may have, or
+// yields reports whether a session that has had its turn gives way: its owner has all the sessions that one may have, or
 // the node has, and jobs wait. As many sessions give way at once as jobs wait, so that one more webhook than there are
-// places does not stop all of them. Whoever gets true leaves with gaveWay.
+// places does not stop all of them. A session that gets true must leave with gaveWay.
 func (p *places) yields(ctx context.Context, owner wallet.UserID) bool {
 	p.count(ctx, owner)
 	p.mu.Lock()

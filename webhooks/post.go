@@ -241,8 +241,8 @@ func (w *way) trace() *httptrace.ClientTrace {
 	}
 }
 
-// why tells a developer why there was no answer. Reasons are made here, not taken from libraries, whose
-// errors tell addresses of the operator's network.
+// why says to a developer why there was no answer. Reasons are made here, not taken from libraries, whose
+// errors contain addresses of the operator's network.
 func (p *Poster) why(whole context.Context, err error, w *way, host string) wallet.Reason {
 	var (
 		network     net.Error

@@ -15,8 +15,8 @@ const (
 	// many webhooks have much to be sent, it is smallWindow.
 	fullWindow, smallWindow = 512, 16
 	// width is how many are on their way to one webhook at once; fewer where its receiver is slow.
-	width, slowWidth, lameWidth = 64, 16, 4
-	slow, lame                  = time.Second, 5 * time.Second
+	width, slowWidth, verySlowWidth = 64, 16, 4
+	slow, verySlow                  = time.Second, 5 * time.Second
 	// tripAt is after how many failed attempts in a row a webhook is taken for broken. Then one delivery at a
 	// time is on its way, and no new one is begun while another waits for its next attempt: what comes
 	// meanwhile waits with all its attempts before it.
@@ -25,7 +25,7 @@ const (
 
 // queue is a window of what waits for one webhook, in the order in which it goes.
 type queue struct {
-	lanes map[lane]*line
+	lines map[lineKey]*line
 	ready [urgencies][]*line // whose first may go now
 
 	read [urgencies]uint64 // how far each urgency has been read: the Seq of the last one
@@ -39,15 +39,15 @@ type queue struct {
 	until    time.Time // none goes for the first time before: the limit of an hour is reached
 }
 
-// lane names what keeps its order.
-type lane struct {
-	line    string
+// lineKey names a line: deliveries that keep their order.
+type lineKey struct {
+	key     string // store.Delivery.OrderingKey
 	urgency store.Urgency
 }
 
 // line is a row of deliveries of which one at a time is on its way.
 type line struct {
-	lane
+	lineKey
 	items []*item // first to go first; the first one may be on its way
 	state lineState
 	at    time.Time // of one that sleeps: when it wakes
@@ -69,7 +69,7 @@ type item struct {
 }
 
 func newQueue() queue {
-	return queue{lanes: map[lane]*line{}, more: everyUrgency(), left: 1, width: width}
+	return queue{lines: map[lineKey]*line{}, more: everyUrgency(), left: 1, width: width}
 }
 
 // everyUrgency marks all of them.
@@ -91,17 +91,17 @@ func (q *queue) room(size int) (room [urgencies]int, worth bool) {
 func (q *queue) add(d store.Delivery) *line {
 	q.read[d.Urgency] = d.Seq
 	q.held[d.Urgency]++
-	key := lane{d.OrderingKey, d.Urgency}
-	l := q.lanes[key]
+	key := lineKey{d.OrderingKey, d.Urgency}
+	l := q.lines[key]
 	if l == nil {
-		l = &line{lane: key}
-		q.lanes[key] = l
+		l = &line{lineKey: key}
+		q.lines[key] = l
 	}
 	l.items = append(l.items, &item{Delivery: d})
 	return l
 }
 
-// supersedes tells whether a newer delivery says all that an older one would have said.
+// supersedes reports whether a newer delivery says all that an older one would have said.
 func supersedes(newer, older store.Delivery) bool {
 	return older.Event == newer.Event && older.User == newer.User && older.Attempts == 0 && !older.Resend && !newer.Resend &&
 		(older.Event == wallet.BalanceUpdated || older.Event == wallet.PriceSignificantChange)
@@ -150,9 +150,9 @@ func (q *queue) putBack(l *line) {
 	q.ready[l.urgency] = slices.Insert(q.ready[l.urgency], 0, l)
 }
 
-// waitsForAttempt tells whether a delivery that was attempted before waits for its next attempt.
+// waitsForAttempt reports whether a delivery that was attempted before waits for its next attempt.
 func (q *queue) waitsForAttempt() bool {
-	for _, l := range q.lanes {
+	for _, l := range q.lines {
 		if l.state == sleeping || l.state == ready && l.items[0].Attempts > 0 {
 			return true
 		}
@@ -164,8 +164,8 @@ func (q *queue) waitsForAttempt() bool {
 // share.
 func (q *queue) adaptWidth(latency time.Duration) {
 	switch {
-	case latency >= lame:
-		q.width = lameWidth
+	case latency >= verySlow:
+		q.width = verySlowWidth
 	case latency >= slow:
 		q.width = slowWidth
 	default:
@@ -177,6 +177,6 @@ func (q *queue) adaptWidth(latency time.Duration) {
 func (q *queue) finish(l *line) {
 	l.items = l.items[1:]
 	if l.state = idle; len(l.items) == 0 {
-		delete(q.lanes, l.lane)
+		delete(q.lines, l.lineKey)
 	}
 }

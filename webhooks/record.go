@@ -18,7 +18,7 @@ const (
 	recordAtOnce = 1024
 	// recordAfter is how long outcomes gather, so that many share a commit: nobody waits for them.
 	recordAfter = 20 * time.Millisecond
-	// noticeEvery is how often the owner of a webhook that works and fails in turns is told of it at most.
+	// noticeEvery is how often the owner of a webhook that works and fails in turns is notified at most.
 	noticeEvery = 10 * time.Minute
 	// recordAgain is the pause after what happened could not be written.
 	recordAgain = time.Second
@@ -98,7 +98,7 @@ func (r *recorder) run() error {
 			if written == nil || err != nil {
 				return err
 			}
-			r.tell(written)
+			r.confirm(written)
 		case last:
 			_, err := r.insist(nil)
 			return err
@@ -159,7 +159,7 @@ func (r *recorder) insist(batch []outcome) (written []outcome, err error) {
 	}
 }
 
-// oneByOne writes what can be written of a batch: a damaged row must not hold up the others. It tells whether
+// oneByOne writes what can be written of a batch: a damaged row must not hold up the others. It reports whether
 // any could be; else it is the disk, or the like. Its error is the store's, after which nothing is certain.
 func (r *recorder) oneByOne(batch []outcome) (some bool, err error) {
 	failed := map[string]error{}
@@ -182,8 +182,8 @@ func (r *recorder) oneByOne(batch []outcome) (some bool, err error) {
 	return some, nil
 }
 
-// tell has the sessions know what was written.
-func (r *recorder) tell(batch []outcome) {
+// confirm has the sessions know what was written.
+func (r *recorder) confirm(batch []outcome) {
 	for _, o := range batch {
 		o.of.inbox.mu.Lock()
 		o.of.inbox.written++
@@ -199,7 +199,7 @@ func (r *recorder) tell(batch []outcome) {
 
 // write writes a batch, except what was lost to other nodes.
 func (r *recorder) write(batch []outcome) error {
-	ctx := context.Background() // what happened is written, whoever stops
+	ctx := context.Background() // what happened is written even if the process is being stopped
 	// The log comes first and is no part of the transaction: a node that may have slept asks before it writes there.
 	var doubtful []*session
 	for _, of := range sessionsOf(batch) {
@@ -233,7 +233,7 @@ func (r *recorder) write(batch []outcome) error {
 	return err
 }
 
-// fence asks whose the webhooks of sessions are, and marks the sessions that have lost theirs to another node.
+// fence reads which node has the webhooks of sessions, and marks the sessions that have lost theirs to another node.
 func (r *recorder) fence(tx store.Tx, sessions []*session) error {
 	var refs []store.Ref
 	by := map[store.Ref]*session{}
@@ -315,7 +315,7 @@ func earlier(logged, own []store.Attempt) []store.Attempt {
 	return logged[:n:n]
 }
 
-// settle brings the store up to date: rows, health, and what is to be told.
+// settle brings the store up to date: rows, health, and what people are notified of.
 func (r *recorder) settle(tx store.Tx, batch []outcome) (healths, error) {
 	var ended, again []store.Delivery
 	next := maps.Clone(r.healths)
@@ -330,12 +330,12 @@ func (r *recorder) settle(tx store.Tx, batch []outcome) (healths, error) {
 		}
 		h := next.after(tx, o)
 		if o.state == store.DeliveryDeadLettered {
-			told, err := r.notifyOwner(tx, o, h)
+			notified, err := r.notifyOwner(tx, o, h)
 			if err != nil {
 				return nil, err
 			}
-			if told {
-				next.told(o.delivery.Webhook, o.at)
+			if notified {
+				next.ownerNotified(o.delivery.Webhook, o.at)
 			}
 		}
 	}

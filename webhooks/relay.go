@@ -18,7 +18,7 @@ import (
 const (
 	// relayAtOnce is how many announcements are looked at together.
 	relayAtOnce = 256
-	// rowsAtOnce is how many deliveries are written in one transaction: whoever else writes waits for it.
+	// rowsAtOnce is how many deliveries are written in one transaction: all other writers wait for it.
 	rowsAtOnce = 1000
 )
 
@@ -63,7 +63,7 @@ func (s *sender) relay(ctx context.Context, job store.Job) (work.Result, error) 
 	}}, nil
 }
 
-// stops tells whether nothing new is to be begun.
+// stops reports whether nothing new is to be begun.
 func (s *sender) stops(ctx context.Context) bool {
 	select {
 	case <-s.stopping:
@@ -73,8 +73,8 @@ func (s *sender) stops(ctx context.Context) bool {
 	}
 }
 
-// relaySome turns a batch of announcements into deliveries, counts them, and tells whether there may be more. An event
-// that very many are told of takes several transactions; a crash or a stop between them begins it anew.
+// relaySome turns a batch of announcements into deliveries, counts them, and reports whether there may be more. An event
+// with very many receivers takes several transactions; after a crash or a stop between them it is relayed from the start.
 func (s *sender) relaySome(ctx context.Context) (count int, more bool, err error) {
 	known := s.subscriptionsNow()
 	var waiting []store.OutboxEvent
@@ -119,7 +119,7 @@ func (s *sender) relaySome(ctx context.Context) (count int, more bool, err error
 }
 
 // place writes deliveries, and the end of the announcements that are done with them. It tries again what fails:
-// to begin anew would tell of the pieces that are written already once more. Where this node has room for more sessions it
+// to relay from the start would deliver once more what is written already. Where this node has room for more sessions it
 // claims the webhooks in the same transaction.
 func (s *sender) place(ctx context.Context, rows []store.Delivery, done []uint64) (placed []store.PlacedDelivery, err error) {
 	for {
@@ -173,13 +173,13 @@ func (s *sender) place(ctx context.Context, rows []store.Delivery, done []uint64
 // relayJob is the name of the one job of store.Relay.
 const relayJob store.JobID = "relay"
 
-// renewed tells whether this node claimed the relay's job again meanwhile, as after the clock was set forward.
+// renewed reports whether this node claimed the relay's job again meanwhile, as after the clock was set forward.
 func (s *sender) renewed(was store.Ref) bool {
 	ref, ok := s.relays.Ref(relayJob)
 	return ok && ref != was
 }
 
-// cut takes the first rows, as many as go into one transaction, and tells how many events are done with them.
+// cut takes the first rows, as many as go into one transaction, and returns how many events are done with them.
 func cut(rows [][]store.Delivery) (done int, some []store.Delivery) {
 	for done < len(rows) {
 		room := rowsAtOnce - len(some)

@@ -127,11 +127,11 @@ func TestOnlyWhatFitsIsHandedOver(t *testing.T) {
 		"more may be unread too": {queue{more: everyUrgency()}, false, 0, true, true},
 	} {
 		x := &session{sender: &sender{Service: &Service{Now: time.Now}}, queue: c.queue, known: !c.unread}
-		x.lanes = map[lane]*line{}
+		x.lines = map[lineKey]*line{}
 		x.inMemory.Store(c.held)
 		x.handed(store.PlacedDelivery{Delivery: store.Delivery{ID: "dlv_1", Webhook: "wh_1", Seq: 7}})
-		if added := x.inMemory.Load() > c.held; added != c.added || added != (len(x.lanes) == 1) || x.more[0] != c.more {
-			t.Errorf("%s: held %v, in line %d, more %v", what, added, len(x.lanes), x.more)
+		if added := x.inMemory.Load() > c.held; added != c.added || added != (len(x.lines) == 1) || x.more[0] != c.more {
+			t.Errorf("%s: held %v, in line %d, more %v", what, added, len(x.lines), x.more)
 		}
 	}
 }
@@ -139,14 +139,14 @@ func TestOnlyWhatFitsIsHandedOver(t *testing.T) {
 // TestWhatIsTooMuchToHandOverIsToBeRead, and so is all that comes after it.
 func TestWhatIsTooMuchToHandOverIsToBeRead(t *testing.T) {
 	s := newSender(&Service{Now: time.Now}, nil)
-	behind := s.begin("wh_2", nil, "usr_1")
+	behind := s.openSession("wh_2", nil, "usr_1")
 	behind.known, behind.more = true, [urgencies]bool{}
 	behind.handed(store.PlacedDelivery{Delivery: store.Delivery{ID: "dlv_9", Webhook: "wh_2", Seq: 9}, Behind: 8})
-	if len(behind.lanes) != 0 || !behind.more[0] {
+	if len(behind.lines) != 0 || !behind.more[0] {
 		t.Error("one is taken up before what was put before it is known")
 	}
 	s.forget(behind)
-	x := s.begin("wh_1", nil, "usr_1")
+	x := s.openSession("wh_1", nil, "usr_1")
 	s.hand(make([]store.PlacedDelivery, handedMost)) // another's
 	for range handedMost + 2 {
 		s.hand([]store.PlacedDelivery{{Delivery: store.Delivery{Webhook: "wh_1"}}})

@@ -50,7 +50,7 @@ func newSender(s *Service, stopping <-chan struct{}) *sender {
 
 // handle is a webhook's session on this node.
 func (s *sender) handle(ctx context.Context, job store.Job) (work.Result, error) {
-	x := s.begin(wallet.WebhookID(job.ID), &job, wallet.UserID(job.Owner))
+	x := s.openSession(wallet.WebhookID(job.ID), &job, wallet.UserID(job.Owner))
 	next := x.run(ctx)
 	return work.Result{End: func(tx store.Tx, ref store.Ref) error { return x.end(tx, ref, next) }}, nil
 }
@@ -58,10 +58,11 @@ func (s *sender) handle(ctx context.Context, job store.Job) (work.Result, error)
 // listen is the session of a listener whose connection this node holds, until ctx ends. It needs no job: its webhook goes
 // with the connection.
 func (s *sender) listen(ctx context.Context, id wallet.WebhookID) {
-	s.begin(id, nil, "").run(ctx) // its owner is known when its webhook is
+	s.openSession(id, nil, "").run(ctx) // its owner is known when its webhook is
 }
 
-func (s *sender) begin(id wallet.WebhookID, job *store.Job, owner wallet.UserID) *session {
+// openSession makes a session and has deliveries handed to it. job is nil for a listener, whose owner is known later.
+func (s *sender) openSession(id wallet.WebhookID, job *store.Job, owner wallet.UserID) *session {
 	x := &session{sender: s, id: id, job: job, owner: owner, queue: newQueue(), asleep: map[*line]bool{}, begun: time.Now(), polled: time.Now(), confirmed: s.Now(),
 		ended: make(chan attemptDone, width), inbox: inbox{wake: make(chan struct{}, 1)}}
 	s.mu.Lock()
@@ -108,7 +109,7 @@ func (s *sender) hand(rows []store.PlacedDelivery) {
 	}
 }
 
-// hasAll tells whether this node has a session of each webhook of these deliveries.
+// hasAll reports whether this node has a session of each webhook of these deliveries.
 func (s *sender) hasAll(rows []store.Delivery) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -22,8 +22,8 @@ const (
 	drainFor = 5 * time.Second
 	// giveUpAfter is after how long of nothing but failures a webhook is turned off.
 	giveUpAfter = 72 * time.Hour
-	// houseEvery is how often days of the log whose time is over are looked for, and jobs that are missing.
-	houseEvery = time.Hour
+	// housekeepingEvery is how often days of the log whose time is over are looked for, jobs that are missing, and backlogs.
+	housekeepingEvery = time.Hour
 )
 
 // Service carries events to webhooks. It runs on every node: what is to be done are jobs (store.Relay, store.Deliveries),
@@ -58,7 +58,7 @@ func (s *Service) Run(ctx context.Context) error {
 	s.running.Store(x)
 	defer s.running.Store(nil)
 	group.Go(x.record.run)
-	group.Go(func() error { return s.keepHouse(ctx) })
+	group.Go(func() error { return s.runHousekeeping(ctx) })
 	group.Go(func() error { return s.runHeartbeat(ctx) })
 	var pools sync.WaitGroup
 	pools.Add(2)
@@ -68,7 +68,7 @@ func (s *Service) Run(ctx context.Context) error {
 			return pool.Run(ctx)
 		})
 	}
-	end := s.listeners.begin(ctx, x)
+	end := s.listeners.attach(ctx, x)
 	group.Go(func() error {
 		pools.Wait()
 		end()
@@ -90,8 +90,9 @@ func (s *Service) Wake(id wallet.WebhookID) {
 	}
 }
 
-// keepHouse drops the days of the log whose time is over, and puts jobs that are missing, now and once an hour.
-func (s *Service) keepHouse(ctx context.Context) error {
+// runHousekeeping drops the days of the log whose time is over, puts jobs that are missing, and ends backlogs, now and once
+// an hour.
+func (s *Service) runHousekeeping(ctx context.Context) error {
 	for {
 		if _, err := s.Log.DropBefore(ctx, s.Now().Add(-s.Retention)); err != nil && ctx.Err() == nil {
 			s.Logger.Warn("old deliveries cannot be dropped from the log", "error", err)
@@ -112,7 +113,7 @@ func (s *Service) keepHouse(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(houseEvery):
+		case <-time.After(housekeepingEvery):
 		}
 	}
 }

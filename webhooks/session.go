@@ -147,11 +147,11 @@ func (x *session) rest(ctx context.Context, now time.Time) (wait time.Duration, 
 		return 0, time.Time{}, true
 	case x.inFlight+x.unwritten > 0:
 		x.idle = time.Time{}
-	case x.stopped && len(x.lanes) > 0:
+	case x.stopped && len(x.lines) > 0:
 		return 0, x.Now(), true
 	case x.stopped:
 		return 0, time.Time{}, true
-	case len(x.lanes) > 0:
+	case len(x.lines) > 0:
 		x.idle = time.Time{}
 		if x.job != nil && !x.blocked && !due.IsZero() && (x.places.crowded(ctx, x.owner) || due.Sub(now) > patience && !x.until.After(now)) {
 			return 0, x.Now().Add(due.Sub(now)), true
@@ -187,7 +187,7 @@ func (x *session) nextDue(now time.Time) time.Time {
 // lose says that another node has the job.
 func (x *session) lose() { x.inbox.leave(func(in *inbox) { in.lost = true }) }
 
-// isLost tells whether another node has the job.
+// isLost reports whether another node has the job.
 func (x *session) isLost() bool {
 	x.inbox.mu.Lock()
 	defer x.inbox.mu.Unlock()
@@ -331,7 +331,7 @@ func (x *session) load(ctx context.Context, room [urgencies]int) error {
 			return nil
 		}
 		if !x.known {
-			x.begin(tx, r.Webhook)
+			x.configure(tx, r.Webhook)
 		}
 		for u, n := range room {
 			if n == 0 {
@@ -360,8 +360,8 @@ func (x *session) load(ctx context.Context, room [urgencies]int) error {
 	return nil
 }
 
-// begin takes from a webhook how it is to be treated. One that failed before is asked sparingly from the start.
-func (x *session) begin(tx store.Tx, hook wallet.Webhook) {
+// configure takes from a webhook how it is to be treated. One that failed before is asked sparingly from the start.
+func (x *session) configure(tx store.Tx, hook wallet.Webhook) {
 	x.known = true
 	if hook.Listener {
 		x.width = 1                                                               // one connection

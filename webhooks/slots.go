@@ -64,7 +64,7 @@ func (s *slots) take(x *session) bool {
 	return false
 }
 
-// release gives a slot back, to whoever waits for one.
+// release gives a slot back, to a session that waits for one if there is any.
 func (s *slots) release(owner wallet.UserID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *slots) enlist(o *ownerSlots) {
 	}
 }
 
-// hasRoom tells whether there is a slot for one more of an owner.
+// hasRoom reports whether there is a slot for one more of an owner.
 func (s *slots) hasRoom(o *ownerSlots) bool {
 	return o.inFlight < maxOfOwner && (s.inFlight < maxInFlight || o.inFlight < reservedForEach && s.inFlight < 2*maxInFlight)
 }

@@ -92,8 +92,8 @@ func TestAListenerSharesTheSlotsOfItsOwner(t *testing.T) {
 		"lin_2": {ID: "whl_2", Listener: true, Lineage: "lin_2"},
 	} {
 		s := newSender(&Service{Now: time.Now}, nil)
-		x := s.begin(hook.ID, nil, "")
-		x.begin(healthy{}, hook)
+		x := s.openSession(hook.ID, nil, "")
+		x.configure(healthy{}, hook)
 		if x.owner != want {
 			t.Errorf("%s waits for slots as %q, not as %q", hook.ID, x.owner, want)
 		}

@@ -24,7 +24,7 @@ type subscriptionSnapshot struct {
 	owned    map[wallet.UserID][]subscription
 	hooks    map[wallet.WebhookID]subscription
 	all      []subscription  // nil: not asked for yet
-	reported map[string]bool // damaged rows that the log has heard of
+	reported map[string]bool // damaged rows that were logged
 }
 
 // subscription is a webhook with the keys of its line, oldest first.
