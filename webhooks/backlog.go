@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"purser/store"
@@ -11,77 +12,139 @@ import (
 )
 
 const (
-	// backlogFor is for how long the oldest delivery of a webhook may wait for its first attempt. Then the webhook is
-	// turned off: events come faster than it takes them, and what waits would grow for ever.
-	backlogFor = 72 * time.Hour
-	// backlogSample is how many deliveries of each urgency are looked at, from the oldest on: the first ones may be
-	// between two attempts.
-	backlogSample = 8
+	// backlogHours is for how many hours a delivery may wait for its first attempt. Then the webhook is turned off:
+	// events come faster than it takes them, and what waits would grow for ever.
+	backlogHours = 72
+	// servedCounter counts the last backlogHours hours in which a node served: a slot is an hour, its count is 1. Hours
+	// in which purser was down are not among them, nor is what a clock jumps over.
+	servedCounter = "webhooks_served"
+	// backlogPage is how many deliveries are read at once, and backlogPages how often: behind deliveries that are
+	// between two attempts there may be many that wait for them.
+	backlogPage, backlogPages = 64, 16
 )
 
-// endBacklogs turns off the webhooks whose oldest delivery has waited for backlogFor. A listener is removed, which ends its
-// connection. What waits is then dead-lettered, as for any webhook that is off. The cost is that of the webhooks that
-// something waits for.
-func (s *Service) endBacklogs(ctx context.Context) error {
-	var behind []wallet.WebhookID
-	err := s.Store.View(ctx, func(tx store.Tx) error {
-		behind = nil
+// endBacklogs turns off the webhooks that are behind now and were behind at the last look of this process: one that has
+// just got going again has an hour to catch up. A listener is removed, which ends its connection. What waits for a webhook that is off is
+// dead-lettered unsent when its turn comes. That is soon for most of it. It is later for a delivery between two attempts
+// and those behind it in its line: when the next attempt is due. served says that this process has run for an hour since
+// its last look. The cost of a look is that of the webhooks that something waits for.
+func (s *Service) endBacklogs(ctx context.Context, served bool, before map[wallet.WebhookID]bool) (behind map[wallet.WebhookID]bool, err error) {
+	var since time.Time
+	look := s.Store.View
+	if served {
+		look = s.Store.Update
+	}
+	if err := look(ctx, func(tx store.Tx) (err error) {
+		since, err = servedSince(tx, s.Now(), served)
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("count the hours in which webhooks were served: %w", err)
+	}
+	if since.IsZero() {
+		return nil, nil
+	}
+	err = s.Store.View(ctx, func(tx store.Tx) error {
+		behind = map[wallet.WebhookID]bool{}
 		waiting, err := tx.WaitingWebhooks()
 		for _, id := range waiting {
 			if err != nil {
 				return err
 			}
 			var is bool
-			if is, err = s.isBehind(tx, id); is {
-				behind = append(behind, id)
+			if is, err = s.isBehind(tx, id, since); is {
+				behind[id] = true
 			}
 		}
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("look for backlogs of webhooks: %w", err)
+		return nil, fmt.Errorf("look for backlogs of webhooks: %w", err)
 	}
-	for _, id := range behind {
-		err := s.Store.Update(ctx, func(tx store.Tx) error {
-			hook, err := tx.Webhook(id)
-			if err != nil || !hook.Active { // removed, damaged, or off meanwhile
-				return nil
-			}
-			if is, err := s.isBehind(tx, id); err != nil || !is {
-				return err
-			}
-			if hook.Listener {
-				return tx.DeleteWebhook(id)
-			}
-			health, err := tx.WebhookHealth(id)
-			if err != nil && !errors.Is(err, store.ErrNotFound) {
-				health = wallet.WebhookHealth{} // a damaged one must not keep the webhook on
-			}
-			return s.turnOff(tx, hook, wallet.EndedBacklog, health, s.Now().UTC())
-		})
-		if err != nil {
-			return fmt.Errorf("turn off a webhook with a backlog: %w", err)
+	for id := range behind {
+		if !before[id] {
+			continue
+		}
+		if err := s.endBacklog(ctx, id, since); err != nil {
+			return behind, fmt.Errorf("turn off a webhook with a backlog: %w", err)
 		}
 		s.Wake(id)
 	}
-	return nil
+	return behind, nil
 }
 
-// isBehind reports whether a delivery of an active webhook has waited for backlogFor. NextAt of one that was not attempted
-// is when it was put, also after a recovery, which keeps CreatedAt.
-func (s *Service) isBehind(tx store.Tx, id wallet.WebhookID) (bool, error) {
+// endBacklog turns off a webhook that is still behind.
+func (s *Service) endBacklog(ctx context.Context, id wallet.WebhookID, since time.Time) error {
+	return s.Store.Update(ctx, func(tx store.Tx) error {
+		hook, err := tx.Webhook(id)
+		if err != nil || !hook.Active { // removed, damaged, or off meanwhile
+			return nil
+		}
+		if is, err := s.isBehind(tx, id, since); err != nil || !is {
+			return err
+		}
+		if hook.Listener {
+			return tx.DeleteWebhook(id)
+		}
+		health, err := tx.WebhookHealth(id)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			health = wallet.WebhookHealth{} // a damaged one must not keep the webhook on
+		}
+		return s.turnOff(tx, hook, wallet.EndedBacklog, health, s.Now().UTC())
+	})
+}
+
+// servedSince returns when the first of the last backlogHours hours began in which a node served; zero when there were
+// fewer. A node counts an hour after it has run for one by its monotonic clock. Of hours that overlap, those of other
+// nodes or of a clock that was set back, one counts. A process that ends within an hour counts none of it.
+func servedSince(tx store.Tx, now time.Time, served bool) (time.Time, error) {
+	hours, err := tx.Counter(servedCounter)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return time.Time{}, err
+	}
+	const hour = int64(time.Hour / time.Second)
+	began := now.Unix() - hour
+	slots := slices.DeleteFunc(hours.Slots, func(slot store.Slot) bool { return slot.Start > now.Unix() }) // the clock was ahead
+	if served && (len(slots) == 0 || slots[len(slots)-1].Start+hour <= began) {
+		slots = append(slots, store.Slot{Start: began, Count: 1})
+		slots = slots[max(0, len(slots)-backlogHours):]
+		// Without an end it stays for as long as the store does.
+		if err := tx.PutCounters([]store.Counter{{Name: servedCounter, Slots: slots}}); err != nil {
+			return time.Time{}, err
+		}
+	}
+	if len(slots) < backlogHours {
+		return time.Time{}, nil
+	}
+	return time.Unix(slots[0].Start, 0), nil
+}
+
+// isBehind reports whether a delivery of an active webhook has waited for its first attempt since a time. NextAt of one that
+// was not attempted is when it was put, also after a recovery, which keeps CreatedAt. One behind a delivery of its line
+// that is between two attempts does not count: it waits for that one, by the schedule.
+func (s *Service) isBehind(tx store.Tx, id wallet.WebhookID, since time.Time) (bool, error) {
 	hook, err := tx.Webhook(id)
 	if err != nil || !hook.Active {
 		return false, nil
 	}
 	for u := range urgencies {
-		oldest, err := tx.DeliveriesOf(id, store.Position{Urgency: store.Urgency(u)}, backlogSample)
-		if err != nil {
-			return false, err
-		}
-		for _, d := range oldest {
-			if d.Attempts == 0 && s.Now().Sub(d.NextAt) >= backlogFor {
-				return true, nil
+		held := map[string]bool{} // the ordering keys of lines whose first was attempted
+		at := store.Position{Urgency: store.Urgency(u)}
+		for range backlogPages {
+			page, err := tx.DeliveriesOf(id, at, backlogPage)
+			if err != nil {
+				return false, err
+			}
+			for _, d := range page {
+				switch {
+				case d.Attempts > 0:
+					held[d.OrderingKey] = true
+				case !held[d.OrderingKey] && !d.NextAt.After(since):
+					return true, nil
+				}
+				at = d.Position()
+			}
+			if len(page) < backlogPage {
+				break
 			}
 		}
 	}

@@ -93,7 +93,8 @@ func (s *Service) Wake(id wallet.WebhookID) {
 // runHousekeeping drops the days of the log whose time is over, puts jobs that are missing, and ends backlogs, now and once
 // an hour.
 func (s *Service) runHousekeeping(ctx context.Context) error {
-	for {
+	var behind map[wallet.WebhookID]bool
+	for served := false; ; served = true {
 		if _, err := s.Log.DropBefore(ctx, s.Now().Add(-s.Retention)); err != nil && ctx.Err() == nil {
 			s.Logger.Warn("old deliveries cannot be dropped from the log", "error", err)
 		}
@@ -104,7 +105,7 @@ func (s *Service) runHousekeeping(ctx context.Context) error {
 		case err != nil && ctx.Err() == nil:
 			s.Logger.Error("the jobs of webhooks could not be looked through: it is tried again in an hour", "error", err)
 		}
-		switch err := s.endBacklogs(ctx); {
+		switch behind, err = s.endBacklogs(ctx, served, behind); {
 		case errors.Is(err, store.ErrUnknownOutcome), errors.Is(err, store.ErrClosed):
 			return err
 		case err != nil && ctx.Err() == nil:
