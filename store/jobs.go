@@ -155,6 +155,9 @@ type Jobs interface {
 	LostJobs(refs ...Ref) (lost []Ref, err error)
 	// DoneJobs removes jobs that are finished. If any claim is lost, the result is ErrConflict and nothing was written.
 	// The same holds for RetryJobs, SnoozeJobs, YieldJobs and DeadLetterJobs.
+	//
+	// EraseUser removes the jobs about a person, those in flight too. In the Update that erases, their claims are not lost:
+	// the handler that deletes a person is mostly called for a job about that person. In later Updates they are.
 	DoneJobs(refs ...Ref) error
 	// RetryJobs ends attempts that failed: Failures rises, and the jobs wait until notBefore.
 	RetryJobs(notBefore time.Time, refs ...Ref) error

@@ -188,3 +188,16 @@ func TestKilledDuringItsFirstStart(t *testing.T) {
 		p.Stop()
 	}
 }
+
+// TestDeletedPeopleAreAnswered: the update that deletes a person is about that person, as is what waits beside it. It ends
+// nevertheless, and the chat goes on as that of a stranger.
+func TestDeletedPeopleAreAnswered(t *testing.T) {
+	t.Parallel()
+	c := newCouple(t, 100*time.Millisecond)
+	c.alice.Say("/delete_me")
+	card, yes := c.alice.HearButton("Delete everything")
+	c.alice.Tap(card, yes)
+	c.alice.Hear("the end", func(m telegram.Message) bool { return strings.Contains(m.Text, "deleted") && m.ID > card.ID })
+	c.alice.Say("/wallet")
+	c.alice.Hear("the answer to a stranger", func(m telegram.Message) bool { return strings.Contains(m.Text, "You have no wallet here yet") && m.ID > card.ID })
+}

@@ -244,5 +244,8 @@ func (t *tx) dropJob(b table, key []byte) error {
 	if err != nil { // nothing in it opens without the data key; a claim that finds its entry removes that
 		return q.skipJob(seq, err)
 	}
+	if j.inFlight() {
+		t.erased = append(t.erased, store.Ref{Queue: q.name, Seq: seq, Attempt: j.Attempt})
+	}
 	return q.move(j, nil)
 }

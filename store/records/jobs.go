@@ -258,6 +258,12 @@ func (q *jobQueue) held(ref store.Ref) (*storedJob, error) {
 	return j, nil
 }
 
+// wasErased reports whether the job of a claim was in flight by it when this Update removed it with its person.
+func (t *tx) wasErased(ref store.Ref) bool {
+	ref.ID = ""
+	return slices.Contains(t.erased, ref)
+}
+
 // end ends claims, all or none: it checks every Ref before how changes any job.
 func (t *tx) end(refs []store.Ref, how func(*jobQueue, *storedJob) error) error {
 	type claim struct {
@@ -272,12 +278,15 @@ func (t *tx) end(refs []store.Ref, how func(*jobQueue, *storedJob) error) error 
 		if err != nil {
 			return err
 		}
+		if slices.Contains(refs[:i], ref) {
+			return store.ErrConflict
+		}
+		if t.wasErased(ref) { // nothing is left to end
+			continue
+		}
 		j, err := q.held(ref)
 		if err != nil {
 			return err
-		}
-		if slices.Contains(refs[:i], ref) {
-			return store.ErrConflict
 		}
 		found = append(found, claim{q, j})
 	}
@@ -362,6 +371,9 @@ func (t *tx) RenewJobs(until time.Time, refs ...store.Ref) (lost []store.Ref, _ 
 // LostJobs returns the claims that are lost, and changes nothing.
 func (t *tx) LostJobs(refs ...store.Ref) (lost []store.Ref, _ error) {
 	for _, ref := range refs {
+		if t.wasErased(ref) {
+			continue
+		}
 		q, err := t.jobQueue(ref.Queue)
 		if err != nil {
 			return nil, err

@@ -30,7 +30,8 @@ type tx struct {
 	few    [3]*jobQueue   // memory for the first three
 	some   [3]store.Queue // memory for the first three of news
 
-	destroyed []secretID // data keys that the commit destroys: the keyring forgets them after it
+	erased    []store.Ref // claims of jobs that erasing a person removed in this Update, without IDs: see wasErased
+	destroyed []secretID  // data keys that the commit destroys: the keyring forgets them after it
 
 	touchedKeys bool // an API key or a webhook changed: the commit raises KeysVersion
 }

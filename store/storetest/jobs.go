@@ -440,7 +440,20 @@ func testErasedJobs(t *testing.T, open Open) {
 		many = append(many, about(fmt.Sprint("many", i))...)
 	}
 	s.put(many...)
-	update(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_a") })
+	outdated := flies[0].Ref()
+	outdated.Attempt++
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error {
+		return errors.Join(tx.EraseUser("usr_a"), tx.DoneJobs(outdated))
+	})
+	same(t, "a failed erasure leaves it", len(get(t, s, func(tx store.Tx) ([]store.Ref, error) { return tx.LostJobs(flies[0].Ref()) })), 0)
+	update(t, s, func(tx store.Tx) error { // as the handler of this very job does
+		if err := tx.EraseUser("usr_a"); err != nil {
+			return err
+		}
+		lost, err := tx.LostJobs(flies[0].Ref())
+		same(t, "lost by its own Update", len(lost), 0)
+		return errors.Join(err, tx.DoneJobs(flies[0].Ref()))
+	})
 	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.DoneJobs(flies[0].Ref()) })
 	same(t, "what is behind them", s.drained(noon()), "behind other")
 	for range 10 {
