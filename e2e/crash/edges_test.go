@@ -199,5 +199,7 @@ func TestDeletedPeopleAreAnswered(t *testing.T) {
 	c.alice.Tap(card, yes)
 	c.alice.Hear("the end", func(m telegram.Message) bool { return strings.Contains(m.Text, "deleted") && m.ID > card.ID })
 	c.alice.Say("/wallet")
-	c.alice.Hear("the answer to a stranger", func(m telegram.Message) bool { return strings.Contains(m.Text, "You have no wallet here yet") && m.ID > card.ID })
+	c.alice.Hear("the answer to a stranger", func(m telegram.Message) bool {
+		return strings.Contains(m.Text, "You have no wallet here yet") && m.ID > card.ID
+	})
 }
