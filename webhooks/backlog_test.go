@@ -194,6 +194,28 @@ func TestAClockThatJumpsTurnsNothingOff(t *testing.T) {
 	})
 }
 
+// TestHoursThatOverlapCountOnce: one that overlaps an hour of another node is not counted, and one that a clock which was
+// ahead has left is forgotten.
+func TestHoursThatOverlapCountOnce(t *testing.T) {
+	inBubble(t, func(r *harness) {
+		start := time.Now().Unix()
+		other, ahead := store.Slot{Start: start - 1800, Count: 1}, store.Slot{Start: start + 5*3600, Count: 1}
+		r.update(func(tx store.Tx) error {
+			return tx.PutCounters([]store.Counter{{Name: "webhooks_served", Slots: []store.Slot{other, ahead}}})
+		})
+		r.run()
+		time.Sleep(2*time.Hour + time.Minute)
+		var now store.Counter
+		r.update(func(tx store.Tx) (err error) {
+			now, err = tx.Counter("webhooks_served")
+			return err
+		})
+		if len(now.Slots) != 2 || now.Slots[0] != other || now.Slots[1].Start-start < 3600 || now.Slots[1].Start-start > 3660 {
+			t.Errorf("from %d on: %+v", start, now.Slots)
+		}
+	})
+}
+
 // TestASleepingHeadTurnsNothingOff: what waits behind a delivery that sleeps between two attempts waits by the schedule. In
 // another line of the webhook, however far behind, it counts.
 func TestASleepingHeadTurnsNothingOff(t *testing.T) {
