@@ -53,6 +53,9 @@ func (t *tx) ClaimJobs(c store.Claim) (claimed []store.Job, next time.Time, err 
 
 // endLeases ends leases whose time is over. Their jobs may be claimed at once, by newer attempts.
 func (q *jobQueue) endLeases(now time.Time, c store.Claim) error {
+	if !q.anyDue(q.key(leaseOf), now) {
+		return nil
+	}
 	prefix := q.at(leaseOf)
 	for _, e := range q.firstOf(jobIndex, prefix, c.Max+atOnce) {
 		end, err := keyTime(e.key[len(prefix):])
@@ -108,6 +111,9 @@ func (q *jobQueue) endLease(e entry, now time.Time) error {
 // ripen turns alarms into turns: an owner whose first head of a priority has become due gets a place in the line.
 func (q *jobQueue) ripen(now time.Time, c store.Claim) error {
 	for priority := range store.Priorities {
+		if !q.anyDue(q.turnPrefix(priority, laterTurn), now) {
+			continue
+		}
 		prefix := bytes.Clone(q.turnPrefix(priority, laterTurn))
 		for _, e := range q.firstOf(jobIndex, prefix, c.Max+atOnce) {
 			rest := e.key[len(prefix):]
@@ -135,6 +141,17 @@ func (q *jobQueue) ripen(now time.Time, c store.Claim) error {
 		}
 	}
 	return nil
+}
+
+// anyDue tells whether the first entry under a prefix, behind which a time follows, is due or damaged. In most claims it
+// is neither, and then nothing is copied.
+func (q *jobQueue) anyDue(prefix []byte, now time.Time) bool {
+	key, _ := q.firstUnder(jobIndex, prefix)
+	if key == nil {
+		return false
+	}
+	at, err := keyTime(key[len(prefix):])
+	return err != nil || !at.After(now)
 }
 
 // giveTurn puts an owner behind all others whose turn it is.
@@ -192,9 +209,19 @@ type picker struct {
 // those that were not.
 type turnLine struct {
 	owners []*jobOwner
-	served map[*jobOwner]bool // a job of theirs was taken, or they were put back
+	served map[*jobOwner]bool // a job of theirs was taken, or they were put back; nil until the first
 	behind []byte             // key of the last turn that was read
 	all    bool               // there are no more turns behind it
+}
+
+// serve notes that the owner at the front was served, and puts them behind the others.
+func (l *turnLine) serve() {
+	if l.served == nil {
+		l.served = map[*jobOwner]bool{}
+	}
+	o := l.owners[0]
+	l.served[o] = true
+	l.owners = append(l.owners[1:], o)
 }
 
 // pick visits owners until it has Max jobs or nothing is ready. Visits are bounded too, since one may find nothing to
@@ -254,9 +281,7 @@ func (p *picker) frontOfOthers(priority int) bool {
 		if !p.waitsEarlier(o, priority) {
 			return true
 		}
-		line := &p.lines[priority]
-		line.served[o] = true
-		line.owners = append(line.owners[1:], o)
+		p.lines[priority].serve()
 	}
 	return false
 }
@@ -275,9 +300,6 @@ func (p *picker) waitsEarlier(o *jobOwner, priority int) bool {
 // were served.
 func (p *picker) front(priority int) *jobOwner {
 	line := &p.lines[priority]
-	if line.served == nil {
-		line.served = map[*jobOwner]bool{}
-	}
 	for !line.all && (len(line.owners) == 0 || line.served[line.owners[0]]) {
 		p.readTurns(priority)
 	}
@@ -291,6 +313,10 @@ func (p *picker) front(priority int) *jobOwner {
 // were served.
 func (p *picker) readTurns(priority int) {
 	line := &p.lines[priority]
+	if !p.anyReady(priority) { // most claims find most priorities empty
+		line.all = true
+		return
+	}
 	prefix := bytes.Clone(p.turnPrefix(priority, readyTurn))
 	r := engine.Prefix(prefix)
 	if line.behind != nil {
@@ -322,18 +348,18 @@ func (p *picker) readTurns(priority int) {
 func (p *picker) visit(priority int) error {
 	line := &p.lines[priority]
 	o := line.owners[0]
-	line.owners = line.owners[1:]
 	if o.isFull(p.claim) {
+		line.owners = line.owners[1:]
 		o.full[priority] = true
 		p.changes(o)
 		return p.dropTurn(o, priority)
 	}
 	e, found := p.ripeHead(o, priority)
 	if !found {
+		line.owners = line.owners[1:]
 		return errors.Join(p.dropTurn(o, priority), p.retarget(o, priority))
 	}
-	line.served[o] = true
-	line.owners = append(line.owners, o)
+	line.serve()
 	return p.take(o, priority, e)
 }
 

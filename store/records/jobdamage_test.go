@@ -2,6 +2,7 @@ package records
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -131,6 +132,32 @@ func TestADamagedStateOfAQueueIsCountedAgain(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestADamagedAlarmIsRemoved puts an alarm whose time is cut short before those of a job that waits for a time: the next
+// claim removes it, and the job is claimed when its time has come.
+func TestADamagedAlarmIsRemoved(t *testing.T) {
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
+	alarm := append([]byte{turnOf}, "work\x00\x00\x01\x00\x00"...) // priority 0, and two bytes of a time
+	mustUpdate(t, s, func(tx store.Tx) error {
+		_, err := tx.PutJobs([]store.Job{{Queue: "work", Owner: "owner", At: at, NotBefore: at.Add(time.Hour)}}, nil)
+		return errors.Join(err, tx.(tables).put(jobIndex, alarm, []byte{1}))
+	})
+	claim := store.Claim{Queue: "work", Node: "a", Now: at, Max: 1, Lease: time.Minute}
+	for _, want := range []int{0, 1} {
+		mustUpdate(t, s, func(tx store.Tx) error {
+			claimed, _, err := tx.ClaimJobs(claim)
+			if len(claimed) != want {
+				t.Errorf("%d jobs claimed at %v, want %d", len(claimed), claim.Now, want)
+			}
+			if tx.(tables).get(jobIndex, alarm) != nil {
+				t.Error("the damaged alarm is still there")
+			}
+			return err
+		})
+		claim.Now = at.Add(time.Hour)
+	}
 }
 
 // TestADeadLetterLeavesWhatWasPutAnew puts a job anew while an attempt of what it was before is in flight and fails for
