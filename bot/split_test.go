@@ -4,6 +4,7 @@ import (
 	"html"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -85,4 +86,11 @@ func FuzzSplitHTML(f *testing.F) {
 			t.Errorf("%q became %q", visible(safe), all.String())
 		}
 	})
+}
+
+func TestATagAroundAClosedOneStaysOpenBehindACut(t *testing.T) {
+	got := splitHTML("<b><i>a</i> bbbb cccc</b>", 6)
+	if want := []string{"<b><i>a</i> bbbb</b>", "<b>cccc</b>"}; !slices.Equal(got, want) {
+		t.Errorf("a text with nested tags was cut into %q, want %q", got, want)
+	}
 }
