@@ -25,9 +25,9 @@ func (c *couple) settled(paid []payment) {
 	var want uint64
 	for _, p := range paid {
 		c.sent(p)
-		c.told(p)
 		want += p.lamports
 	}
+	c.toldOfAll(paid)
 	c.finish()
 	if got := c.world.Solana.Balance(c.bob.Device.Address()); got != want {
 		c.Errorf("Bob holds %d lamports, the acknowledged payments are %d", got, want)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,38 @@ func (c *couple) told(p payment) {
 	c.Helper()
 	c.bob.Hear("Bob's news of "+p.amount(), func(m telegram.Message) bool {
 		return strings.Contains(m.Text, "received "+p.amount()+" SOL")
+	})
+}
+
+// toldOfAll waits until Bob knows of all payments. Payments that come in faster than his chat takes messages share one.
+func (c *couple) toldOfAll(paid []payment) {
+	c.Helper()
+	c.bob.Hear(fmt.Sprintf("Bob's news of %d payments", len(paid)), func(telegram.Message) bool {
+		var single strings.Builder
+		var count, sum uint64 // payments that messages about several speak of
+		for _, m := range c.world.Telegram.Messages(c.bob.ID) {
+			if found := several.FindStringSubmatch(m.Text); found != nil {
+				n, err := strconv.ParseUint(found[1], 10, 64)
+				c.must(err)
+				total, err := wallet.ParseDecimal(found[2])
+				c.must(err)
+				received, err := total.In(wallet.SOL.Decimals)
+				c.must(err)
+				count, sum = count+n, sum+received.Units
+				continue
+			}
+			single.WriteString(m.Text)
+		}
+		for _, p := range paid {
+			if strings.Contains(single.String(), "received "+p.amount()+" SOL") {
+				continue
+			}
+			if count == 0 || sum < p.lamports {
+				return false
+			}
+			count, sum = count-1, sum-p.lamports
+		}
+		return true
 	})
 }
 
