@@ -87,6 +87,20 @@ func TestPartsOfATransfer(t *testing.T) {
 		strings.Repeat("1", 32):    {To: "!address.system_program"},
 		strings.Repeat("9", 40):    {Amount: strings.Repeat("9", 40)},
 		"25 " + to[:40] + " " + to: {Amount: "25", To: to, Token: "!token.unknown"},
+		"5 $USDC":                  {Amount: "5", Token: "USDC"},
+		"$USDC 5 " + to:            {Amount: "5", Token: "USDC", To: to},
+		"$BONK":                    {Token: "BONK"},
+		"5 $usd":                   {Amount: "!amount.currency"},
+		"5 $ USDC":                 {Amount: "!amount.currency", Token: "USDC"},
+		"$ 5 USDC":                 {Amount: "!amount.currency", Token: "USDC"},
+		"5 US$ " + to:              {Amount: "!amount.currency", To: to},
+		"US$5":                     {Amount: "!amount.currency"},
+		"€5 SOL":                   {Amount: "!amount.currency", Token: "SOL"},
+		"5 SOL $x-y":               {Amount: "5", Token: "SOL", To: "!address.length"},
+		"$5USDC":                   {Amount: "!amount.currency"},
+		"to 5 SOL " + to:           {Amount: "5", Token: "SOL", To: to},
+		"5 to sol":                 {Amount: "5", To: "!input.no_recipient"},
+		"5 SOL to $BONK":           {Amount: "5", Token: "SOL", To: "!address.length"},
 	} {
 		got, err := readParts(read("/send "+text).args, person)
 		words := got.said()
@@ -125,6 +139,8 @@ func TestPartsOfATransfer(t *testing.T) {
 	for text, want := range map[string]said{
 		"1,5 SOL @bob": {Amount: "!amount.malformed", Token: "SOL", To: "!address.length"},
 		"MAX rent":     {Amount: "max", Token: "rent"},
+		"5 to sol":     {Amount: "5", Token: "sol"},
+		"5 SOL US$5":   {Amount: "5", Token: "SOL", To: "!address.length"},
 		"1e3 SOL rent": {Amount: "!amount.malformed", Token: "SOL", To: "!address.length"},
 	} {
 		if got, err := readParts(read("/send "+text).args, book{}); err != nil || got.said() != want {
@@ -139,6 +155,11 @@ func TestPartsOfATransfer(t *testing.T) {
 		"1 x-y " + to:            {},
 		"some thing else":        {},
 		"1 2 3":                  {about: wallet.FieldAmount},
+		"1 SOL $2 " + to:         {said{Token: "SOL"}, wallet.FieldAmount},
+		"5 $ 6":                  {about: wallet.FieldAmount},
+		"$ 1 2 SOL":              {about: wallet.FieldAmount},
+		"5 to sol " + to:         {},
+		"5 $SOL $BONK":           {},
 		"1 SOL 2 " + to:          {said{Token: "SOL"}, wallet.FieldAmount},
 		to + " 1 SOL 2":          {said{Token: "SOL", To: to}, wallet.FieldAmount},
 		"2 SOL " + to + " " + to: {said{Amount: "2", Token: "SOL"}, wallet.FieldTo},
@@ -252,13 +273,16 @@ func TestContactsAreReadAsAddresses(t *testing.T) {
 	rent, flat := wallet.Address{1}.String(), wallet.Address{2}.String()
 	other := wallet.Address{3}.String()
 	b := book{byKey: map[string]wallet.Contact{}, listed: func(s string) bool { return strings.EqualFold(s, "usdc") || strings.EqualFold(s, "bonk") }}
-	for name, to := range map[string]byte{"rent": 1, "rent flat": 2, "bonk": 3} { // a token that was listed later
+	for name, to := range map[string]byte{"rent": 1, "rent flat": 2, "bonk": 3, "usdc bob": 4, "$bonk x": 5} { // a token that was listed later
 		b.byKey[wallet.ContactKey(name)] = wallet.Contact{Name: name, Address: wallet.Address{to}}
 	}
 	for text, want := range map[string]said{
 		"5 USDC rent": {Amount: "5", Token: "USDC", To: rent}, "5 usdc to RENT": {Amount: "5", Token: "usdc", To: rent}, "rent": {To: rent}, "5 rent": {Amount: "5", Token: "", To: rent},
 		"5 rent flat": {Amount: "5", Token: "", To: flat}, "rent flat 5": {Amount: "5", Token: "", To: flat}, `5 "rent  flat"`: {Amount: "5", Token: "", To: flat}, "to rent 5 usdc": {Amount: "5", Token: "usdc", To: rent},
 		"5 bonk": {Amount: "5", Token: "bonk", To: ""}, "5 usdc bonk": {Amount: "5", Token: "usdc", To: other}, "5 bonk bonk": {Amount: "5", Token: "bonk", To: other},
+		"all to bonk": {Amount: "!amount.all", To: other}, "5 to bonk": {Amount: "5", To: other}, "all bonk to bonk": {Amount: "max", Token: "bonk", To: other},
+		"5 to usdc bob": {Amount: "5", To: wallet.Address{4}.String()}, "5 $bonk x": {Amount: "5", Token: "bonk", To: "!input.no_recipient"}, "5 usdc bob": {Amount: "5", Token: "usdc", To: "!input.no_recipient"}, "to to bonk 5 usdc": {Amount: "5", Token: "usdc", To: other},
+		"5 $bonk rent": {Amount: "5", Token: "bonk", To: rent}, "$BONK 5 rent": {Amount: "5", Token: "BONK", To: rent}, "5 $bonk to $bonk x": {Amount: "5", Token: "bonk", To: wallet.Address{5}.String()},
 		"5 " + rent + " rent": {Amount: "5", Token: rent, To: rent}, "5 usdc rentier": {Amount: "5", Token: "usdc", To: "!input.no_recipient"}, "5 usdc rnt": {Amount: "5", Token: "usdc", To: "!input.contact_meant"},
 	} {
 		if got, err := readParts(read("/send "+text).args, b); err != nil || got.said() != want {

@@ -126,13 +126,19 @@ type reading struct {
 	parts
 	to  string // the word that To was parsed from
 	odd string // an unknown word where an address could be
+
+	afterTo   bool // the word before was "to": only a recipient can follow
+	afterSign bool // the word before was a lone sign of a currency, as in "$ 5"
 }
 
 // take parses the next word or words and returns how many it used. On an error, r.parts holds what still counts.
 func (r *reading) take(args []string) (int, error) {
 	word := args[0]
-	// A listed symbol and the word "to" keep their meaning even if a contact's name begins with them.
-	first := r.Token.IsZero() && r.means(word) || strings.EqualFold(word, "to")
+	symbol, tagged := cashtag(word)
+	afterTo, afterSign := r.afterTo, r.afterSign
+	r.afterTo, r.afterSign = false, false
+	// A listed symbol and the word "to" keep their meaning even if a contact's name begins with them. After "to" a symbol has none.
+	first := !afterTo && r.Token.IsZero() && (r.means(word) || tagged && r.means(symbol)) || strings.EqualFold(word, "to")
 	if !first { // a search for each of many "to" would take long
 		if contact, n := r.at(args); n > 0 {
 			return n, r.takeRecipient(contact.Address.String(), address(contact.Address))
@@ -143,6 +149,17 @@ func (r *reading) take(args []string) (int, error) {
 	}
 	switch {
 	case strings.EqualFold(word, "to") && !r.To.given():
+		r.afterTo = true
+	case afterTo && r.byKey != nil && r.odd == "" && (tagged || !amountLike(word) && !money(word)):
+		r.odd = word
+	case r.byKey != nil && tagged && r.Token.IsZero():
+		return 1, r.takeToken(symbol)
+	case r.byKey != nil && tagged: // a second token
+		_, err := r.strange(word)
+		return 1, err
+	case r.byKey != nil && !tagged && money(word):
+		return 1, r.takeMoney(word)
+	case afterSign && figures(word): // the figures of "$ 5"
 	case !r.Amount.given() && amountLike(word):
 		return 1, r.takeAmount(word)
 	case !r.Amount.given() && r.byKey != nil && everything(word):
@@ -153,8 +170,7 @@ func (r *reading) take(args []string) (int, error) {
 	case r.Token.IsZero() && symbolLike(word):
 		return 1, r.takeToken(word)
 	case r.Amount.given() && figures(word):
-		r.parts = parts{Token: r.Token, To: r.To}
-		return 1, wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InvalidRequest, "input.two_amounts"))
+		return 1, r.twoAmounts()
 	case r.Amount.given() && r.odd == "":
 		r.odd = word
 	case !r.Token.IsZero() && !r.means(r.Token.String()) && r.means(word):
@@ -199,6 +215,24 @@ func (r *reading) takeAmount(word string) error {
 		return nil
 	}
 	return r.takeToken(symbol)
+}
+
+// takeMoney takes a sum of a country's money ("US$5"), or its sign alone beside an amount ("5 $"): the amount is one that is
+// not taken.
+func (r *reading) takeMoney(word string) error {
+	alone := !strings.ContainsFunc(word, unicode.IsNumber)
+	if !alone && r.Amount.given() {
+		return r.twoAmounts()
+	}
+	r.afterSign = alone && !r.Amount.given()
+	r.Amount = saidAmount{Wrong: wallet.Because("amount.currency")}
+	return nil
+}
+
+// twoAmounts refuses a second amount. The other parts count.
+func (r *reading) twoAmounts() error {
+	r.parts = parts{Token: r.Token, To: r.To}
+	return wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InvalidRequest, "input.two_amounts"))
 }
 
 // takeToken takes a symbol or a mint address. The name of a currency makes the amount one that is not taken ("5 usd").
@@ -266,7 +300,7 @@ func checkAddress(text string) error {
 // amountLike reports whether a word is meant as an amount, even a wrong one, so that the answer can explain the mistake.
 func amountLike(word string) bool {
 	first, _ := utf8.DecodeRuneInString(word)
-	return strings.EqualFold(word, wallet.Max) || unicode.IsNumber(first) || strings.ContainsRune("+-.,−", first) || unicode.Is(unicode.Sc, first) ||
+	return strings.EqualFold(word, wallet.Max) || unicode.IsNumber(first) || strings.ContainsRune("+-.,−", first) || currencySign(first) ||
 		strings.EqualFold(word, "nan") || strings.EqualFold(word, "inf") || strings.EqualFold(word, "infinity")
 }
 
@@ -287,6 +321,27 @@ func currency(word string) bool {
 	}
 	return false
 }
+
+// cashtag returns the symbol of a token that is written with a dollar sign before it, as in "$BONK".
+func cashtag(word string) (symbol string, ok bool) {
+	symbol, ok = strings.CutPrefix(word, "$")
+	first, _ := utf8.DecodeRuneInString(symbol)
+	return symbol, ok && unicode.IsLetter(first) && symbolLike(symbol)
+}
+
+// money reports whether a word is the sign of a currency, with or without the letters of a country before it and figures
+// after it: "$", "US$", "€5", "US$5".
+func money(word string) bool {
+	country, sum := word, ""
+	if at := strings.IndexFunc(word, currencySign); at >= 0 {
+		country, sum = word[:at], strings.TrimLeftFunc(word[at:], currencySign)
+	}
+	letters := strings.TrimFunc(country, unicode.IsLetter) == "" && len(country) <= 3
+	return len(country) < len(word) && letters && figures(sum)
+}
+
+// currencySign reports whether a character is the sign of a currency.
+func currencySign(r rune) bool { return unicode.Is(unicode.Sc, r) }
 
 // cutSymbol splits "1.5SOL" into figures and symbol. Scientific notation ("1e5") stays whole and is refused later.
 func cutSymbol(word string) (amount, symbol string) {
@@ -321,7 +376,7 @@ func symbolLike(word string) bool {
 // separators, digits of other scripts, exponents.
 func readAmount(text string) saidAmount {
 	wrong := func(key string) saidAmount { return saidAmount{Wrong: wallet.Because(key), Meant: meantNumbers(text)} }
-	if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Sc, r) }) {
+	if strings.ContainsFunc(text, currencySign) {
 		return wrong("amount.currency")
 	}
 	if scientific(text) {
