@@ -37,8 +37,8 @@ type QueueService interface {
 	Replay(context.Context, store.Queue, store.JobID) error
 }
 
-// Admin serves an operator's commands on a Unix socket. Anybody who can open the socket (file mode 0600:
-// the user that runs purser, and root) is the operator; nothing else is asked.
+// Admin serves an operator's commands on a Unix socket. Whether a process may open the socket is the only check: the file
+// mode is 0600, so it must run as root or as the user that runs purser.
 type Admin struct {
 	Keys   KeyService
 	Queues QueueService
@@ -60,7 +60,7 @@ type (
 	}
 	adminRotate struct {
 		ID  string `json:"id"`
-		Now bool   `json:"now"` // the old one ends at once
+		Now bool   `json:"now"` // the old key stops working immediately
 	}
 	adminTier struct {
 		ID   string      `json:"id"`
@@ -76,12 +76,12 @@ type (
 	adminAnswer struct {
 		Key    wallet.Key   `json:"key"`
 		Keys   []wallet.Key `json:"keys,omitempty"`
-		Secret string       `json:"secret,omitempty"` // of a new key: shown once
+		Secret string       `json:"secret,omitempty"` // the new key in full; it is returned only once
 
 		Queues  []handlers.QueueState `json:"queues,omitempty"`
 		Letters []store.DeadLetter    `json:"letters,omitempty"`
 
-		Code   wallet.Code   `json:"code,omitempty"` // of a refusal
+		Code   wallet.Code   `json:"code,omitempty"` // set if the command failed, with Reason; the other fields are then empty
 		Reason wallet.Reason `json:"reason,omitzero"`
 	}
 )
@@ -89,8 +89,8 @@ type (
 // SocketPath is where the admin socket of a store lives.
 func SocketPath(storePath string) string { return storePath + ".sock" }
 
-// ListenAdmin opens the socket at path with mode 0600. A socket that nobody answers (a crash left
-// it) is replaced; one that somebody answers, or a file that is no socket, is not.
+// ListenAdmin opens the socket at path with mode 0600. It replaces a socket that does not accept connections, as a crash
+// leaves one. It returns an error if a process accepts connections there, or if the file is not a socket.
 func ListenAdmin(path string) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -100,23 +100,23 @@ func ListenAdmin(path string) (net.Listener, error) {
 		return nil, fmt.Errorf("admin socket: %s is in the way: it is not a socket of ours, move it", path)
 	default:
 		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
-			_ = conn.Close() // it only had to answer
+			_ = conn.Close() // connecting was the whole check
 			return nil, fmt.Errorf("admin socket: another purser answers at %s", path)
 		}
 	}
-	// Made in a folder that only we can enter and renamed from there: at no moment could somebody
-	// else connect to it, and the rename replaces a stale one in one step.
+	// The socket is created in a private directory (mode 0700) and then renamed to path. So no other user can connect
+	// before chmod has run, and the rename replaces a stale socket in one step.
 	private, err := os.MkdirTemp(filepath.Dir(path), ".admin")
 	if err != nil {
 		return nil, fmt.Errorf("admin socket: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(private) }() // empty by then, or nobody's
+	defer func() { _ = os.RemoveAll(private) }() // empty after the rename; after a failure it may hold an unused socket
 	made := filepath.Join(private, "s")
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: made, Net: "unix"})
 	if err != nil {
 		return nil, fmt.Errorf("admin socket %s (a socket's path may have about 100 characters): %w", path, err)
 	}
-	ln.SetUnlinkOnClose(false) // it would unlink the name that the socket no longer has
+	ln.SetUnlinkOnClose(false) // it would unlink the old name; adminListener removes path
 	if err := errors.Join(os.Chmod(made, 0o600), os.Rename(made, path)); err != nil {
 		return nil, errors.Join(fmt.Errorf("admin socket: %w", err), ln.Close())
 	}
@@ -137,7 +137,8 @@ func (l adminListener) Close() error {
 	return err
 }
 
-// Run serves ln, as ListenAdmin made it, until ctx ends; then it lets requests finish.
+// Run serves ln, which comes from ListenAdmin, until ctx ends. It then gives open requests drainTimeout to finish, and
+// returns an error if they do not.
 func (a *Admin) Run(ctx context.Context, ln net.Listener) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /keys", withBody(a, a.create))
@@ -205,7 +206,7 @@ func (a *Admin) replay(ctx context.Context, req adminReplay) (adminAnswer, error
 	return adminAnswer{}, a.Queues.Replay(ctx, req.Queue, req.ID)
 }
 
-// withBody makes a handler of a command that takes a request body: it decodes the body and writes what run answers.
+// withBody returns the handler of a command with a request body: it decodes the body, calls run and writes its result.
 func withBody[R any](a *Admin, run func(context.Context, R) (adminAnswer, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var req R
@@ -220,7 +221,8 @@ func withBody[R any](a *Admin, run func(context.Context, R) (adminAnswer, error)
 	}
 }
 
-// answer writes an answer or a refusal; both are 200 on this wire, the code says which.
+// answer writes the result of a command. The HTTP status is always 200: a code in the body marks an error. Only the code
+// and the reason leave the process; an internal error is logged here.
 func (a *Admin) answer(w http.ResponseWriter, answer adminAnswer, err error) {
 	if err != nil {
 		answer = adminAnswer{Code: wallet.CodeOf(err), Reason: wallet.ReasonOf(err)}
@@ -234,13 +236,14 @@ func (a *Admin) answer(w http.ResponseWriter, answer adminAnswer, err error) {
 	}
 }
 
-// ErrNoServer says that nobody serves a socket: the store is free to be opened directly.
+// ErrNoServer says that no process accepts connections on the socket. The caller may then open the store itself.
 var ErrNoServer = errors.New("no purser is running here")
 
 // AdminClient is the operator's end of the socket.
 type AdminClient struct{ http *http.Client }
 
-// DialAdmin finds the running server behind a socket; ErrNoServer when there is none.
+// DialAdmin returns a client of the server that listens on the socket at path. ErrNoServer if it cannot connect for any
+// reason but missing permission. The caller closes the client.
 func DialAdmin(path string) (*AdminClient, error) {
 	probe, err := net.DialTimeout("unix", path, time.Second)
 	switch {
@@ -249,7 +252,7 @@ func DialAdmin(path string) (*AdminClient, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w (%s)", ErrNoServer, path)
 	}
-	_ = probe.Close() // it only had to answer
+	_ = probe.Close() // connecting was the whole check; requests open their own connections
 	return &AdminClient{&http.Client{
 		Timeout: writeTimeout,
 		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -288,19 +291,19 @@ func (a *AdminClient) SetTier(ctx context.Context, id string, tier wallet.Tier) 
 	return answer.Key, err
 }
 
-// States says how every queue stands.
+// States returns the state of every queue; see handlers.Queues.
 func (a *AdminClient) States(ctx context.Context) ([]handlers.QueueState, error) {
 	answer, err := a.call(ctx, http.MethodGet, "/queues", nil)
 	return answer.Queues, err
 }
 
-// DeadLetters lists what was given up in a queue; see handlers.Queues.
+// DeadLetters lists the dead-lettered jobs of a queue; see handlers.Queues.
 func (a *AdminClient) DeadLetters(ctx context.Context, queue store.Queue) ([]store.DeadLetter, error) {
 	answer, err := a.call(ctx, http.MethodPost, "/queues/dead-letters", adminQueue{queue})
 	return answer.Letters, err
 }
 
-// Replay gives what was given up another try; see handlers.Queues.
+// Replay puts a dead-lettered job back into its queue; see handlers.Queues.
 func (a *AdminClient) Replay(ctx context.Context, queue store.Queue, id store.JobID) error {
 	_, err := a.call(ctx, http.MethodPost, "/queues/replay", adminReplay{queue, id})
 	return err

@@ -21,7 +21,8 @@ const (
 	maxClients = 16384
 )
 
-// window counts what each client did in the last span: never more than limit in any span.
+// window is a sliding-window rate limit: at most limit requests of each client in any period of length span. It lives in
+// memory only, so a restart clears it.
 type window[C comparable] struct {
 	limit int
 	span  time.Duration
@@ -35,14 +36,14 @@ func newWindow[C comparable](limit int, span time.Duration) *window[C] {
 	return &window[C]{limit: limit, span: span, clients: map[C][]time.Time{}}
 }
 
-// forget takes back everything that was counted of a client.
+// forget clears a client's count.
 func (w *window[C]) forget(client C) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.clients, client)
 }
 
-// forgetLone takes back what was counted of a client where that is one thing at the most.
+// forgetLone clears a client's count if it is at most one.
 func (w *window[C]) forgetLone(client C) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -51,7 +52,8 @@ func (w *window[C]) forgetLone(client C) {
 	}
 }
 
-// take counts one more, unless the client has had its fill.
+// take counts one request. If the client is at the limit, it does not count it and returns OK false; Reset is the time
+// until the oldest counted request leaves the window.
 func (w *window[C]) take(client C, now time.Time) quota.Quota {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,7 +72,7 @@ func (w *window[C]) take(client C, now time.Time) quota.Quota {
 	return quota.Quota{OK: ok, Limit: uint64(w.limit), Remaining: uint64(w.limit - len(times)), Reset: times[0].Add(w.span).Sub(now)}
 }
 
-// live drops what is no longer in the window.
+// live returns the times after since. times is sorted, oldest first; the result shares its memory.
 func live(times []time.Time, since time.Time) []time.Time {
 	for i, t := range times {
 		if t.After(since) {
@@ -89,7 +91,8 @@ func (w *window[C]) sweep(now time.Time) {
 	}
 }
 
-// forgetOne makes room. Forgetting somebody is kinder than refusing everybody new.
+// forgetOne removes an arbitrary client when the window is full. That client gets a fresh limit, but new clients are not
+// refused. The caller holds w.mu.
 func (w *window[C]) forgetOne() {
 	for client := range w.clients {
 		delete(w.clients, client)
@@ -97,8 +100,8 @@ func (w *window[C]) forgetOne() {
 	}
 }
 
-// suspectProxy logs, once, that a proxy that the settings do not name forwards requests: all of its clients would
-// count as one. A client that connects directly can cause that line too, and nothing else.
+// suspectProxy logs once if a request was forwarded by an address that is not in http.trusted_proxies: all clients behind
+// that proxy would share one limit. A direct client can cause this one line by sending the header, and nothing more.
 func (s *Server) suspectProxy(c *fiber.Ctx) {
 	if s.suspected.Load() || len(c.Request().Header.Peek(fiber.HeaderXForwardedFor)) == 0 {
 		return
@@ -110,8 +113,8 @@ func (s *Server) suspectProxy(c *fiber.Ctx) {
 	s.Log.Warn("a request was forwarded by an address that http.trusted_proxies does not name: if that is your proxy, add it, or all its clients share one limit", "address", remote.String())
 }
 
-// client is the address that limits count by: the connection's, or the nearest one in
-// X-Forwarded-For that is no proxy of ours. The holder of one IPv6 address has its whole /64.
+// client returns the prefix that rate limits count by: of the connection's address, or, behind trusted proxies, of the
+// last address in X-Forwarded-For that is not one. IPv6 is counted by /64, the usual size of one customer's network.
 func (s *Server) client(c *fiber.Ctx) netip.Prefix {
 	remote, _ := netip.AddrFromSlice(c.Context().RemoteIP())
 	var forwarded []string
@@ -126,7 +129,7 @@ func clientPrefix(remote netip.Addr, forwarded []string, trusted []netip.Prefix)
 	for i := len(forwarded) - 1; i >= 0 && contains(trusted, address); i-- {
 		before, err := netip.ParseAddr(strings.TrimSpace(forwarded[i]))
 		if err != nil {
-			break // a proxy of ours would not write this: believe nothing before it
+			break // a trusted proxy does not write this, so the entries before it cannot be trusted
 		}
 		address = before.Unmap().WithZone("")
 	}

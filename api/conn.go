@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// fasthttp sets three deadlines for each request: for the next one to begin, for the whole of it to arrive,
-// and for its answer to leave. Most requests arrive in one piece, so most of these are replaced before
-// anybody waits. A connection of ours sets one only when it is about to wait, and leaves one in place that
-// ends up to coarse before the one wanted.
+// fasthttp sets three deadlines for each request: for its first byte, for its last byte and for writing the answer. Most
+// requests arrive in one piece, so most deadlines are replaced before a read or write could wait for them. Each one costs
+// work in the runtime. So conn only remembers a deadline, and sets it at the next Read or Write. If the deadline in
+// place ends less than coarse before the wanted one, it stays: a connection may time out that much too early.
 const coarse = time.Second
 
-// due is a deadline that is wanted, and the one that is set.
+// due holds the deadline that fasthttp asked for (wanted) and the one that the socket has (set).
 type due struct{ wanted, set time.Time }
 
-// settle sets the deadline where the one in place does not serve.
+// settle sets the wanted deadline on the socket, unless the one in place is equal or close enough (see coarse).
 func (d *due) settle(set func(time.Time) error) error {
 	if d.wanted.Equal(d.set) || !d.set.IsZero() && d.wanted.After(d.set) && d.wanted.Sub(d.set) < coarse {
 		return nil
@@ -27,13 +27,14 @@ func (d *due) settle(set func(time.Time) error) error {
 	return nil
 }
 
-// conn is a connection that one goroutine serves; only Close, and the end of what lasts, may come from another.
+// conn is a connection that one goroutine serves. Only Close, and the end of a stream (lasting), may come from another.
+// A new deadline does not interrupt a Read or Write that already waits, as net.Conn would allow.
 type conn struct {
 	lingeringConn
 	read, write due
-	lasting     atomic.Bool // its answer goes on for as long as it is taken: each write has its own deadline
-	begun       bool        // something was read
-	muted       bool        // nothing is sent any more, not even an answer
+	lasting     atomic.Bool // the answer is a stream (see listen): each write gets its own writeTimeout
+	begun       bool        // at least one byte was read
+	muted       bool        // Write discards its bytes
 }
 
 // SetReadDeadline implements net.Conn.
@@ -78,8 +79,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// mute lets a connection end in silence on which nothing ever came, and tells whether it is one. A client may take
-// whatever it is sent for the answer to the request that it sends next.
+// mute makes a connection that never received a byte end without an answer, and reports whether it did. A client that
+// keeps spare connections could take an error sent here for the answer to its next request.
 func mute(of net.Conn) bool {
 	c, ok := of.(*conn)
 	if ok && !c.begun {
@@ -88,7 +89,7 @@ func mute(of net.Conn) bool {
 	return ok && c.muted
 }
 
-// listener makes connections of ours.
+// listener wraps each accepted connection in a conn.
 type listener struct{ net.Listener }
 
 // Accept implements net.Listener.

@@ -15,43 +15,43 @@ import (
 	"purser/wallet"
 )
 
-// Connections that one listener holds at a time: in all, and from one address (an IPv6 /64 counts as one) that is
-// no proxy of ours. With readAhead, a header's buffer and a goroutine's stack, one costs some 40 KB at the most.
+// Limits on the open connections of one listener: in total, and per client address. An IPv6 /64 counts as one address;
+// trusted proxies have no limit of their own. A connection costs at most about 40 KB: readAhead, a header buffer and a
+// goroutine's stack.
 const (
 	mostConnections       = 1536
 	mostOfOneAddress      = 256
 	descriptorsRunOutWait = 20 * time.Millisecond
 )
 
-// Connections bounds how many connections are held at once. When there is no room, the one that has waited
-// longest for its client to send something, or to take its answer, gives way to the new one, so that nobody keeps
-// others out by connections that do nothing. One whose request is being worked on is never closed for that; where
-// there are only such, the new one is turned away.
+// Connections limits how many connections are open at once. At the limit, a new connection replaces the one that has
+// waited longest for its client to send or to receive, so that idle connections cannot keep other clients out. A
+// connection whose request is being processed is never closed for this: if all are, the new one gets a 503.
 type Connections struct {
 	Max            int
 	MaxPerAddress  int // of one address
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
 
-	full failureError // what a connection is answered that is turned away
+	full failureError // the error in the 503 for a refused connection
 
 	mu        sync.Mutex
 	all       map[*boundConn]struct{}
 	byAddress map[netip.Prefix]map[*boundConn]struct{}
-	warned    time.Time // when it was last said that there is no room
+	warned    time.Time // when warn last logged
 }
 
-// BoundConnections is the bound of one of purser's own listeners, apart from the Server's: it makes a new one each time.
+// BoundConnections returns a new, separate limit for another of purser's listeners. It shares no counts with the Server's.
 func (s *Server) BoundConnections() *Connections {
 	return &Connections{Max: mostConnections, MaxPerAddress: mostOfOneAddress, TrustedProxies: s.TrustedProxies, Log: s.Log,
 		full: failureError{Code: wallet.NetworkError, Message: s.text("connections.full"), Details: s.text(closeSome), Reason: closeSome,
 			Arguments: map[string]any{}}}
 }
 
-// closeSome is the reason that a connection is turned away for.
+// closeSome is the reason in the 503 for a refused connection.
 const closeSome = "connections.close_some"
 
-// Listener is ln with this bound. One of it is made for each Connections.
+// Listener wraps ln with this limit. Call it once for each Connections, because the counts belong to one listener.
 func (l *Connections) Listener(ln net.Listener) net.Listener { return &boundListener{ln, l} }
 
 type boundListener struct {
@@ -59,7 +59,8 @@ type boundListener struct {
 	bound *Connections
 }
 
-// Accept implements net.Listener. It does not fail while the process is short of descriptors.
+// Accept implements net.Listener. If the process or the system is out of file descriptors, it closes the connection that
+// has waited longest and tries again, where an error would end the server.
 func (l *boundListener) Accept() (net.Conn, error) {
 	for {
 		accepted, err := l.Listener.Accept()
@@ -77,7 +78,8 @@ func (l *boundListener) Accept() (net.Conn, error) {
 	}
 }
 
-// take adds a connection; nil when it was turned away.
+// take counts a new connection and, at a limit, closes the one that has waited longest. It returns nil if none could give
+// way: the new one was then refused and closed.
 func (l *Connections) take(accepted net.Conn) net.Conn {
 	from := addressOf(accepted)
 	c := &boundConn{Conn: accepted, bound: l, address: networkOf(from)}
@@ -112,12 +114,12 @@ func (l *Connections) take(accepted net.Conn) net.Conn {
 	}
 	l.mu.Unlock()
 	if out != nil {
-		_ = out.Conn.Close() // its Read or Write ends
+		_ = out.Conn.Close() // its pending Read or Write returns an error, and the server drops the connection
 	}
 	return c
 }
 
-// makeRoom closes the connection that has waited longest, if any does.
+// makeRoom closes the connection that has waited longest for its client. It closes none if all are being processed.
 func (l *Connections) makeRoom(why string) {
 	l.mu.Lock()
 	out := longestWaiting(l.all)
@@ -131,7 +133,7 @@ func (l *Connections) makeRoom(why string) {
 	}
 }
 
-// warn logs that there is no room, once a minute. The lock is held.
+// warn logs that the limit is reached, at most once a minute. The caller holds l.mu.
 func (l *Connections) warn(why string) {
 	if now := time.Now(); now.Sub(l.warned) >= time.Minute {
 		l.warned = now
@@ -139,7 +141,7 @@ func (l *Connections) warn(why string) {
 	}
 }
 
-// forget takes a connection out of the count. The lock is held.
+// forget takes a connection out of the counts; a second call changes nothing. The caller holds l.mu.
 func (l *Connections) forget(c *boundConn) {
 	delete(l.all, c)
 	if of := l.byAddress[c.address]; of != nil {
@@ -149,7 +151,7 @@ func (l *Connections) forget(c *boundConn) {
 	}
 }
 
-// longestWaiting is nil when each is being worked on.
+// longestWaiting returns the connection that has waited longest for its client; nil if all are being processed.
 func longestWaiting(of map[*boundConn]struct{}) (out *boundConn) {
 	since := int64(0)
 	for c := range of {
@@ -162,7 +164,7 @@ func longestWaiting(of map[*boundConn]struct{}) (out *boundConn) {
 	return out
 }
 
-// addressOf is from where a connection comes; not valid for one that has no address.
+// addressOf returns the remote IP address of a TCP connection; the zero Addr, which is not valid, for any other.
 func addressOf(c net.Conn) netip.Addr {
 	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
@@ -171,7 +173,7 @@ func addressOf(c net.Conn) netip.Addr {
 	return tcp.AddrPort().Addr().Unmap().WithZone("")
 }
 
-// networkOf is by what the connections of an address are counted.
+// networkOf returns the prefix under which an address is counted: the IPv4 address itself, or the /64 of an IPv6 address.
 func networkOf(from netip.Addr) netip.Prefix {
 	if !from.IsValid() {
 		return netip.Prefix{}
@@ -179,8 +181,8 @@ func networkOf(from netip.Addr) netip.Prefix {
 	return clientPrefix(from, nil, nil)
 }
 
-// turnAway answers a connection for which there is no room, and closes it. Nothing here waits for the client: a
-// new connection takes this much at once.
+// turnAway sends a 503 to a connection over the limit, and closes it. It runs on the accepting goroutine, so it must not
+// wait for the client: so short an answer fits into the empty send buffer of a new connection.
 func (l *Connections) turnAway(c net.Conn) {
 	now := time.Now()
 	body, err := json.Marshal(failure{Error: l.full, Timestamp: wallet.Timestamp(now)})
@@ -190,13 +192,14 @@ func (l *Connections) turnAway(c net.Conn) {
 	_ = c.Close()
 }
 
-// boundConn is a connection that counts until it is closed.
+// boundConn is a connection that counts against the limit until it is closed. The server's goroutine sets the times;
+// accepting a new connection reads them, so they are atomic.
 type boundConn struct {
 	net.Conn
 	bound   *Connections
 	address netip.Prefix
-	waits   atomic.Int64 // since when it waits for its client to send, in nanoseconds of Unix; 0 while it does not
-	sends   atomic.Int64 // the same for its client to take what is sent: net/http reads meanwhile, so each has its own
+	waits   atomic.Int64 // since when it waits for the client to send, in Unix nanoseconds; 0 if it does not
+	sends   atomic.Int64 // the same for a pending Write; separate, because net/http reads and writes at the same time
 }
 
 // Read implements net.Conn.
@@ -213,7 +216,7 @@ func (c *boundConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// CloseWrite ends what is sent, so that the other side can end in peace.
+// CloseWrite closes the sending half, so that the client reads the whole answer before the connection closes.
 func (c *boundConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -9,14 +9,14 @@ import (
 	"purser/wallet"
 )
 
-// framing is how a request says where its body ends (RFC 9112, 6), read from its header section as it was sent.
-// fasthttp is more generous: it takes the last of several lengths, any transfer coding for "chunked", a chunk
-// line that ends in a bare line feed, and folded lines. A proxy that reads the same bytes otherwise would let
-// one request hide in another, so only one spelling is accepted: one Content-Length in digits.
+// framing is how a request says where its body ends (RFC 9112, section 6), read from the raw header section. fasthttp
+// accepts more: it uses the last of several lengths, and takes any transfer coding for "chunked", a chunk line that ends
+// in a bare line feed, and folded lines. If a proxy read the same bytes differently, one request could hide in another
+// (request smuggling). So only one form is accepted: a single Content-Length in digits.
 type framing struct {
-	length int  // announced by Content-Length; 0 without one
-	coded  bool // by Transfer-Encoding instead
-	broken bool // readers could differ about it
+	length int  // of the body in bytes, from Content-Length; 0 without one
+	coded  bool // a Transfer-Encoding header is present
+	broken bool // two parsers could disagree about where the body ends
 }
 
 // announced tells whether a body follows.
@@ -32,7 +32,7 @@ func readFraming(header []byte) framing {
 			f.broken = true
 		}
 		if len(text) == 0 {
-			continue // the end
+			continue // the empty line that ends the section
 		}
 		name, value, ok := bytes.Cut(text, []byte(":"))
 		if !ok || !isToken(name) { // a folded line begins with a blank, which is in no token
@@ -58,7 +58,7 @@ func readFraming(header []byte) framing {
 	return f
 }
 
-// isToken tells whether a header's name is one (RFC 9110, 5.6.2).
+// isToken reports whether name is a token, as a header's name must be (RFC 9110, section 5.6.2).
 func isToken(name []byte) bool {
 	for _, b := range name {
 		if !isAlphanumeric(b) && !bytes.ContainsRune([]byte("!#$%&'*+-.^_`|~"), rune(b)) {
@@ -68,7 +68,8 @@ func isToken(name []byte) bool {
 	return len(name) > 0
 }
 
-// refusal is why a request framed like this is not read; nil when it may be.
+// refusal returns the error for a request with this framing: INVALID_REQUEST if it is ambiguous, LENGTH_REQUIRED if it has
+// a transfer coding; nil if its body may be read.
 func (f framing) refusal() error {
 	switch {
 	case f.broken:

@@ -15,8 +15,8 @@ import (
 	"purser/wallet"
 )
 
-// usualBeat is how often a connection that listens is written to while nothing happens, so that either side finds
-// out when the other is gone, and how often it is asked whether the key may still listen.
+// usualBeat is the interval between keep-alive lines on a listening connection. A failed write shows the server that the
+// client is gone; a missing line shows the client that the server is. Each beat also checks that the key may still listen.
 const usualBeat = 10 * time.Second
 
 // listeningData is `data` of the first line of GET …/listen.
@@ -25,16 +25,18 @@ type listeningData struct {
 	Secret string   `json:"secret"` // signs what comes, for as long as the connection lasts
 }
 
-// receivedData is `data` of each further line: what a receiver would have been sent. The body's bytes are what is
-// signed. Both are empty on a line that only says that the connection lives.
+// receivedData is `data` of each further line: the headers and body that a webhook endpoint would have received. The
+// signature covers the bytes of Body. Both fields are empty on a keep-alive line.
 type receivedData struct {
 	Headers map[string]string `json:"headers"`
 	Body    string            `json:"body"`
 }
 
-// listen is GET /v1/webhooks/listen?events=…, and the same of a bot token: lines of JSON, each an envelope, for
-// as long as the connection lasts. The last one is a refusal where the key may not listen any more. No HEAD: there
-// is no end of it whose length could be known.
+// listen is GET /v1/webhooks/listen?events=…, and the same endpoint for bot tokens. It streams lines of JSON, each an
+// envelope, for as long as the connection lasts. If the key loses the right to listen, the last line is that error.
+// HEAD is refused: the stream has no length to report.
+//
+// Order: the listener is attached before its webhook is stored, so that no event is queued that nothing can take.
 func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
 	if c.Method() == fiber.MethodHead {
 		c.Set(fiber.HeaderAllow, fiber.MethodGet)
@@ -67,12 +69,12 @@ func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
 		own.lasting.Store(true)
 	}
 	c.Set(fiber.HeaderContentType, "application/x-ndjson")
-	s.lasting.Add(1) // fasthttp writes on a goroutine of its own
+	s.lasting.Add(1) // fasthttp runs the writer below on its own goroutine; shutdown waits for it
 	c.Status(fiber.StatusOK).Context().SetBodyStreamWriter(func(w *bufio.Writer) {
 		defer s.lasting.Done()
 		defer func() {
 			ear.hangUp()
-			if ours { // another request may come over it
+			if ours { // the client may send another request over this connection
 				own.lasting.Store(false)
 			}
 		}()
@@ -81,7 +83,9 @@ func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
 	return nil
 }
 
-// eventStream is one connection that listens.
+// eventStream is one listening connection and its temporary webhook. A webhook session passes events in through take; the
+// connection's own goroutine runs write. The two channels are unbuffered: take hands over one event and then waits for
+// the result of writing it.
 type eventStream struct {
 	s        *Server
 	hook     wallet.Webhook
@@ -89,10 +93,11 @@ type eventStream struct {
 	over     context.CancelFunc
 	stop     func()
 	received chan receivedData
-	taken    chan error // of what was received
+	taken    chan error // the result of writing the last event from received
 }
 
-// take hands an event to the connection. Whether it arrives there nobody knows.
+// take passes an event to the connection and returns the result of writing it. nil means that the bytes were written to
+// the socket; the client does not acknowledge them, so they may still be lost on the way.
 func (e *eventStream) take(ctx context.Context, header http.Header, body []byte) error {
 	h := receivedData{Headers: map[string]string{}, Body: string(body)}
 	for name := range header {
@@ -113,7 +118,8 @@ func (e *eventStream) take(ctx context.Context, header http.Header, body []byte)
 	}
 }
 
-// hangUp ends the connection's webhook with it.
+// hangUp ends the stream: it detaches the listener and then deletes its webhook. It does not use the request's context,
+// because the row must go even while the server shuts down. If the deletion fails, the row stays until the next start.
 func (e *eventStream) hangUp() {
 	e.over()
 	e.stop()
@@ -125,7 +131,7 @@ func (e *eventStream) hangUp() {
 	e.s.Webhooks.Wake(e.hook.ID)
 }
 
-// write writes what is received until the connection or the server ends.
+// write writes the first line, then events and keep-alive lines, until the connection or the server ends.
 func (e *eventStream) write(w *bufio.Writer, first listeningData) {
 	if e.line(w, "done.listening", first) != nil {
 		return
@@ -153,10 +159,10 @@ func (e *eventStream) write(w *bufio.Writer, first listeningData) {
 	}
 }
 
-// beat says that the connection lives, or why it ends, which is its error too.
+// beat writes a keep-alive line. If the key may no longer listen, it writes that error as the last line and returns it.
 func (e *eventStream) beat(w *bufio.Writer) error {
 	refused := e.s.Webhooks.CheckListener(e.ctx, e.hook)
-	if wallet.CodeOf(refused) == wallet.Internal { // else the store is in trouble, or the server ends: the next beat asks again
+	if wallet.CodeOf(refused) == wallet.Internal { // a store failure or a shutdown, no refusal: the next beat checks again
 		refused = nil
 	}
 	if refused == nil {

@@ -19,7 +19,7 @@ func notificationsOf(n wallet.Notifications) notificationsData {
 	return notificationsData{n.Enabled, append([]string{}, n.Events...), stamp(n.UpdatedAt)}
 }
 
-// ofPerson refuses an operator's key: nobody is behind it.
+// ofPerson returns USER_NOT_FOUND for an ownerless key, which has no person whose settings it could read or change.
 func ofPerson(key wallet.Key) error {
 	if key.Owner == "" {
 		return wallet.Refuse(wallet.UserNotFound, "person.none")

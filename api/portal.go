@@ -11,15 +11,15 @@ import (
 	"purser/wallet"
 )
 
-// The portal is a page of another origin that calls the API as any program does, with a session in the
-// place of a key (see handlers.Portal). There are no cookies: a cookie of one port goes to every other
-// port of its host, and so to whatever else listens there.
+// The portal is a page on another origin. It calls the API like any other client, with a session instead of a key (see
+// handlers.Portal). It uses no cookies, because browsers send a host's cookies to all of its ports, and so to any other
+// service there.
 
-// portalPath is where sessions begin and end.
+// portalPath is the endpoint that opens (POST) and ends (DELETE) a session.
 const portalPath = "/v1/portal/session"
 
-// portal tells whether a session of the portal opens an endpoint: webhooks, what there is to subscribe
-// to, and who the key is. Who listens is a program, with a key.
+// portal reports whether a portal session may call an endpoint: those of webhooks, the list of events and the description
+// of the key. Listening is excluded; it needs a key.
 func (e endpoint) portal() bool {
 	return e.scope == wallet.Webhooks && !strings.HasSuffix(e.pattern, "/listen") || e.method == fiber.MethodGet && (e.pattern == "/v1/key" || e.pattern == "/v1/webhooks/events")
 }
@@ -28,7 +28,7 @@ func (e endpoint) portal() bool {
 type portalData struct {
 	Session   string         `json:"session"`
 	ExpiresAt string         `json:"expires_at"`
-	App       string         `json:"app"` // that the key was made for; "" for none
+	App       string         `json:"app"` // name of the key's app; "" if it has none
 	KeyHint   string         `json:"key_hint"`
 	Kind      wallet.KeyKind `json:"kind"`
 	Tier      wallet.Tier    `json:"tier"`
@@ -36,8 +36,8 @@ type portalData struct {
 	Bot       string         `json:"bot"` // without @; "" while it is not known
 }
 
-// openPortal is POST /v1/portal/session {token}: a link from /api in chat becomes a session. A link is used
-// once, and so an Idempotency-Key changes nothing.
+// openPortal is POST /v1/portal/session {token}: it exchanges the token of a link from /api in chat for a session. A token
+// works only once, so an Idempotency-Key has no effect here.
 func (s *Server) openPortal(c *fiber.Ctx) error {
 	if err := s.arrived(c); err != nil {
 		return err
@@ -68,7 +68,7 @@ type portalEndData struct {
 	Ended bool `json:"ended"`
 }
 
-// closePortal is DELETE /v1/portal/session: the session that asks ends.
+// closePortal is DELETE /v1/portal/session: it ends the session that the request carries.
 func (s *Server) closePortal(c *fiber.Ctx) error {
 	secret := bearerToken(c)
 	if _, err := s.Portal.Check(c.UserContext(), secret); err != nil {
@@ -80,8 +80,8 @@ func (s *Server) closePortal(c *fiber.Ctx) error {
 	return s.succeed(c, fiber.StatusOK, "done.session_ended", portalEndData{Ended: true})
 }
 
-// authenticateSession finds the key that a session stands for, and counts the request: the portal uses up
-// nothing of its key's limit.
+// authenticateSession returns the key of a session. The request counts against the session's own hourly limit, not the
+// key's: the key's quota is only read, for the answer to show. Errors: INVALID_API_KEY, RATE_LIMIT_EXCEEDED.
 func (s *Server) authenticateSession(c *fiber.Ctx, secret string, want wallet.KeyKind) (wallet.Key, error) {
 	key, err := s.Portal.Check(c.UserContext(), secret)
 	if err == nil && want != "" && key.Kind != want {
@@ -100,8 +100,8 @@ func (s *Server) authenticateSession(c *fiber.Ctx, secret string, want wallet.Ke
 	return key, err
 }
 
-// cors lets the portal's page read answers (CORS): to requests that carry a session or ask for one, from
-// its very origin. No cookies go with them, and no other page reads anything.
+// cors sets the CORS headers that let the portal's page read an answer: only for its exact origin, and only if the request
+// carries a session or is to portalPath. Credentials (cookies) are never allowed, and no other origin gets a header.
 func (s *Server) cors(c *fiber.Ctx) error {
 	origins := c.Request().Header.PeekAll(fiber.HeaderOrigin)
 	if len(origins) != 1 || string(origins[0]) != s.pages {
@@ -122,7 +122,8 @@ func (s *Server) allowOrigin(c *fiber.Ctx) {
 	c.Set(fiber.HeaderVary, fiber.HeaderOrigin)
 }
 
-// preflight says which requests the portal's page may make of a path; of others it is a method like any.
+// preflight answers a CORS preflight with the methods that the portal may use on the path. On other paths, OPTIONS is
+// handled like any other method.
 func (s *Server) preflight(c *fiber.Ctx) error {
 	methods := s.portalMethods(c.Path())
 	if len(methods) == 0 || len(c.Request().Header.Peek(fiber.HeaderAccessControlRequestMethod)) == 0 {
@@ -136,7 +137,7 @@ func (s *Server) preflight(c *fiber.Ctx) error {
 	return nil
 }
 
-// portalMethods are those that the portal may use at a path.
+// portalMethods returns the HTTP methods that the portal may use on a path, sorted; none if it may use none.
 func (s *Server) portalMethods(path string) (methods []string) {
 	if path == portalPath {
 		return []string{fiber.MethodDelete, fiber.MethodPost}
@@ -150,7 +151,7 @@ func (s *Server) portalMethods(path string) (methods []string) {
 	return slices.Compact(methods) // a path can fit two patterns
 }
 
-// fits tells whether a path is one of a pattern's.
+// fits reports whether a path matches a pattern. A segment with a colon (:id) matches any segment that is not empty.
 func fits(pattern, path string) bool {
 	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
 	return slices.EqualFunc(want, got, func(want, got string) bool {

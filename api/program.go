@@ -49,8 +49,8 @@ func (s *Server) connectChallenge(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// connectData is `data` of POST /v1/wallet/connect. proven: the owner is asked in chat; done: the
-// wallet is connected.
+// connectData is `data` of POST /v1/wallet/connect. Status proven: the signature is valid and the owner is asked in chat;
+// done: the wallet is connected.
 type connectData struct {
 	Address wallet.Address    `json:"address"`
 	Status  wallet.BindStatus `json:"status"`
@@ -127,8 +127,9 @@ func (s *Server) reject(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// onTransaction runs a POST about one transaction, with a body of the known fields or none. Each of these
-// operations may be done again without harm, so the idempotency record may follow the operation.
+// onTransaction runs a POST on one transaction; its body is optional and may have only the known fields. The operation
+// commits first and the idempotency record after it. After a crash in between, a retry runs the operation again: each
+// operation that is passed as do must allow that.
 func (s *Server) onTransaction(c *fiber.Ctx, key wallet.Key, known []string, do func(wallet.TransactionID, object) (any, string, error)) error {
 	id := wallet.TransactionID(c.Params("id"))
 	if !saneID(string(id)) {
@@ -150,8 +151,8 @@ func (s *Server) onTransaction(c *fiber.Ctx, key wallet.Key, known []string, do 
 	})
 }
 
-// answer sends what make writes, and keeps it under the request's idempotency key in make's own
-// store transaction.
+// answer calls make in a store transaction, saves the body that it returns under the request's idempotency key in the same
+// transaction, and sends the body only after the commit.
 func (s *Server) answer(c *fiber.Ctx, status int, saveAnswer save, make func(store.Tx) ([]byte, error)) error {
 	var body []byte
 	err := s.Store.Update(c.UserContext(), func(tx store.Tx) error {
