@@ -13,20 +13,6 @@ import (
 // act on another contact that has the name by now.
 func contactCard(address wallet.Address) string { return "contact:" + address.String() }
 
-// contactNamed returns the person's contact of this name, or NOT_FOUND.
-func (s *replyTx) contactNamed(name string) (wallet.Contact, error) {
-	all, err := s.tx.ContactsOf(s.user.ID)
-	if err != nil {
-		return wallet.Contact{}, err
-	}
-	for _, contact := range all {
-		if wallet.ContactKey(contact.Name) == wallet.ContactKey(name) {
-			return contact, nil
-		}
-	}
-	return wallet.Contact{}, wallet.Refuse(wallet.NotFound, "contact.none")
-}
-
 // contactAt returns the person's contact with this address, which a button gave; NOT_FOUND if it was removed.
 func (s *replyTx) contactAt(address string) (wallet.Contact, error) {
 	all, err := s.tx.ContactsOf(s.user.ID)
@@ -140,7 +126,7 @@ func (c *Chat) tapRemoveYes(_ context.Context, h Inbound, address string) (Actio
 	return func(s *replyTx) error {
 		contact, err := s.contactAt(address)
 		if err == nil {
-			err = s.Contacts.Remove(s.tx, s.user.ID, contact.Name)
+			_, err = s.Contacts.Remove(s.tx, s.user.ID, contact.Name)
 		}
 		if ok, err := s.did(err, "toast.contact_removed"); !ok {
 			return err

@@ -291,10 +291,7 @@ func (s *replyTx) refuseTaken(err error, name string, to wallet.Address) error {
 // removeContact answers /contacts remove. The typed command is explicit enough, so no confirmation is asked for.
 func removeContact(name string) Action {
 	return func(s *replyTx) error {
-		contact, err := s.contactNamed(name)
-		if err == nil {
-			err = s.Contacts.Remove(s.tx, s.user.ID, name)
-		}
+		contact, err := s.Contacts.Remove(s.tx, s.user.ID, name)
 		if err != nil {
 			return s.refuse(err)
 		}

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"purser/store"
@@ -90,22 +91,31 @@ func (c *Contacts) Rename(tx store.Tx, who wallet.UserID, old, name string) (wal
 	if err != nil {
 		return none, err
 	}
-	for _, contact := range book {
-		if wallet.ContactKey(contact.Name) == wallet.ContactKey(name) && wallet.ContactKey(name) != wallet.ContactKey(old) {
-			return none, wallet.Refuse(wallet.Conflict, "contact.rename_taken", wallet.TextArg("Name", contact.Name))
-		}
+	if taken, ok := contactIn(book, name); ok && wallet.ContactKey(name) != wallet.ContactKey(old) {
+		return none, wallet.Refuse(wallet.Conflict, "contact.rename_taken", wallet.TextArg("Name", taken.Name))
 	}
-	for _, contact := range book {
-		if wallet.ContactKey(contact.Name) == wallet.ContactKey(old) {
-			if err := tx.DeleteContact(who, contact.Name); err != nil {
-				return none, err
-			}
-			contact.Name = name
-			return contact, tx.PutContact(contact)
-		}
+	contact, ok := contactIn(book, old)
+	if !ok {
+		return none, noSuchContact()
 	}
-	return none, wallet.Refuse(wallet.NotFound, "contact.none")
+	if err := tx.DeleteContact(who, contact.Name); err != nil {
+		return none, err
+	}
+	contact.Name = name
+	return contact, tx.PutContact(contact)
 }
+
+// contactIn finds the contact of this name in a person's contacts. Names with the same wallet.ContactKey are the same name.
+func contactIn(book []wallet.Contact, name string) (wallet.Contact, bool) {
+	at := slices.IndexFunc(book, func(c wallet.Contact) bool { return wallet.ContactKey(c.Name) == wallet.ContactKey(name) })
+	if at < 0 {
+		return wallet.Contact{}, false
+	}
+	return book[at], true
+}
+
+// noSuchContact refuses a name that no contact of the person has.
+func noSuchContact() error { return wallet.Refuse(wallet.NotFound, "contact.none") }
 
 // Name parses a contact's name. It must not begin with a token's symbol, or "/send 5 USDC ..." would be ambiguous.
 func (c *Contacts) Name(text string) (string, error) {
@@ -120,9 +130,17 @@ func (c *Contacts) Name(text string) (string, error) {
 	return name, nil
 }
 
-// Remove deletes a contact. NOT_FOUND if there is none with that name.
-func (c *Contacts) Remove(tx store.Tx, who wallet.UserID, name string) error {
-	return found(tx.DeleteContact(who, name), wallet.NotFound, "contact.none")
+// Remove deletes the contact of this name and returns it. NOT_FOUND if there is none.
+func (c *Contacts) Remove(tx store.Tx, who wallet.UserID, name string) (wallet.Contact, error) {
+	book, err := tx.ContactsOf(who)
+	if err != nil {
+		return wallet.Contact{}, err
+	}
+	contact, ok := contactIn(book, name)
+	if !ok {
+		return wallet.Contact{}, noSuchContact()
+	}
+	return contact, tx.DeleteContact(who, contact.Name)
 }
 
 // LetFind sets whether anyone who picks this person in Telegram may pay them. Anyone who may, sees the address of their

@@ -52,7 +52,7 @@ func TestContactsAreAddedOnceAndFoundByName(t *testing.T) {
 		}
 	}
 	remove := func(name string) error {
-		return r.Update(func(tx store.Tx) error { return r.Contacts.Remove(tx, alice.User.ID, name) })
+		return r.Update(func(tx store.Tx) error { _, err := r.Contacts.Remove(tx, alice.User.ID, name); return err })
 	}
 	r.Refused(wallet.NotFound, remove("mum"))
 	r.Must(remove("mum's FLAT"))
@@ -67,7 +67,7 @@ func TestAnAddressBookHasAnEnd(t *testing.T) {
 		r.Must(r.adds(alice, fmt.Sprintf("friend %d", n), r.Stranger()))
 	}
 	r.Refused(wallet.Conflict, r.adds(alice, "one more", r.Stranger()))
-	r.Must(r.Update(func(tx store.Tx) error { return r.Contacts.Remove(tx, alice.User.ID, "friend 7") }))
+	r.Must(r.Update(func(tx store.Tx) error { _, err := r.Contacts.Remove(tx, alice.User.ID, "friend 7"); return err }))
 	r.Must(r.adds(alice, "one more", r.Stranger()))
 }
 
