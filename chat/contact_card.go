@@ -83,7 +83,7 @@ func (c *Chat) tapPayContact(ctx context.Context, h Inbound, at string) (Action,
 	if err != nil {
 		return refuse(err)
 	}
-	return c.begin(c.transfer(ctx, h, idle, parts{To: address(contact.Address)}, nil))
+	return c.transfer(ctx, h, idle, parts{To: address(contact.Address)}, nil)
 }
 
 // tapRemove asks for confirmation before a contact is removed.

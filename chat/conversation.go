@@ -24,6 +24,7 @@ type command struct {
 	aliases map[string]string // commands of other wallets that mean this one, with the arguments to add
 	groups  bool              // works in groups too; other commands only point to the private chat there
 	looks   bool              // changes nothing: the open question stays open
+	begins  bool              // its action ends the open question itself, as it sees fit
 	bare    bool              // takes no words: words after it are answered with a note (afterNote)
 	run     Handler
 	app     Handler // runs it for an app; nil: apps may not run it (docs/specification.md, Messages and commands)

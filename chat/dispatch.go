@@ -47,14 +47,14 @@ func (c *Chat) Endpoints() []Endpoint {
 // answerName returns the route name of the endpoint that takes answers in this state of the conversation.
 func answerName(conversation string, state State) string { return conversation + "/" + string(state) }
 
-// handle runs a command that was typed or started by a button. Unless the command only looks, or runs in a group, it
-// first ends the question that is open.
+// handle runs a command that was typed or started by a button. Unless the command only looks, does so itself, or runs in a
+// group, it first ends the question that is open.
 func (row command) handle(c *Chat, ctx context.Context, h Inbound) (Action, error) {
 	next, err := row.run(c, ctx, h)
 	if row.bare {
 		next = afterNote(h.line.args, "/"+row.name, next)
 	}
-	if !h.Private || row.looks {
+	if !h.Private || row.looks || row.begins {
 		return next, err
 	}
 	return c.begin(next, err)

@@ -25,7 +25,7 @@ func (p parts) with(newer parts) parts {
 		p.Amount = newer.Amount // keeps the token unless newer names another one
 	}
 	if !newer.Token.IsZero() {
-		p.Token = newer.Token
+		p.Token, p.Currency = newer.Token, false
 	}
 	if newer.To.given() {
 		p.To, p.References, p.Label = newer.To, newer.References, newer.Label
@@ -52,7 +52,7 @@ func (p *parts) drop(field wallet.Field) {
 }
 
 // transfer takes a transfer as far as its parts allow: to a question, a refusal, or a proposal. at is the state of the
-// question that was answered, or idle. unread is the refusal of the typed words, if any: the part that it is about is asked
+// question that was answered, or idle: then the action also ends what is open. unread is the refusal of the typed words, if any: the part that it is about is asked
 // for again.
 func (c *Chat) transfer(ctx context.Context, h Inbound, at State, p parts, unread error) (Action, error) {
 	p.drop(wallet.FieldOf(unread))
@@ -63,7 +63,19 @@ func (c *Chat) transfer(ctx context.Context, h Inbound, at State, p parts, unrea
 	if err != nil {
 		return nil, err
 	}
+	if at == idle {
+		return w.begin, nil
+	}
 	return w.action, nil
+}
+
+// begin is action for a payment that begins. It first ends the question or the review that is open. If a payment follows, it
+// replaces what was open, and no message about that is needed.
+func (w evaluatedDraft) begin(s *replyTx) error {
+	if err := s.leaveFor(w.trigger != impossible); err != nil {
+		return err
+	}
+	return w.action(s)
 }
 
 // action saves the parts in the conversation and takes the transition that weigh found.
@@ -107,10 +119,11 @@ func (c *Chat) weigh(ctx context.Context, h Inbound, at State, w evaluatedDraft)
 	}
 	// Ask for the part that is missing, or that the operation refused.
 	w.trigger = addressMissing
-	if !w.parts.Amount.given() && wallet.FieldOf(w.refusal) != wallet.FieldTo { // a wrong recipient is asked for at once
+	// A wrong recipient is asked for at once. A word that may be anything is no recipient yet: the amount comes first.
+	if !w.parts.Amount.given() && (wallet.FieldOf(w.refusal) != wallet.FieldTo || wallet.ReasonOf(w.refusal).Key == noMeaning) {
 		w.trigger = amountMissing
 	}
-	if len(w.amounts) == 0 && (w.trigger == amountMissing || at == idle) {
+	if len(w.amounts) == 0 && !w.parts.Currency && (w.trigger == amountMissing || at == idle) {
 		return w, c.offerAmounts(ctx, h, from.Address, &w)
 	}
 	return w, nil
@@ -166,6 +179,7 @@ func (w *evaluatedDraft) checkAmount() {
 		return
 	}
 	w.refusal, w.parts.Amount = err, saidAmount{}
+	w.parts.Currency = w.parts.Token.IsZero() && (w.parts.Currency || said.Wrong.Key == inCurrency)
 	if w.amounts = said.meantAmounts(w.token); len(w.amounts) > 0 {
 		w.refusal = wallet.About(wallet.FieldAmount, didYouMean(w.amounts))
 	}

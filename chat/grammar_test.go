@@ -280,7 +280,7 @@ func TestContactsAreReadAsAddresses(t *testing.T) {
 		"5 USDC rent": {Amount: "5", Token: "USDC", To: rent}, "5 usdc to RENT": {Amount: "5", Token: "usdc", To: rent}, "rent": {To: rent}, "5 rent": {Amount: "5", Token: "", To: rent},
 		"5 rent flat": {Amount: "5", Token: "", To: flat}, "rent flat 5": {Amount: "5", Token: "", To: flat}, `5 "rent  flat"`: {Amount: "5", Token: "", To: flat}, "to rent 5 usdc": {Amount: "5", Token: "usdc", To: rent},
 		"5 bonk": {Amount: "5", Token: "bonk", To: ""}, "5 usdc bonk": {Amount: "5", Token: "usdc", To: other}, "5 bonk bonk": {Amount: "5", Token: "bonk", To: other},
-		"all to bonk": {Amount: "!amount.all", To: other}, "5 to bonk": {Amount: "5", To: other}, "all bonk to bonk": {Amount: "max", Token: "bonk", To: other},
+		"all to bonk": {Amount: "max", To: other}, "everything bonk": {Amount: "max", Token: "bonk"}, "5 to bonk": {Amount: "5", To: other}, "all bonk to bonk": {Amount: "max", Token: "bonk", To: other},
 		"5 to usdc bob": {Amount: "5", To: wallet.Address{4}.String()}, "5 $bonk x": {Amount: "5", Token: "bonk", To: "!input.no_recipient"}, "5 usdc bob": {Amount: "5", Token: "usdc", To: "!input.no_recipient"}, "to to bonk 5 usdc": {Amount: "5", Token: "usdc", To: other},
 		"5 $bonk rent": {Amount: "5", Token: "bonk", To: rent}, "$BONK 5 rent": {Amount: "5", Token: "BONK", To: rent}, "5 $bonk to $bonk x": {Amount: "5", Token: "bonk", To: wallet.Address{5}.String()},
 		"5 " + rent + " rent": {Amount: "5", Token: rent, To: rent}, "5 usdc rentier": {Amount: "5", Token: "usdc", To: "!input.no_recipient"}, "5 usdc rnt": {Amount: "5", Token: "usdc", To: "!input.contact_meant"},

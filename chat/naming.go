@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -91,7 +92,7 @@ func (c *Chat) renameContact(ctx context.Context, h Inbound, words []string) (Ac
 	contact, n := b.at(words)
 	switch {
 	case n == 0:
-		return refuse(wallet.Refuse(wallet.NotFound, "contact.none"))
+		return refuse(handlers.NoSuchContact())
 	case n == len(words):
 		return c.name(namedContact{Address: contact.Address, Old: contact.Name})
 	}

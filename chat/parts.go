@@ -18,6 +18,7 @@ type parts struct {
 	References []wallet.Address `json:"references,omitempty"` // references of the payment link that To came from (Solana Pay)
 	Memo       string           `json:"memo,omitempty"`       // public note, typed or from the link
 	Label      string           `json:"label,omitempty"`      // the link's label: what the payment is for
+	Currency   bool             `json:"currency,omitempty"`   // the amount was in a currency and no token is named: a number alone might be dollars again
 }
 
 // saidAmount is what was given as an amount: a valid quantity, or the reason why the words are none. Wrong words are kept
@@ -81,6 +82,9 @@ func cutMemo(args []string) (rest []string, memo string) {
 	return args, ""
 }
 
+// noMeaning is the reason of a recipient that may have been meant as anything: the only word, and nothing that is known.
+const noMeaning = "input.no_meaning"
+
 // readParts parses "[amount] [token] [address] [memo ...]", where each part may be missing. A token is a symbol, or a mint
 // address before the recipient's. A recipient is an address or the name of a contact in b.
 //
@@ -103,16 +107,12 @@ func readParts(args []string, b book) (parts, error) {
 		}
 		args = args[n:]
 	}
-	// "all USDC" says of what; "all" alone does not.
-	if r.Amount.Wrong.Key == allOfWhat && !r.Token.IsZero() {
-		r.Amount = saidAmount{Quantity: wallet.Quantity{Max: true}}
-	}
 	switch {
 	case r.odd != "" && r.To.given():
 		return r.strange(r.odd)
 	case r.odd != "" && !r.Amount.given() && r.Token.IsZero():
 		if r.To = b.recipient(r.odd); r.To.Wrong.Key == "input.no_recipient" {
-			r.To.Wrong = wallet.Because("input.no_meaning", wallet.TextArg("Word", echo(r.odd)))
+			r.To.Wrong = wallet.Because(noMeaning, wallet.TextArg("Word", echo(r.odd)))
 		}
 	case r.odd != "":
 		r.To = b.recipient(r.odd) // read it as an address, so that the answer can explain what is wrong with it
@@ -163,7 +163,7 @@ func (r *reading) take(args []string) (int, error) {
 	case !r.Amount.given() && amountLike(word):
 		return 1, r.takeAmount(word)
 	case !r.Amount.given() && r.byKey != nil && everything(word):
-		r.Amount = saidAmount{Wrong: wallet.Because(allOfWhat)}
+		r.Amount = saidAmount{Quantity: wallet.Quantity{Max: true}}
 		return 1, nil
 	case r.Token.IsZero() && r.name(args):
 		r.odd = word
@@ -225,7 +225,7 @@ func (r *reading) takeMoney(word string) error {
 		return r.twoAmounts()
 	}
 	r.afterSign = alone && !r.Amount.given()
-	r.Amount = saidAmount{Wrong: wallet.Because("amount.currency")}
+	r.Amount = saidAmount{Wrong: wallet.Because(inCurrency)}
 	return nil
 }
 
@@ -238,7 +238,7 @@ func (r *reading) twoAmounts() error {
 // takeToken takes a symbol or a mint address. The name of a currency makes the amount one that is not taken ("5 usd").
 func (r *reading) takeToken(word string) (err error) {
 	if r.byKey != nil && r.Amount.given() && currency(word) && !r.means(word) {
-		r.Amount = saidAmount{Wrong: wallet.Because("amount.currency")}
+		r.Amount = saidAmount{Wrong: wallet.Because(inCurrency)}
 		return nil
 	}
 	r.Token, err = wallet.ParseTokenRef(word)
@@ -304,14 +304,13 @@ func amountLike(word string) bool {
 		strings.EqualFold(word, "nan") || strings.EqualFold(word, "inf") || strings.EqualFold(word, "infinity")
 }
 
-// allOfWhat is the reason of an amount "all" without a token.
-const allOfWhat = "amount.all"
-
-// everything reports whether a word means the whole balance, as max does. It needs a token beside it: somebody who writes
-// "all" may mean all tokens.
+// everything reports whether a word of a person means the whole balance of the token, as max does.
 func everything(word string) bool {
 	return strings.EqualFold(word, "all") || strings.EqualFold(word, "everything")
 }
+
+// inCurrency is the reason of an amount in the money of a country.
+const inCurrency = "amount.currency"
 
 // currency reports whether a word names the money of a country. purser has no rates for it.
 func currency(word string) bool {
@@ -377,7 +376,7 @@ func symbolLike(word string) bool {
 func readAmount(text string) saidAmount {
 	wrong := func(key string) saidAmount { return saidAmount{Wrong: wallet.Because(key), Meant: meantNumbers(text)} }
 	if strings.ContainsFunc(text, currencySign) {
-		return wrong("amount.currency")
+		return wrong(inCurrency)
 	}
 	if scientific(text) {
 		return wrong("amount.exponent")

@@ -33,12 +33,31 @@ func (s *replyTx) sayRefused() error   { return s.refused(s.refusal) }
 func (s *replyTx) sayCancelled() error { return s.reply("cancel.done", nil) }
 func (s *replyTx) sayTimedOut() error  { return s.reply("cancel.silent", nil) }
 
-// reject rejects the conversation's transaction and confirms it with the text of the given key.
+// sayDropped is sayCancelled for a person who began something else. If that is a payment, it needs no words.
+func (s *replyTx) sayDropped() error {
+	if s.replacing {
+		return nil
+	}
+	return s.sayCancelled()
+}
+
+// rejectTransaction rejects the conversation's transaction and confirms that.
 func (s *replyTx) rejectTransaction() error { return s.reject("cancel.rejected") }
 
-// dropTransaction is rejectTransaction for a person who began something else. Only unconfirmed transactions get here.
-func (s *replyTx) dropTransaction() error { return s.reject("cancel.replaced") }
+// dropTransaction is rejectTransaction for a person who began something else. Only unconfirmed transactions get here. If
+// another payment takes its place, as after a correction, its card says so and there is no message.
+func (s *replyTx) dropTransaction() error {
+	if !s.replacing {
+		return s.reject("cancel.dropped")
+	}
+	t, err := s.Transfers.Replace(s.tx, s.caller(), dataOf[payment](s).Transaction)
+	if err != nil {
+		return s.refuse(err)
+	}
+	return s.card(t)
+}
 
+// reject rejects the conversation's transaction and confirms it with the text of the given key.
 func (s *replyTx) reject(key string) error {
 	id := dataOf[payment](s).Transaction
 	t, err := s.Transfers.Reject(s.tx, s.caller(), id)
@@ -198,7 +217,10 @@ func (c *Chat) tapAgain(ctx context.Context, h Inbound, _ string) (Action, error
 		return refuse(err)
 	}
 	// The button is used and the retry recorded in one transaction, so two taps cannot make two payments.
-	return c.begin(func(s *replyTx) error {
+	return func(s *replyTx) error {
+		if err := s.leaveFor(true); err != nil {
+			return err
+		}
 		s.found = evaluatedDraft{trigger: possible, proposal: proposal}
 		if err := s.use(); err != nil {
 			return err
@@ -213,7 +235,7 @@ func (c *Chat) tapAgain(ctx context.Context, h Inbound, _ string) (Action, error
 			return err
 		}
 		return s.card(first) // redrawn without its button
-	}, nil)
+	}, nil
 }
 
 // tapCheck asks settle to look for a transaction with an unknown outcome now instead of at its next scheduled time.
@@ -249,7 +271,7 @@ func (c *Chat) tapSendAgain(ctx context.Context, h Inbound, _ string) (Action, e
 		return nil, err
 	}
 	p := parts{Amount: exactly(t.Money().Decimal()), Token: t.Token.Ref(), To: address(t.To), Memo: t.Memo}
-	return c.begin(c.transfer(ctx, h, idle, p, nil))
+	return c.transfer(ctx, h, idle, p, nil)
 }
 
 // sendForApp is /send run by an app: it makes a proposal that the person is asked to confirm. No question can be asked, so

@@ -72,15 +72,14 @@ func (s *replyTx) newQuestion() error {
 
 // ask sends a question, preceded by what was wrong with the last answer, with a Cancel button below.
 func (s *replyTx) ask(key string, v vars, rows [][]Button) error {
-	v["Reason"] = html("")
+	if err := s.reason(v); err != nil {
+		return err
+	}
 	asked, err := s.words.text(key, v)
 	if err != nil {
 		return err
 	}
-	s.question.Asked = asked
-	if err := s.reason(v); err != nil {
-		return err
-	}
+	s.question.Asked = asked // with the reason: the person may read it only after the question has closed
 	stop, err := s.ours("button.cancel", "stop", s.question.Ask, s.conv.ExpiresAt)
 	if err != nil {
 		return err

@@ -55,6 +55,7 @@ type replyTx struct {
 	unhandled bool         // the input was not for purser: apps may be notified of it
 	to        wallet.AppID // the only app to notify of it; "" for all that may know
 	failed    bool         // the input was refused
+	replacing bool         // the payment that begins now takes the place of what is open
 	chosen    html         // what a tapped button answered to the question that ends; it stays below the question's text
 }
 
@@ -191,6 +192,15 @@ func (s *replyTx) leave() error {
 	}
 	err := s.transition(s.conv.Flow, movedOn)
 	s.answered = len(s.out)
+	return err
+}
+
+// leaveFor is leave for a person who begins a payment. replacing: the payment takes the place of one that was still in
+// preparation or waited for Confirm. It is false if the new payment is refused.
+func (s *replyTx) leaveFor(replacing bool) error {
+	s.replacing = replacing
+	err := s.leave()
+	s.replacing = false
 	return err
 }
 

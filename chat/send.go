@@ -41,7 +41,7 @@ type payment struct {
 func sendConversation() conversation {
 	return conversation{
 		name: sendFlow,
-		commands: []command{{name: "send", menu: "menu.send", usage: "usage.send", run: (*Chat).send, app: (*Chat).sendForApp,
+		commands: []command{{name: "send", menu: "menu.send", usage: "usage.send", run: (*Chat).send, app: (*Chat).sendForApp, begins: true,
 			aliases: map[string]string{"pay": "", "transfer": "", "tip": "", "withdraw": ""}}},
 		flow: sendTable(), version: 1, data: func() any { return new(payment) },
 		texts: map[State]Handler{
@@ -80,7 +80,7 @@ func sendTable() Flow {
 			possible:       {inReview, (*replyTx).showReview},
 			impossible:     {idle, (*replyTx).sayRefused},
 			cancelled:      {idle, (*replyTx).sayCancelled},
-			movedOn:        {idle, (*replyTx).sayCancelled},
+			movedOn:        {idle, (*replyTx).sayDropped},
 			timedOut:       {idle, (*replyTx).sayTimedOut},
 		}
 	}
@@ -120,13 +120,14 @@ func typedAnswer(hear func(*Chat, context.Context, Inbound, []string) (Action, e
 	return func(c *Chat, ctx context.Context, h Inbound) (Action, error) { return hear(c, ctx, h, h.line.args) }
 }
 
-// offerPayment begins a payment from a text that is only a payment link or an address. It returns nil for other text.
+// offerPayment begins a payment from a text that is only a payment link or an address. To words that are clearly a payment
+// without its slash it suggests the command. It returns nil for other text.
 func (c *Chat) offerPayment(ctx context.Context, h Inbound) (Action, error) {
 	if len(h.line.args) != 1 {
-		return nil, nil
+		return c.suggestPayment(ctx, h)
 	}
 	if wallet.IsPayLink(h.line.args[0]) {
-		return c.begin(c.send(ctx, h))
+		return c.send(ctx, h)
 	}
 	_, err := wallet.ParseAddress(h.line.args[0])
 	if _, _, shortened := shortenedAddress(h.line.args[0]); err != nil && !shortened {
@@ -136,7 +137,41 @@ func (c *Chat) offerPayment(ctx context.Context, h Inbound) (Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.begin(c.transfer(ctx, h, idle, parts{To: known.recipient(h.line.args[0])}, nil))
+	return c.transfer(ctx, h, idle, parts{To: known.recipient(h.line.args[0])}, nil)
+}
+
+// longestSuggestion is the maximum length of a suggested /send in bytes: enough for a mint, an address and a short note.
+const longestSuggestion = 200
+
+// suggestPayment suggests the /send that a text like "1.5 SOL bob" or "send 5 to anna" means, with a button that runs it: its
+// card still waits for Confirm. It returns nil unless the text has a valid amount and either a listed token, a recipient, or
+// the word send before it.
+func (c *Chat) suggestPayment(ctx context.Context, h Inbound) (Action, error) {
+	words, told := h.line.args, false
+	first := strings.ToLower(words[0])
+	if to := c.registry.aliases[first]; first == "send" || len(to) == 1 && to[0] == "send" {
+		words, told = words[1:], true
+	}
+	command := "/send " + strings.Join(words, " ")
+	if len(command) > longestSuggestion || !slices.ContainsFunc(words, func(w string) bool { return amountLike(w) || everything(w) }) {
+		return nil, nil
+	}
+	known, err := c.book(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	p, unread := readParts(words, known)
+	clear := told || p.To.given() && p.To.Wrong.IsZero() || known.means(p.Token.String())
+	if unread != nil || p.Amount.Quantity.IsZero() || !clear {
+		return nil, nil
+	}
+	return unhandled(func(s *replyTx) error {
+		b, err := s.ours("button.prepare", "run:"+command, "menu", s.now.Add(AnswerTimeout))
+		if err != nil {
+			return err
+		}
+		return s.reply("send.meant", vars{"Command": code(command)}, []Button{b})
+	}), nil
 }
 
 // send answers /send. Any part may be missing: it is asked for.
@@ -148,12 +183,12 @@ func (c *Chat) send(ctx context.Context, h Inbound) (Action, error) {
 	p, err := readParts(h.line.args, known)
 	// The error concerns no single part, so there is no question to ask: explain the syntax.
 	if err != nil && wallet.FieldOf(err) == "" {
-		return func(s *replyTx) error {
+		return c.begin(func(s *replyTx) error {
 			if err := s.refused(err); err != nil {
 				return err
 			}
 			return s.replyUsage("send")
-		}, nil
+		}, nil)
 	}
 	return c.transfer(ctx, h, idle, p, err)
 }
@@ -166,14 +201,15 @@ func (c *Chat) receiveAmount(ctx context.Context, h Inbound, args []string) (Act
 	}
 	got, err := readParts(args, known)
 	// Words that name nobody are a failed answer to this question, and do not replace the recipient.
-	nobody := got.To.Wrong.Key == "input.no_meaning" || got.To.Wrong.Key == "input.contact_meant"
+	nobody := got.To.Wrong.Key == noMeaning || got.To.Wrong.Key == "input.contact_meant"
 	if wallet.FieldOf(err) == "" && (err != nil || !got.Amount.given() && (!got.To.given() || nobody)) {
 		got, err = parts{}, wallet.Refuse(wallet.InvalidRequest, "input.amount")
 	}
-	if got.Amount.Wrong.Key == allOfWhat { // the question has named the token
-		got.Amount = saidAmount{Quantity: wallet.Quantity{Max: true}}
+	p := copyOf[payment](h.data).parts
+	if q := got.Amount.Quantity; p.Currency && got.Token.IsZero() && !q.IsZero() {
+		got.Amount = saidAmount{Wrong: wallet.Because("amount.of_what", wallet.TextArg("Amount", q.String()))}
 	}
-	return c.transfer(ctx, h, h.at(sendFlow), copyOf[payment](h.data).parts.with(got), err)
+	return c.transfer(ctx, h, h.at(sendFlow), p.with(got), err)
 }
 
 // receiveAddress takes the answer to the question for a recipient.
@@ -183,7 +219,7 @@ func (c *Chat) receiveAddress(ctx context.Context, h Inbound, args []string) (Ac
 		return nil, err
 	}
 	got, err := readParts(args, known)
-	if wallet.FieldOf(err) == "" && (err != nil || !got.To.given() || got.To.Wrong.Key == "input.no_meaning") {
+	if wallet.FieldOf(err) == "" && (err != nil || !got.To.given() || got.To.Wrong.Key == noMeaning) {
 		if words := strings.Join(args, " "); words != "" {
 			got, err = parts{To: known.recipient(words)}, nil // read it as an address, so that the answer can explain what is wrong with it
 		} else {
@@ -227,6 +263,9 @@ func (s *replyTx) askAmount() error {
 		rows = append(rows, row)
 	}
 	v := vars{"To": html(""), "Name": "", "Token": tokenText(s.draft().token)}
+	if dataOf[payment](s).Currency {
+		v["Token"] = "" // no default: the answer must name it
+	}
 	if to := dataOf[payment](s).To.Address; !to.IsZero() {
 		v["To"] = code(to.String())
 		var err error

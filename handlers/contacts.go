@@ -96,7 +96,7 @@ func (c *Contacts) Rename(tx store.Tx, who wallet.UserID, old, name string) (wal
 	}
 	contact, ok := contactIn(book, old)
 	if !ok {
-		return none, noSuchContact()
+		return none, NoSuchContact()
 	}
 	if err := tx.DeleteContact(who, contact.Name); err != nil {
 		return none, err
@@ -114,8 +114,8 @@ func contactIn(book []wallet.Contact, name string) (wallet.Contact, bool) {
 	return book[at], true
 }
 
-// noSuchContact refuses a name that no contact of the person has.
-func noSuchContact() error { return wallet.Refuse(wallet.NotFound, "contact.none") }
+// NoSuchContact refuses a name that no contact of the person has (NOT_FOUND).
+func NoSuchContact() error { return wallet.Refuse(wallet.NotFound, "contact.none") }
 
 // Name parses a contact's name. It must not begin with a token's symbol, or "/send 5 USDC ..." would be ambiguous.
 func (c *Contacts) Name(text string) (string, error) {
@@ -138,7 +138,7 @@ func (c *Contacts) Remove(tx store.Tx, who wallet.UserID, name string) (wallet.C
 	}
 	contact, ok := contactIn(book, name)
 	if !ok {
-		return wallet.Contact{}, noSuchContact()
+		return wallet.Contact{}, NoSuchContact()
 	}
 	return contact, tx.DeleteContact(who, contact.Name)
 }

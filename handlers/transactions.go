@@ -158,12 +158,30 @@ func (s *Transactions) Commit(tx store.Tx, p Proposal) error {
 // Reject ends a transaction that is not signed yet, at its owner's request. Errors: TRANSACTION_NOT_FOUND; CONFLICT if it
 // is signed or has ended.
 func (s *Transactions) Reject(tx store.Tx, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
+	return s.reject(tx, who, id, "failed_because.rejected")
+}
+
+// replaced is the reason of a transaction that its owner rejected by starting another one instead.
+const replaced = "failed_because.replaced"
+
+// Replace is Reject for an owner who has started another payment instead, for example to correct the amount.
+func (s *Transactions) Replace(tx store.Tx, who Caller, id wallet.TransactionID) (wallet.Transaction, error) {
+	return s.reject(tx, who, id, replaced)
+}
+
+// IsReplaced reports whether a transaction was rejected by Replace.
+func IsReplaced(t wallet.Transaction) bool {
+	return t.Status == wallet.Rejected && t.ErrorReason.Key == replaced
+}
+
+// reject rejects a transaction of the caller's own for the reason of this key.
+func (s *Transactions) reject(tx store.Tx, who Caller, id wallet.TransactionID, reason string) (wallet.Transaction, error) {
 	t, err := authorizeOwner(tx, who, id)
 	if err != nil {
 		return t, err
 	}
 	return store.Step(tx, t, wallet.TransitionInput{By: wallet.OwnerRejected, At: s.Now().UTC(),
-		Failure: wallet.UserRejected, Reason: wallet.Because("failed_because.rejected")})
+		Failure: wallet.UserRejected, Reason: wallet.Because(reason)})
 }
 
 // Of returns a transaction of the caller's own. TRANSACTION_NOT_FOUND for those of others.

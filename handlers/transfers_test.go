@@ -98,6 +98,29 @@ func TestConfirmedTransactionsReserveTheirFunds(t *testing.T) {
 	r.Must(err)
 }
 
+// A payment that its owner replaced ends like a rejected one, with a reason of its own. It is theirs alone to replace.
+func TestAReplacedPaymentSaysSo(t *testing.T) {
+	r := newHarness(t)
+	alice, bob := r.rich(1001, 2*sol), r.rich(1002, sol)
+	first, second := r.proposed(alice, bob.Address(), "1"), r.proposed(alice, bob.Address(), "1")
+	var replaced, rejected wallet.Transaction
+	r.Must(r.Update(func(tx store.Tx) (err error) {
+		if _, err = r.Transfers.Replace(tx, bob.Caller(), first); wallet.CodeOf(err) != wallet.TransactionNotFound {
+			t.Errorf("somebody else's: %v", err)
+		}
+		if replaced, err = r.Transfers.Replace(tx, alice.Caller(), first); err == nil {
+			rejected, err = r.Transfers.Reject(tx, alice.Caller(), second)
+		}
+		return err
+	}))
+	if replaced.Status != wallet.Rejected || replaced.ErrorCode != wallet.UserRejected || !handlers.IsReplaced(replaced) {
+		t.Errorf("replaced: %+v", replaced)
+	}
+	if handlers.IsReplaced(rejected) {
+		t.Errorf("rejected: %+v", rejected)
+	}
+}
+
 func TestConfirmIsTheOwnersOnceAndInTime(t *testing.T) {
 	r := newHarness(t)
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)

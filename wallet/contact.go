@@ -46,7 +46,7 @@ func ParseContactName(text string) (string, error) {
 		return no("contact_name.first_letter")
 	}
 	switch word := ContactKey(FirstWord(name)); word {
-	case Max, "to", "nan", "inf", "infinity":
+	case Max, "all", "everything", "to", "nan", "inf", "infinity":
 		return no("contact_name.reserved", TextArg("Word", word))
 	}
 	// At least as long as the shortest address, and made of characters that addresses can have.

@@ -17,7 +17,7 @@ func TestContactNames(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", " ", strings.Repeat("ы", 33), strings.Repeat("a b ", 5000), "5", "1.5", "-rent", "2nd", "'x", "\u0301a",
-		"max", "MAX", "To", "nan", "Infinity", "@rent", "/send", "rent!", "a.sol", "a\x00b", "a\u200bb", "a\u202eb",
+		"max", "MAX", "all", "Everything", "To", "nan", "Infinity", "@rent", "/send", "rent!", "a.sol", "a\x00b", "a\u200bb", "a\u202eb",
 		"a\u2066b", "a\u3164", "\u3164", "a\ufe0f", "a\u034fb", "a\u00adb", "a\u2028b!", "rent\U0001F600", "\xff\xfe",
 		"EPjFWdd5AufqSSqeM2qN1xzybapC8G4w", strings.Repeat("a", 32), "a\ufffd",
 	} {
