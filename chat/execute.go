@@ -24,20 +24,24 @@ type AppCommand struct {
 // person's conversation: an open question stays open. commit writes the result and posts to the person's chat, in the
 // caller's transaction, and returns the reply as Markdown.
 //
+// The same words work as in the chat, also the commands of other wallets (registry.asMeant): /balance is /wallet balance.
 // Execute returns UNKNOWN_COMMAND for text that is no command of purser, POLICY_VIOLATION for a command that apps may not run
 // or for text with a secret, and otherwise the refusals of the operation.
 func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.Tx) (string, error), _ error) {
-	line := read(cmd.Text)
+	line := c.registry.asMeant(read(cmd.Text))
 	if line.command == "" {
 		return nil, wallet.About("command", wallet.Refuse(wallet.UnknownCommand, "app_command.slash"))
 	}
 	row, known := c.registry.command(line.command)
 	me := c.BotName()
 	switch {
+	case c.registry.isPlanned(line.command):
+		return nil, wallet.About("command", wallet.Refuse(wallet.UnknownCommand, "app_command.planned", wallet.TextArg("Command", line.command)))
 	case !known, line.bot != "" && me != "" && !strings.EqualFold(line.bot, me):
-		return nil, wallet.About("command", wallet.Refuse(wallet.UnknownCommand, "app_command.unknown"))
+		return nil, wallet.About("command", wallet.Refuse(wallet.UnknownCommand, "app_command.unknown", wallet.TextArg("Commands", c.registry.forApps())))
 	case row.app == nil:
-		return nil, wallet.Refuse(wallet.PolicyViolation, "app_command.not_for_apps", wallet.TextArg("Command", line.command))
+		return nil, wallet.Refuse(wallet.PolicyViolation, "app_command.not_for_apps", wallet.TextArg("Command", line.command),
+			wallet.TextArg("Commands", c.registry.forApps()))
 	}
 	// Secrets are refused before the text reaches a handler, an event or a log.
 	if c.secrets.In(cmd.Text) != NoSecret {

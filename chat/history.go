@@ -107,9 +107,11 @@ func (s *replyTx) pastLine(t wallet.Transaction) (_ html, stage Stage, _ error) 
 	}
 	// The request may have named a token account of the recipient, and the person's contact may have that address.
 	with := card.With(t)
-	name, err := handlers.NameOf(s.tx, t.Owner, with, t.RequestedDestination)
-	if err != nil {
-		return "", "", err
+	var name string
+	if s.inbound.app == nil { // apps must not learn contacts
+		if name, err = handlers.NameOf(s.tx, t.Owner, with, t.RequestedDestination); err != nil {
+			return "", "", err
+		}
 	}
 	v := vars{"Sum": t.Money().String(), "State": html("")}
 	if v["Token"], err = s.sumName(t.Token); err != nil {

@@ -198,6 +198,17 @@ func (r *registry) names() []string {
 	return out
 }
 
+// forApps lists the commands that apps may run, in the order of the menu: "/wallet, /send, /help".
+func (r *registry) forApps() string {
+	var names []string
+	for _, row := range r.commands {
+		if row.app != nil {
+			names = append(names, "/"+row.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // flow returns the table of a conversation, or nil for a conversation that this version of purser does not have.
 func (r *registry) flow(name string) Flow {
 	if c := r.byName[name]; c != nil {

@@ -260,8 +260,11 @@ const longestToast = 200
 func plain(text html) string { return cut(stdhtml.UnescapeString(string(text)), longestToast) }
 
 // refused explains why an operation was refused, with buttons below. err must be labelled (see labelled). A tap also gets the
-// headline as a toast. A conversation may replace the message (conversation.refusals).
+// headline as a toast. If an app runs the command, refused returns err, which the API answers with. A conversation may replace the message (conversation.refusals).
 func (s *replyTx) refused(err error, rows ...[]Button) error {
+	if s.inbound.app != nil { // a program gets the error itself, and nothing is posted
+		return err
+	}
 	s.failed = true
 	headline, reason, sayErr := s.words.refusal(err)
 	if sayErr != nil {

@@ -371,18 +371,34 @@ func (c *Chat) meantRequest(ctx context.Context, p parts, wrong error) (Action, 
 	}, nil
 }
 
-// walletForApp is /wallet run by an app: only the actions that read.
+// walletForApp is /wallet run by an app: only the actions that read. It accepts exactly the words that wallet reads; a program
+// gets an error where a person gets a note that some words were ignored.
 func (c *Chat) walletForApp(ctx context.Context, h Inbound) (Action, error) {
-	switch {
-	case len(h.line.args) == 0:
+	args := h.line.args
+	if len(args) == 0 {
 		return c.walletOverview(ctx, h)
-	case !slices.Contains(walletActions(), strings.ToLower(h.line.args[0])):
-		return nil, wallet.Refuse(wallet.InvalidRequest, "app_command.wallet")
-	case len(h.line.args) > 1:
-	case strings.EqualFold(h.line.args[0], "balance"):
-		return c.walletBalance(ctx, h)
-	case strings.EqualFold(h.line.args[0], "address"):
-		return c.walletAddress(ctx, h)
 	}
-	return nil, wallet.Refuse(wallet.PolicyViolation, "app_command.wallet")
+	action, more := strings.ToLower(args[0]), args[1:]
+	switch {
+	case action == "new", action == "use", action == "disconnect":
+		return nil, wallet.Refuse(wallet.PolicyViolation, "app_command.wallet_change", wallet.TextArg("Action", action))
+	case action == "address" && len(more) > 0: // a payment request is a row that nobody is asked about
+		return nil, wallet.Refuse(wallet.PolicyViolation, "app_command.request")
+	case action == "balance" && len(more) == 1:
+		return c.walletBalanceOf(ctx, h, more[0])
+	case action == "history" && len(more) == 1 && strings.EqualFold(more[0], allHistory):
+		return (*replyTx).wholeHistory, nil
+	case len(more) > 0:
+	case action == "list":
+		return c.walletOverview(ctx, h)
+	case action == "balance":
+		return c.walletBalance(ctx, h)
+	case action == "address":
+		return c.walletAddress(ctx, h)
+	case action == "history":
+		return (*replyTx).history, nil
+	case c.Transfers.Lists(action):
+		return c.walletBalanceOf(ctx, h, action)
+	}
+	return nil, wallet.About("command", wallet.Refuse(wallet.InvalidRequest, "app_command.wallet"))
 }
