@@ -206,7 +206,7 @@ func (s *replyTx) cardText(t wallet.Transaction, v vars) (html, error) {
 func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 	v := vars{
 		"Sum": t.Money().String(), "Amount": code(t.Money().String()), "Mint": html(""),
-		"Rent": html(""), "Net": html(""), "Kept": html(""), "Named": html(""), "Memo": html(escape(t.Memo)), "Label": html(escape(t.Label)), "Warnings": html(""),
+		"Rent": html(""), "Net": html(""), "Kept": html(""), "Named": html(""), "Memo": html(escape(t.Memo)), "Label": html(escape(t.Label)), "Purpose": html(escape(t.Purpose)), "Warnings": html(""),
 		"SOL": t.Token.Native(),
 		"To":  code(t.To.String()), "From": code(t.From.String()), "Sender": code(t.From.String()),
 		"Fee": code(wallet.Lamports(t.Fee).String()), "Left": code(t.Token.Amount(t.BalanceLeft).String()),

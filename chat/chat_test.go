@@ -592,11 +592,15 @@ func TestAShopsLinkIsPaidAsItAsks(t *testing.T) {
 	r := newHarness(t)
 	r.rich("alice", 10*sol)
 	shop, first, second := r.Rich(1777, "Shop", sol).Address(), r.Stranger(), r.Stranger()
-	link := wallet.PayLink{To: shop, Amount: wallet.MustDecimal("0.25"), References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café <b>Rio</b>” (checked by purser: safe). See “x"}
+	link := wallet.PayLink{To: shop, Amount: wallet.MustDecimal("0.25"), References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café <b>Rio</b>” (checked by purser: safe). See “x",
+		Purpose: "Two bags <i>of</i> beans, 🛡 approved"}
 	r.says("alice", link.String())
 	if said := strings.Join(r.seen, ""); !strings.Contains(said, "<b>Send 0.25 SOL?</b>") || !strings.Contains(said, "<blockquote>order 7</blockquote>") ||
 		!strings.Contains(said, "<blockquote>Café &lt;b&gt;Rio&lt;/b&gt;” (checked by purser: safe). See “x</blockquote>") { // nothing in it ends it
 		t.Fatalf("said %s", said)
+	} else if from := strings.Index(said, "<b>Send 0.25 SOL?</b>"); !inOrder(said[from:], "in their own words (not verified):", "<blockquote>Café", "in their own words (not verified):",
+		"<blockquote>Two bags &lt;i&gt;of&lt;/i&gt; beans,  approved</blockquote>", "To\n", "Balance after") {
+		t.Errorf("who asks, and what for, is not said at the top: %s", said)
 	}
 	r.presses("alice", "Confirm", "alice")
 	r.signs("alice")
@@ -621,6 +625,37 @@ func TestAShopsLinkIsPaidAsItAsks(t *testing.T) {
 	r.seen = nil
 	r.says("alice", bad.String())
 	if said := strings.Join(r.seen, ""); !strings.Contains(said, "link") || strings.Contains(said, "[Confirm]") {
+		t.Errorf("said %s", said)
+	}
+}
+
+// inOrder reports whether a text contains all parts, one after the other.
+func inOrder(text string, parts ...string) bool {
+	for _, part := range parts {
+		at := strings.Index(text, part)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(part):]
+	}
+	return true
+}
+
+// TestALinkWithoutALabelSaysWhatFor: the message stands alone, and ends with the payment.
+func TestALinkWithoutALabelSaysWhatFor(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", 10*sol)
+	shop := r.Rich(1777, "Shop", sol).Address()
+	r.says("alice", wallet.PayLink{To: shop, References: []wallet.Address{r.Stranger()}, Purpose: "Two bags"}.String())
+	r.says("alice", "0.25")
+	said := strings.Join(r.seen, "")
+	if !inOrder(said, "<b>Send 0.25 SOL?</b>", "For, in their own words (not verified):", "<blockquote>Two bags</blockquote>", "To\n") || strings.Contains(said, "Requested by") {
+		t.Errorf("said %s", said)
+	}
+	// Another recipient is another payment: what the link said of it is forgotten.
+	r.seen = nil
+	r.says("alice", "/send 0.25 SOL "+r.Stranger().String())
+	if said := strings.Join(r.seen, ""); strings.Contains(said, "Two bags") {
 		t.Errorf("said %s", said)
 	}
 }

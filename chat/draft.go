@@ -28,7 +28,7 @@ func (p parts) with(newer parts) parts {
 		p.Token, p.Currency = newer.Token, false
 	}
 	if newer.To.given() {
-		p.To, p.References, p.Label = newer.To, newer.References, newer.Label
+		p.To, p.References, p.Label, p.Purpose = newer.To, newer.References, newer.Label, newer.Purpose
 	}
 	if newer.Memo != "" {
 		p.Memo = newer.Memo
@@ -45,7 +45,7 @@ func (p *parts) drop(field wallet.Field) {
 		if len(p.References) > 0 { // the note came with the payment link
 			p.Memo = ""
 		}
-		p.To, p.References, p.Label = saidRecipient{}, nil, ""
+		p.To, p.References, p.Label, p.Purpose = saidRecipient{}, nil, "", ""
 	case wallet.FieldToken:
 		p.Token = wallet.TokenRef{}
 	}
@@ -107,7 +107,7 @@ func (c *Chat) weigh(ctx context.Context, h Inbound, at State, w evaluatedDraft)
 		}
 		w.proposal, err = c.Transfers.Prepare(ctx, h.caller(), handlers.SendRequest{
 			From: from.Address, To: w.parts.To.Address, Amount: w.parts.Amount.Quantity, Token: w.parts.Token,
-			Memo: w.parts.Memo, Label: w.parts.Label, References: w.parts.References,
+			Memo: w.parts.Memo, Label: w.parts.Label, Purpose: w.parts.Purpose, References: w.parts.References,
 		})
 		if err == nil {
 			w.trigger = possible

@@ -37,10 +37,10 @@ func TestCommandLineIsReadWhole(t *testing.T) {
 }
 
 // said is parts in words: what is wrong with one stands behind a "!".
-type said struct{ Amount, Token, To, References, Memo, Label string }
+type said struct{ Amount, Token, To, References, Memo, Label, Purpose string }
 
 func (p parts) said() said {
-	words := said{Amount: p.Amount.Quantity.String(), Token: p.Token.String(), Memo: p.Memo, Label: p.Label}
+	words := said{Amount: p.Amount.Quantity.String(), Token: p.Token.String(), Memo: p.Memo, Label: p.Label, Purpose: p.Purpose}
 	if !p.To.Address.IsZero() {
 		words.To = p.To.Address.String()
 	}
@@ -175,7 +175,7 @@ func TestPartsOfATransfer(t *testing.T) {
 // TestPartsAreStoredAsTheyWereRead: what a conversation remembers is what it had read, also of words that were wrong.
 func TestPartsAreStoredAsTheyWereRead(t *testing.T) {
 	contacts := book{byKey: map[string]wallet.Contact{wallet.ContactKey("rent"): {Name: "rent", Address: wallet.Address{1}}}}
-	link := wallet.PayLink{To: wallet.Address{1}, Amount: wallet.MustDecimal("2.50"), References: []wallet.Address{{2}, {3}}, Memo: "order 7", Label: "Café"}
+	link := wallet.PayLink{To: wallet.Address{1}, Amount: wallet.MustDecimal("2.50"), References: []wallet.Address{{2}, {3}}, Memo: "order 7", Label: "Café", Purpose: "Two bags"}
 	for _, text := range []string{"", "1.50 SOL rent memo for May", "max usdc", "1,500 BONK rnt", "1,5 SOL @bob", link.String()} {
 		p, err := readParts(read("/send "+text).args, contacts)
 		if err != nil {
@@ -298,7 +298,7 @@ func TestContactsAreReadAsAddresses(t *testing.T) {
 
 func TestANoteIsAllThatFollowsTheWordMemo(t *testing.T) {
 	to, first, second := wallet.Address{1}, wallet.Address{2}, wallet.Address{3}
-	link := wallet.PayLink{To: to, Amount: wallet.MustDecimal("2"), References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café"}
+	link := wallet.PayLink{To: to, Amount: wallet.MustDecimal("2"), References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café", Purpose: "Two bags"}
 	bare := wallet.PayLink{To: to, Amount: wallet.MustDecimal("2")}
 	refs := " " + first.String() + " " + second.String()
 	b := book{byKey: map[string]wallet.Contact{wallet.ContactKey("memo"): {Name: "memo", Address: to}}}
@@ -307,9 +307,9 @@ func TestANoteIsAllThatFollowsTheWordMemo(t *testing.T) {
 		"5 USDC MEMO lunch":                            {Amount: "5", Token: "USDC", Memo: "lunch"},
 		"5 USDC memo":                                  {Amount: "5", Token: "USDC", To: to.String()}, // the contact
 		"5 USDC memo memo memo":                        {Amount: "5", Token: "USDC", Memo: "memo memo"},
-		link.String():                                  {Amount: "2", To: to.String(), References: refs, Memo: "order 7", Label: "Café"},
+		link.String():                                  {Amount: "2", To: to.String(), References: refs, Memo: "order 7", Label: "Café", Purpose: "Two bags"},
 		bare.String() + " memo thanks":                 {Amount: "2", To: to.String(), Memo: "thanks"},
-		link.String() + " memo thanks":                 {Amount: "2", To: to.String(), References: refs, Memo: "order 7", Label: "Café"}, // what the link asks for
+		link.String() + " memo thanks":                 {Amount: "2", To: to.String(), References: refs, Memo: "order 7", Label: "Café", Purpose: "Two bags"}, // what the link asks for
 	} {
 		got, err := readParts(read("/send "+text).args, b)
 		if err != nil || got.said() != want {
@@ -321,13 +321,13 @@ func TestANoteIsAllThatFollowsTheWordMemo(t *testing.T) {
 	}
 	// Another address than the link's takes what came with the link along, and a note that was typed stays.
 	two := exactly(wallet.MustDecimal("2"))
-	p := parts{Amount: two, To: address(to), References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café"}
+	p := parts{Amount: two, To: address(to), References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café", Purpose: "Two bags"}
 	p.drop(wallet.FieldTo)
 	if p.said() != (said{Amount: "2"}) {
 		t.Errorf("dropped to %+v", p)
 	}
-	linked := parts{To: address(to), References: []wallet.Address{first}, Label: "Café"}
-	if p := (parts{Amount: two}).with(linked).said(); p != (said{Amount: "2", To: to.String(), References: " " + first.String(), Label: "Café"}) {
+	linked := parts{To: address(to), References: []wallet.Address{first}, Label: "Café", Purpose: "Two bags"}
+	if p := (parts{Amount: two}).with(linked).said(); p != (said{Amount: "2", To: to.String(), References: " " + first.String(), Label: "Café", Purpose: "Two bags"}) {
 		t.Errorf("with a link %+v", p)
 	}
 	if p := linked.with(parts{To: address(second)}).said(); p != (said{To: second.String()}) {

@@ -17,7 +17,8 @@ type parts struct {
 	To         saidRecipient    `json:"to,omitzero"`
 	References []wallet.Address `json:"references,omitempty"` // references of the payment link that To came from (Solana Pay)
 	Memo       string           `json:"memo,omitempty"`       // public note, typed or from the link
-	Label      string           `json:"label,omitempty"`      // the link's label: what the payment is for
+	Label      string           `json:"label,omitempty"`      // the link's label: who asks for the payment
+	Purpose    string           `json:"purpose,omitempty"`    // the link's message: what it is for
 	Currency   bool             `json:"currency,omitempty"`   // the amount was in a currency and no token is named: a number alone might be dollars again
 }
 
@@ -257,7 +258,7 @@ func payParts(link, memo string) (parts, error) {
 	if err != nil {
 		return parts{}, err
 	}
-	p := parts{Amount: exactly(l.Amount), To: address(l.To), Token: wallet.TokenRef{Mint: l.Mint}, References: l.References, Memo: l.Memo, Label: l.Label}
+	p := parts{Amount: exactly(l.Amount), To: address(l.To), Token: wallet.TokenRef{Mint: l.Mint}, References: l.References, Memo: l.Memo, Label: l.Label, Purpose: l.Purpose}
 	if p.Memo == "" {
 		p.Memo = memo
 	}

@@ -294,7 +294,7 @@ func (c *Chat) sendForApp(ctx context.Context, h Inbound) (Action, error) {
 	}
 	proposal, err := c.Transfers.Prepare(ctx, handlers.Caller{User: h.user.ID, KeyID: h.app.By.KeyID, KeyLineage: h.app.By.KeyLineage},
 		handlers.SendRequest{From: from.Address, To: p.To.Address, Amount: p.Amount.Quantity, Token: p.Token, Ask: true,
-			Memo: p.Memo, Label: p.Label, References: p.References})
+			Memo: p.Memo, Label: p.Label, Purpose: p.Purpose, References: p.References})
 	if err != nil {
 		return nil, err
 	}

@@ -306,7 +306,7 @@ func TestAnotherTryCarriesTheSameWords(t *testing.T) {
 	r := newHarness(t)
 	alice, bob, reference := r.rich(1001, 2*sol), r.rich(1002, sol), r.Stranger()
 	p, err := r.Transfers.Prepare(context.Background(), alice.Caller(), handlers.SendRequest{To: bob.Address(), Amount: world.Quantity("1"), Token: world.TokenRef("SOL"),
-		Memo: "order 7", Label: "Café", References: []wallet.Address{reference}})
+		Memo: "order 7", Label: "Café", Purpose: "Two bags", References: []wallet.Address{reference}})
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error {
 		if err := r.Transfers.Commit(tx, p); err != nil {
@@ -321,7 +321,7 @@ func TestAnotherTryCarriesTheSameWords(t *testing.T) {
 	}))
 	again, err := r.Transfers.PrepareRetry(context.Background(), alice.Caller(), p.Transaction.ID)
 	r.Must(err)
-	if got := again.Transaction; got.Memo != "order 7" || got.Label != "Café" || got.PaymentRequestRef != reference || len(got.LinkReferences) != 1 {
+	if got := again.Transaction; got.Memo != "order 7" || got.Label != "Café" || got.Purpose != "Two bags" || got.PaymentRequestRef != reference || len(got.LinkReferences) != 1 {
 		t.Errorf("tried again as %+v", got)
 	}
 }

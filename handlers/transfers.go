@@ -56,6 +56,7 @@ type SendRequest struct {
 	Ask     bool                 // require the owner's confirmation in chat, even if a program holds the key
 	Memo    string               // public note on chain; "" for none
 	Label   string               // who requests it or what it is for, as text of the requester; "" for none
+	Purpose string               // what it is for, as text of a payment link; "" for none
 	// References are those of the payment link that this transfer answers; nil for none.
 	References []wallet.Address
 }
@@ -111,7 +112,7 @@ func (r SendRequest) transaction(from wallet.Wallet, user wallet.User, to wallet
 	t := wallet.Transaction{
 		Kind: wallet.Send, Owner: user.ID, Chat: user.TelegramID, From: from.Address, To: to, Token: token, Amount: units, Unfunded: !f.to.Exists,
 		Rent: f.rent, Warnings: f.warnings(), RetryOf: r.RetryOf,
-		Memo: r.Memo, Label: r.Label, LinkReferences: r.References,
+		Memo: r.Memo, Label: r.Label, Purpose: r.Purpose, LinkReferences: r.References,
 	}
 	if r.To != to {
 		t.RequestedDestination = r.To
@@ -140,5 +141,5 @@ func (r SendRequest) checkWords() error {
 // retry prepares a transfer with the terms of an earlier one. Fee, recipient risk and balances are checked again.
 func (s *Transfers) retry(ctx context.Context, who Caller, first wallet.Transaction) (Proposal, error) {
 	return s.Prepare(ctx, who, SendRequest{From: first.From, To: first.To, Amount: wallet.Quantity{Exact: first.Money().Decimal()},
-		Token: first.Token.Ref(), RetryOf: first.ID, Memo: first.Memo, Label: first.Label, References: first.LinkReferences})
+		Token: first.Token.Ref(), RetryOf: first.ID, Memo: first.Memo, Label: first.Label, Purpose: first.Purpose, References: first.LinkReferences})
 }

@@ -12,6 +12,8 @@ const (
 	MaxMemo = 256
 	// MaxLabel is the longest label, in characters.
 	MaxLabel = 80
+	// MaxPurpose is how many characters of a payment link's message are kept.
+	MaxPurpose = 160
 	// MaxLinkReferences is how many references a payment link can have. A transfer names at most eight, one of them
 	// purser's own.
 	MaxLinkReferences = 7
@@ -56,9 +58,16 @@ func CheckMemo(text string) error {
 
 // CheckLabel checks the label of a payment; "" is none. INVALID_REQUEST.
 func CheckLabel(text string) error {
-	switch {
-	case utf8.RuneCountInString(text) > MaxLabel:
+	if utf8.RuneCountInString(text) > MaxLabel {
 		return Refuse(InvalidRequest, "label.too_long", NumberArg("Most", MaxLabel))
+	}
+	return checkShown(text)
+}
+
+// checkShown refuses a text that hides something from its reader: characters that show nothing, or that change how the
+// text around them looks.
+func checkShown(text string) error {
+	switch {
 	case HidesCharacters(text):
 		return Refuse(InvalidRequest, "label.lines")
 	case text != "" && !shows(text), strings.ContainsFunc(text, blank):

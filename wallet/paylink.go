@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// PayLink is a Solana Pay transfer request: solana:<recipient>?amount=…&spl-token=…&reference=…&label=…&memo=….
+// PayLink is a Solana Pay transfer request: solana:<recipient>?amount=…&spl-token=…&reference=…&label=…&message=…&memo=….
 type PayLink struct {
 	To         Address
 	Amount     Decimal   // zero: the payer chooses
 	Mint       Address   // zero: SOL
 	References []Address // the transfer must name these, in this order, so that the link's creator can find it
-	Label      string    // the creator's description; "" for none, and for one that cannot be shown
+	Label      string    // who asks, in the creator's words; "" for none, and for one that cannot be shown
+	Purpose    string    // what the payment is for (message), in the creator's words, at most MaxPurpose characters; "" as for Label
 	Memo       string    // the transfer should carry this; "" for none
 }
 
@@ -41,6 +42,9 @@ func (l PayLink) String() string {
 	if l.Label != "" {
 		query.Set("label", l.Label)
 	}
+	if l.Purpose != "" {
+		query.Set("message", l.Purpose)
+	}
 	if l.Memo != "" {
 		query.Set("memo", l.Memo)
 	}
@@ -53,8 +57,8 @@ func (l PayLink) String() string {
 }
 
 // ParsePayLink parses a transfer request. INVALID_REQUEST for what purser could not pay as intended: a transaction
-// request (an https URL), a memo that no device would sign, or too many references. The message parameter, and a label
-// that cannot be shown, are ignored: they are the creator's words and prove nothing.
+// request (an https URL), a memo that no device would sign, or too many references. A label or a message
+// that cannot be shown is ignored, and a long message is cut: they are the creator's words and prove nothing.
 func ParsePayLink(text string) (PayLink, error) {
 	no := func(key string) (PayLink, error) { return PayLink{}, Refuse(InvalidRequest, key) }
 	if !IsPayLink(text) || len(text) > maxPayLink {
@@ -79,6 +83,7 @@ func ParsePayLink(text string) (PayLink, error) {
 		}
 		switch name {
 		case "message":
+			l.Purpose = purposeOf(values)
 		case "label":
 			if CheckLabel(values[0]) == nil {
 				l.Label = values[0]
@@ -108,6 +113,19 @@ func ParsePayLink(text string) (PayLink, error) {
 		}
 	}
 	return l, nil
+}
+
+// purposeOf returns the message of a link as it can be shown, shortened to MaxPurpose characters. It returns "" for several
+// messages and for one with hidden characters.
+func purposeOf(messages []string) string {
+	if len(messages) != 1 || checkShown(messages[0]) != nil {
+		return ""
+	}
+	text := []rune(messages[0])
+	if len(text) > MaxPurpose {
+		text = append(text[:MaxPurpose-1], '…')
+	}
+	return string(text)
 }
 
 // parseReferences parses the references of a link. to is the recipient, which must not be one of them.

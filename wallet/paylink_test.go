@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 const (
@@ -21,7 +22,12 @@ func TestPaymentLinksAreReadAsTheyAreWritten(t *testing.T) {
 		"solana:" + payee + "?reference=" + refB + "&amount=1&reference=" + refA:              {To: MustAddress(payee), Amount: MustDecimal("1"), References: []Address{b, a}},
 		"solana:" + payee + "?spl-token=" + usdc + "&memo=order%207&label=Caf%C3%A9%20%26+co": {To: MustAddress(payee), Mint: mint, Memo: "order 7", Label: "Café & co"},
 		"solana:" + payee + "?message=Thanks&message=Thanks&label=%E2%80%AEevil":              {To: MustAddress(payee)}, // a label that hides what it says
-		"solana:" + payee + "?amount=&memo=&label=":                                           {To: MustAddress(payee)},
+		"solana:" + payee + "?message=Bag%20of%20beans&label=Caf%C3%A9":                       {To: MustAddress(payee), Label: "Café", Purpose: "Bag of beans"},
+		"solana:" + payee + "?message=%E2%80%AEevil":                                          {To: MustAddress(payee)},
+		"solana:" + payee + "?message=":                                                       {To: MustAddress(payee)},
+		"solana:" + payee + "?message=" + strings.Repeat("%C3%A9", MaxPurpose):                {To: MustAddress(payee), Purpose: strings.Repeat("é", MaxPurpose)},
+		"solana:" + payee + "?message=" + strings.Repeat("%C3%A9", MaxPurpose+1):              {To: MustAddress(payee), Purpose: strings.Repeat("é", MaxPurpose-1) + "…"},
+		"solana:" + payee + "?amount=&memo=&label=&message=":                                  {To: MustAddress(payee)},
 	} {
 		got, err := ParsePayLink(link)
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -55,7 +61,7 @@ func TestLinksThatCannotBePaidAsTheyAreMeantAreRefused(t *testing.T) {
 
 // FuzzPayLink: whatever is read of a link is what a link that we write says.
 func FuzzPayLink(f *testing.F) {
-	for _, seed := range []string{"solana:" + payee, "solana:" + payee + "?amount=1.5&reference=" + refA + "&reference=" + refB + "&spl-token=" + usdc + "&label=Caf%C3%A9+%26&memo=order%207",
+	for _, seed := range []string{"solana:" + payee, "solana:" + payee + "?amount=1.5&reference=" + refA + "&reference=" + refB + "&spl-token=" + usdc + "&label=Caf%C3%A9+%26&memo=order%207&message=Two+bags",
 		"solana:" + payee + "?memo=%00", "SOLANA:" + payee + "?amount=%2B1", "solana:https%3A%2F%2Fx"} {
 		f.Add(seed)
 	}
@@ -67,7 +73,7 @@ func FuzzPayLink(f *testing.F) {
 			}
 			return
 		}
-		if CheckMemo(l.Memo) != nil || CheckLabel(l.Label) != nil || len(l.References) > MaxLinkReferences {
+		if CheckMemo(l.Memo) != nil || CheckLabel(l.Label) != nil || checkShown(l.Purpose) != nil || utf8.RuneCountInString(l.Purpose) > MaxPurpose || len(l.References) > MaxLinkReferences {
 			t.Fatalf("read as %+v", l)
 		}
 		if len(l.String()) > maxPayLink {

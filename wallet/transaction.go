@@ -82,8 +82,10 @@ type Transaction struct {
 	TransferFee uint64 `json:"transfer_fee,omitempty"`
 	// Memo is the public note on chain. The store seals it here.
 	Memo string `json:"memo,omitempty"`
-	// Label is what the payment is for, as text of the link, the app or the request. The store seals it.
+	// Label is who asks for the payment or what it is for, in the words of the link, the app or the request. Purpose is
+	// what a payment link says that it is for (its message). The store seals both.
 	Label            string        `json:"label,omitempty"`
+	Purpose          string        `json:"purpose,omitempty"`
 	ComputeUnitLimit uint32        `json:"compute_unit_limit,omitempty"` // 0: no compute budget instructions
 	ComputeUnitPrice uint64        `json:"compute_unit_price,omitempty"` // micro-lamports per compute unit
 	Warnings         []Warning     `json:"warnings,omitempty"`

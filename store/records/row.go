@@ -256,9 +256,11 @@ type identity struct {
 	PoisoningSuspect wallet.Address `json:"lookalike,omitzero"` // of a transaction: a known address that its recipient resembles
 
 	// Of a transaction with a memo: the memo, and the bytes that repeat it. They are public once they are on chain,
-	// and not before. Label is what it is for, in words that somebody wrote.
+	// and not before. Label and Purpose are who asks for it and what for, in words that
+	// somebody wrote.
 	Memo    string `json:"memo,omitempty"`
 	Label   string `json:"label,omitempty"`
+	Purpose string `json:"purpose,omitempty"`
 	Message []byte `json:"message,omitempty"`
 	Signed  []byte `json:"signed,omitempty"`
 }

@@ -126,7 +126,7 @@ func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 	if _, err := t.store.kinds.Of(r.Kind); err != nil {
 		return wallet.Transaction{}, err
 	}
-	r.Chat, r.SignID, r.PoisoningSuspect, r.Label = who.Chat, who.SignID, who.PoisoningSuspect, who.Label
+	r.Chat, r.SignID, r.PoisoningSuspect, r.Label, r.Purpose = who.Chat, who.SignID, who.PoisoningSuspect, who.Label, who.Purpose
 	if who.Memo != "" {
 		r.Memo, r.Message, r.Signed = who.Memo, who.Message, who.Signed
 	}
@@ -202,8 +202,8 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 		hash := t.store.lookup.Text(store.BySignID, n.SignID)
 		r.Sign = hash[:]
 	}
-	r.Chat, r.SignID, r.PoisoningSuspect, r.Label = 0, "", wallet.Address{}, ""
-	sealed := identity{Chat: n.Chat, SignID: n.SignID, PoisoningSuspect: n.PoisoningSuspect, Label: n.Label}
+	r.Chat, r.SignID, r.PoisoningSuspect, r.Label, r.Purpose = 0, "", wallet.Address{}, "", ""
+	sealed := identity{Chat: n.Chat, SignID: n.SignID, PoisoningSuspect: n.PoisoningSuspect, Label: n.Label, Purpose: n.Purpose}
 	if n.Memo != "" {
 		sealed.Memo, sealed.Message, sealed.Signed = n.Memo, n.Message, n.Signed
 		r.Memo, r.Message, r.Signed = "", nil, nil
