@@ -21,7 +21,7 @@ func (w *world) damage(queue string) {
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
 		in := tx.Bucket([]byte("jobs"))
-		key, raw := in.Cursor().Seek([]byte(queue + "\x00"))
+		key, raw := in.Cursor().Seek([]byte(queue + "\x00r"))
 		return in.Put(append([]byte(nil), key...), append([]byte("spoiled"), raw...))
 	})
 	if err := errors.Join(err, db.Close()); err != nil {

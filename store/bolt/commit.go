@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,11 +38,15 @@ type ran struct {
 	gone  bool // the closure did not return: it panicked or called runtime.Goexit
 }
 
-// Update queues change for the committer and waits for its outcome. ctx counts until it is queued. A panic of change
-// rolls it back and continues in the caller. Errors: change's own, store.ErrClosed, ctx's, and store.ErrUnknownOutcome.
+// Update runs change and commits it: itself if nobody else writes, else by the committer, whose outcome it waits for.
+// ctx counts until it is queued. A panic of change rolls it back and continues in the caller. Errors: change's own,
+// store.ErrClosed, ctx's, and store.ErrUnknownOutcome.
 func (e *Engine) Update(ctx context.Context, change func(engine.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if e.tryAlone() {
+		return e.alone(change)
 	}
 	j := &job{turns: make(chan turn, 1), ran: make(chan ran, 1)}
 	if err := e.enqueue(ctx, j); err != nil {
@@ -56,6 +61,49 @@ func (e *Engine) Update(ctx context.Context, change func(engine.Tx) error) error
 	}
 }
 
+// tryAlone takes the right to commit if the last commit was one writer's alone and nobody has queued since. For a lone
+// writer this saves the four messages of a queued Update, which cost more than its rows do. It returns false when the
+// engine is closed: enqueue refuses the Update then.
+func (e *Engine) tryAlone() bool {
+	if !e.lone.Load() {
+		return false
+	}
+	e.closing.RLock()
+	defer e.closing.RUnlock()
+	return !e.closed && e.committing.TryLock()
+}
+
+// alone runs and commits one Update on its caller's goroutine, which holds committing. Updates that come meanwhile queue
+// for the committer. A panic of change, or runtime.Goexit, rolls the Update back and goes on. After a panic of the commit
+// itself nobody knows what the file holds, and a caller may recover from it: so the engine stops.
+func (e *Engine) alone(change func(engine.Tx) error) error {
+	defer e.committing.Unlock()
+	g, err := e.begin()
+	if err != nil {
+		return err
+	}
+	t, ran, ended := &tx{group: g}, false, false
+	defer func() {
+		t.over = true
+		if !ended {
+			e.giveUp(g)
+		}
+		if ran && !ended {
+			e.stop(errors.New("a commit panicked"))
+		}
+	}()
+	err = change(t)
+	t.over, ran = true, true
+	if err != nil && t.wrote {
+		e.giveUp(g)
+		err = cmp.Or(e.refusal(), err)
+	} else {
+		err = cmp.Or(e.finish(g, t.wrote), err)
+	}
+	ended = true
+	return err
+}
+
 // enqueue hands a job to the committer, unless the engine is closed. closing is held for reading, so that Close does
 // not close the channel between the check and the send.
 func (e *Engine) enqueue(ctx context.Context, j *job) error {
@@ -64,6 +112,7 @@ func (e *Engine) enqueue(ctx context.Context, j *job) error {
 	if e.closed {
 		return store.ErrClosed
 	}
+	e.lone.Store(false) // the committer goes next, before any writer that comes later
 	select {
 	case e.jobs <- j:
 		return nil
@@ -84,20 +133,23 @@ func (j *job) run(t *tx, change func(engine.Tx) error) {
 	result.gone = false
 }
 
-// commitLoop is the committer, the only goroutine that writes. It takes everything that is queued into one transaction:
-// a lone writer starts at once, and while a commit waits for the disk, the next batch gathers by itself.
+// commitLoop is the committer: it commits what is queued. It takes everything that is queued into one transaction: while
+// a commit waits for the disk, the next batch gathers by itself. After a batch of one, the next Update may commit alone.
 func (e *Engine) commitLoop() {
 	defer close(e.stopped)
 	batch := make([]*job, 0, maxBatch)
 	for first := range e.jobs {
+		e.committing.Lock()
 		batch = append(batch[:0], first)
 		// Writers whose commit has just ended are about to come back. Without this pause the first of them would have a
 		// commit to itself, and all others would wait for it.
 		runtime.Gosched()
 		batch = e.drain(batch)
+		e.lone.Store(len(batch) == 1)
 		for rest := batch; len(rest) > 0; {
 			rest = e.commitFront(rest)
 		}
+		e.committing.Unlock()
 		clear(batch)
 	}
 }
@@ -126,17 +178,13 @@ func (e *Engine) drain(batch []*job) []*job {
 func (e *Engine) commitFront(batch []*job) (rest []*job) {
 	n := len(batch)
 	for {
-		if e.poison != nil {
-			answer(batch, fmt.Errorf("%w: the store stopped at an earlier commit (%v)", store.ErrUnknownOutcome, e.poison))
-			return nil
-		}
-		root, err := e.db.Begin(true)
+		g, err := e.begin()
 		if err != nil {
-			answer(batch, fmt.Errorf("begin: %w", err))
+			answer(batch, err)
 			return nil
 		}
 		// Run the closures one after the other on the same transaction; each sees what those before it wrote.
-		g, wrote := newGroup(e, root), false
+		wrote := false
 		stuck, before := -1, 0
 		for i, j := range batch[:n] {
 			if j.gone {
@@ -154,45 +202,69 @@ func (e *Engine) commitFront(batch []*job) (rest []*job) {
 		}
 		// All went well.
 		if stuck < 0 {
-			e.finish(g, batch[:n], wrote)
+			if err := e.finish(g, wrote); err != nil {
+				answer(batch[:n], err)
+			} else {
+				for _, j := range batch[:n] {
+					j.answer(j.err)
+				}
+			}
 			return batch[n:]
 		}
-		// One failed after it wrote: give up this transaction, with the slots of its new secrets.
-		e.keyFile.release(g.made)
-		if err := root.Rollback(); err != nil {
-			e.stop(err)
-			continue
-		}
-		if before == 0 {
-			answer(batch[stuck:stuck+1], batch[stuck].err)
+		// One failed after it wrote: give up this transaction.
+		e.giveUp(g)
+		if before == 0 && e.poison == nil {
+			batch[stuck].answer(batch[stuck].err)
 			return batch[stuck+1:]
 		}
 		n = stuck
 	}
 }
 
-// finish commits and sends each job its outcome. An error of a job that wrote nothing also waits for the commit: the
-// job may have read what another one of the batch wrote.
-func (e *Engine) finish(g *group, batch []*job, wrote bool) {
-	if wrote {
-		if err := g.flush(); err != nil {
-			e.keyFile.release(g.made)
-			answer(batch, errors.Join(err, g.root.Rollback()))
-			return
-		}
+// begin starts the transaction of a commit. Whoever calls it, and what ends the transaction, holds committing.
+func (e *Engine) begin() (*group, error) {
+	if err := e.refusal(); err != nil {
+		return nil, err
 	}
+	root, err := e.db.Begin(true)
+	if err != nil {
+		return nil, fmt.Errorf("begin: %w", err)
+	}
+	return newGroup(e, root), nil
+}
+
+// refusal is the error of each Update once the engine has stopped, nil before.
+func (e *Engine) refusal() error {
+	if e.poison == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: the store stopped at an earlier commit (%v)", store.ErrUnknownOutcome, e.poison)
+}
+
+// giveUp rolls back a transaction, with the slots of its new secrets. If that fails, the engine stops.
+func (e *Engine) giveUp(g *group) {
+	e.keyFile.release(g.made)
+	if err := g.root.Rollback(); err != nil {
+		e.stop(err)
+	}
+}
+
+// finish commits a transaction. Its error is that of all closures of it. If it returns nil, each has its own outcome: an
+// error of one that wrote nothing also waits for the commit, since it may have read what another one wrote.
+func (e *Engine) finish(g *group, wrote bool) error {
 	if !wrote {
 		_ = g.root.Rollback() // nothing was written: there is nothing to keep or to lose
-	} else if err := e.fullOr(e.commit(g)); err != nil {
+		return nil
+	}
+	if err := g.flush(); err != nil {
+		e.keyFile.release(g.made)
+		return errors.Join(err, g.root.Rollback())
+	}
+	if err := e.fullOr(e.commit(g)); err != nil {
 		e.stop(err)
-		answer(batch, fmt.Errorf("%w: %w", store.ErrUnknownOutcome, err))
-		return
+		return fmt.Errorf("%w: %w", store.ErrUnknownOutcome, err)
 	}
-	for _, j := range batch {
-		if !j.gone {
-			j.turns <- turn{err: j.err}
-		}
-	}
+	return nil
 }
 
 // flush writes what the closures left in Shared.
@@ -233,8 +305,8 @@ func (e *Engine) fullOr(err error) error {
 	return err
 }
 
-// stop makes the engine refuse every further Update, because nobody knows what the file holds. Only the committer calls
-// it.
+// stop makes the engine refuse every further Update, because nobody knows what the file holds. Its caller holds
+// committing.
 func (e *Engine) stop(err error) {
 	if e.poison == nil {
 		e.poison = err
@@ -256,8 +328,13 @@ func (e *Engine) Run(ctx context.Context) error {
 // answer sends all jobs of a batch the same outcome.
 func answer(batch []*job, err error) {
 	for _, j := range batch {
-		if !j.gone {
-			j.turns <- turn{err: err}
-		}
+		j.answer(err)
+	}
+}
+
+// answer sends a job its outcome, unless nobody waits for it.
+func (j *job) answer(err error) {
+	if !j.gone {
+		j.turns <- turn{err: err}
 	}
 }

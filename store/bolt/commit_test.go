@@ -18,6 +18,7 @@ import (
 // together runs Updates in one batch, in this order: one that writes nothing holds the committer until all are queued.
 func together(t *testing.T, s *whole, changes ...func(store.Tx) error) (outcomes []error) {
 	t.Helper()
+	s.engine.lone.Store(false) // it is the committer that waits, not the one that writes nothing
 	holding, release := make(chan struct{}), make(chan struct{})
 	outcomes = make([]error, len(changes))
 	var group sync.WaitGroup

@@ -20,6 +20,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	bbolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
@@ -47,7 +48,10 @@ type Engine struct {
 	jobs    chan *job     // Updates that wait for the committer; closed by Close
 	stopped chan struct{} // closed when the committer has ended
 	failed  chan struct{} // closed when the engine refuses to go on
-	poison  error         // the error of the commit whose outcome is unknown; written by the committer before it closes failed
+	poison  error         // the error of the commit whose outcome is unknown; guarded by committing, set before failed is closed
+
+	committing sync.Mutex  // held by whoever runs and commits Updates: the committer, or a lone writer (alone)
+	lone       atomic.Bool // the last commit was of one Update, and none has queued since
 
 	closing  sync.RWMutex // guards closed; held for reading while a job is queued
 	prepared bool         // the committer runs
@@ -103,18 +107,19 @@ func (e *Engine) View(ctx context.Context, read func(engine.Tx) error) error {
 // commits and does nothing else.
 func (e *Engine) Close() error {
 	e.closing.Lock()
-	if e.closed {
-		e.closing.Unlock()
-		if e.prepared {
-			<-e.stopped
-		}
-		return nil
+	again := e.closed
+	if !again {
+		e.closed = true
+		close(e.jobs)
 	}
-	e.closed = true
-	close(e.jobs)
 	e.closing.Unlock()
 	if e.prepared {
 		<-e.stopped
+	}
+	e.committing.Lock() // a lone writer may still commit
+	defer e.committing.Unlock()
+	if again {
+		return nil
 	}
 	return e.closeFiles()
 }

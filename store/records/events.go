@@ -130,7 +130,7 @@ func (t *tx) PendingEvents(limit int) ([]wallet.Event, error) {
 		return nil, err
 	}
 	var out []wallet.Event
-	for key := range t.scan(jobs, engine.Prefix(q.prefix)) {
+	for key := range t.scan(jobs, engine.Prefix(q.at(rowOf))) {
 		if len(out) >= limit {
 			break
 		}

@@ -57,7 +57,7 @@ func (q *jobQueue) endLeases(now time.Time, c store.Claim) error {
 		return nil
 	}
 	prefix := q.at(leaseOf)
-	for _, e := range q.firstOf(jobIndex, prefix, c.Max+atOnce) {
+	for _, e := range q.firstOf(jobs, prefix, c.Max+atOnce) {
 		end, err := keyTime(e.key[len(prefix):])
 		if err == nil && end.After(now) {
 			return nil
@@ -88,10 +88,10 @@ func (q *jobQueue) endLease(e entry, now time.Time) error {
 		return q.release(j, j.NotBefore, time.Time{}, j.Failures, lapses)
 	}
 	if err == nil { // an entry that leads to another lease of the job
-		return q.delete(jobIndex, e.key)
+		return q.delete(jobs, e.key)
 	}
 	// The row is damaged: take what leads to it out of the index, and let the next job of its key go on.
-	if err := errors.Join(q.skipJob(seq, err), q.delete(jobIndex, e.key)); err != nil || len(e.value) < 2*hashSize {
+	if err := errors.Join(q.skipJob(seq, err), q.delete(jobs, e.key)); err != nil || len(e.value) < 2*hashSize {
 		return err
 	}
 	owner, line := e.value[:hashSize], e.value[hashSize:2*hashSize]
@@ -102,7 +102,7 @@ func (q *jobQueue) endLease(e entry, now time.Time) error {
 	if bytes.Equal(line, nobody[:]) {
 		return nil
 	}
-	if err := q.delete(jobIndex, q.lineKey(line, 0, seq)); err != nil {
+	if err := q.delete(jobs, q.lineKey(line, 0, seq)); err != nil {
 		return err
 	}
 	return q.raiseHead(line, nil)
@@ -115,7 +115,7 @@ func (q *jobQueue) ripen(now time.Time, c store.Claim) error {
 			continue
 		}
 		prefix := bytes.Clone(q.turnPrefix(priority, laterTurn))
-		for _, e := range q.firstOf(jobIndex, prefix, c.Max+atOnce) {
+		for _, e := range q.firstOf(jobs, prefix, c.Max+atOnce) {
 			rest := e.key[len(prefix):]
 			at, err := keyTime(rest)
 			if err == nil && at.After(now) {
@@ -123,14 +123,14 @@ func (q *jobQueue) ripen(now time.Time, c store.Claim) error {
 			}
 			// A damaged entry.
 			if err != nil || len(rest) != timeSize+hashSize {
-				if err := q.delete(jobIndex, e.key); err != nil {
+				if err := q.delete(jobs, e.key); err != nil {
 					return err
 				}
 				continue
 			}
 			o := q.owner(rest[timeSize:])
 			if o.turns[priority] != readTurn(e.key[len(prefix)-1:len(prefix)+timeSize]) { // an entry that is nobody's any more
-				if err := q.delete(jobIndex, e.key); err != nil {
+				if err := q.delete(jobs, e.key); err != nil {
 					return err
 				}
 				continue
@@ -146,7 +146,7 @@ func (q *jobQueue) ripen(now time.Time, c store.Claim) error {
 // anyDue tells whether the first entry under a prefix, behind which a time follows, is due or damaged. In most claims it
 // is neither, and then nothing is copied.
 func (q *jobQueue) anyDue(prefix []byte, now time.Time) bool {
-	key, _ := q.firstUnder(jobIndex, prefix)
+	key, _ := q.firstUnder(jobs, prefix)
 	if key == nil {
 		return false
 	}
@@ -165,7 +165,7 @@ func (q *jobQueue) giveTurn(o *jobOwner, priority int) error {
 func (q *jobQueue) nextDue(wall, now time.Time) time.Time {
 	var next time.Time
 	sooner := func(prefix []byte) {
-		key, _ := q.firstUnder(jobIndex, prefix)
+		key, _ := q.firstUnder(jobs, prefix)
 		if key == nil {
 			return
 		}
@@ -191,7 +191,7 @@ func (q *jobQueue) nextDue(wall, now time.Time) time.Time {
 
 // anyReady tells whether any owner has a turn in a priority.
 func (q *jobQueue) anyReady(priority int) bool {
-	key, _ := q.firstUnder(jobIndex, q.turnPrefix(priority, readyTurn))
+	key, _ := q.firstUnder(jobs, q.turnPrefix(priority, readyTurn))
 	return key != nil
 }
 
@@ -324,7 +324,7 @@ func (p *picker) readTurns(priority int) {
 	}
 	most := p.claim.Max - len(p.claimed) + 1
 	var fresh []*jobOwner
-	for key := range p.scan(jobIndex, r) {
+	for key := range p.scan(jobs, r) {
 		if len(fresh) >= most {
 			break
 		}
@@ -376,11 +376,11 @@ func (p *picker) ripeHead(o *jobOwner, priority int) (e entry, found bool) {
 		}
 	}
 	r := engine.Prefix(prefix)
-	key, value := p.first(jobIndex, r)
+	key, value := p.first(jobs, r)
 	consider(key, value)
 	if found && headDue(key[len(prefix):]).IsZero() { // then the first that waited for a time
 		r.From = append(bytes.Clone(prefix), 1)
-		consider(p.first(jobIndex, r))
+		consider(p.first(jobs, r))
 	}
 	return e, found
 }
@@ -397,7 +397,7 @@ func (p *picker) take(o *jobOwner, priority int, e entry) error {
 	switch {
 	case err == nil && bytes.Equal(p.headKey(j), e.key):
 	case err == nil: // an entry that leads elsewhere
-		return p.delete(jobIndex, e.key)
+		return p.delete(jobs, e.key)
 	case j != nil && erased(err): // their key is gone: what is left of it goes, too
 		return p.move(j, nil)
 	default:
@@ -415,7 +415,7 @@ func (p *picker) take(o *jobOwner, priority int, e entry) error {
 
 // passHead removes a damaged job from the index, so that neither its key nor its owner waits for it. The row stays.
 func (p *picker) passHead(o *jobOwner, seq uint64, e entry, why error) error {
-	if err := errors.Join(p.skipJob(seq, why), p.delete(jobIndex, e.key)); err != nil {
+	if err := errors.Join(p.skipJob(seq, why), p.delete(jobs, e.key)); err != nil {
 		return err
 	}
 	o.count = less(o.count)
@@ -425,7 +425,7 @@ func (p *picker) passHead(o *jobOwner, seq uint64, e entry, why error) error {
 		return nil
 	}
 	if first := p.firstOfLine(e.value); first.found && first.seq == seq {
-		if err := p.delete(jobIndex, p.lineKey(e.value, first.class, seq)); err != nil {
+		if err := p.delete(jobs, p.lineKey(e.value, first.class, seq)); err != nil {
 			return err
 		}
 	}

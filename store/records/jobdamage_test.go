@@ -102,12 +102,12 @@ func TestADamagedStateOfAQueueIsCountedAgain(t *testing.T) {
 		return err
 	})
 	entry := func(tx store.Tx) []byte {
-		return tx.(tables).get(jobIndex, append([]byte{stateOf}, "work\x00"...))
+		return tx.(tables).get(jobs, []byte("work\x00s"))
 	}
 	var turns uint64
 	mustUpdate(t, s, func(tx store.Tx) error {
 		turns = binary.BigEndian.Uint64(entry(tx))
-		return tx.(tables).put(jobIndex, append([]byte{stateOf}, "work\x00"...), []byte{1, 2, 3})
+		return tx.(tables).put(jobs, []byte("work\x00s"), []byte{1, 2, 3})
 	})
 	mustUpdate(t, s, func(tx store.Tx) error {
 		got, err := tx.JobStats("work")
@@ -139,10 +139,10 @@ func TestADamagedStateOfAQueueIsCountedAgain(t *testing.T) {
 func TestADamagedAlarmIsRemoved(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
-	alarm := append([]byte{turnOf}, "work\x00\x00\x01\x00\x00"...) // priority 0, and two bytes of a time
+	alarm := []byte("work\x00t\x00\x01\x00\x00") // priority 0, and two bytes of a time
 	mustUpdate(t, s, func(tx store.Tx) error {
 		_, err := tx.PutJobs([]store.Job{{Queue: "work", Owner: "owner", At: at, NotBefore: at.Add(time.Hour)}}, nil)
-		return errors.Join(err, tx.(tables).put(jobIndex, alarm, []byte{1}))
+		return errors.Join(err, tx.(tables).put(jobs, alarm, []byte{1}))
 	})
 	claim := store.Claim{Queue: "work", Node: "a", Now: at, Max: 1, Lease: time.Minute}
 	for _, want := range []int{0, 1} {
@@ -151,7 +151,7 @@ func TestADamagedAlarmIsRemoved(t *testing.T) {
 			if len(claimed) != want {
 				t.Errorf("%d jobs claimed at %v, want %d", len(claimed), claim.Now, want)
 			}
-			if tx.(tables).get(jobIndex, alarm) != nil {
+			if tx.(tables).get(jobs, alarm) != nil {
 				t.Error("the damaged alarm is still there")
 			}
 			return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"iter"
 	"time"
 
 	"purser/store"
@@ -31,7 +32,7 @@ func (q *jobQueue) bury(j *storedJob, now time.Time, reason string) error {
 	dead := *j
 	dead.Node, dead.End, dead.Replaced, dead.Reason, dead.DiedAt = "", time.Time{}, false, reason, now
 	if j.Name != nil {
-		if seq, err := keyNumber(q.get(jobIndex, q.deadKey(j.Name))); err == nil {
+		if seq, err := keyNumber(q.get(jobs, q.deadKey(j.Name))); err == nil {
 			if err := q.unbury(q.rowKey(seq)); err != nil {
 				return err
 			}
@@ -48,7 +49,7 @@ func (q *jobQueue) bury(j *storedJob, now time.Time, reason string) error {
 	q.state.dead, q.state.dirty = q.state.dead+1, true
 	err := errors.Join(q.rewriteJob(deadJobs, &dead), q.expire(deadJobOver, now.Add(store.DeadLettersFor), q.rowKey(j.seq)))
 	if j.Name != nil {
-		err = errors.Join(err, q.put(jobIndex, q.deadKey(j.Name), numberKey(j.seq)))
+		err = errors.Join(err, q.put(jobs, q.deadKey(j.Name), numberKey(j.seq)))
 	}
 	return err
 }
@@ -69,8 +70,8 @@ func (q *jobQueue) unbury(key []byte) error {
 		return q.delete(deadJobs, key)
 	}
 	err = errors.Join(q.delete(deadJobs, key), q.unexpire(deadJobOver, j.DiedAt.Add(store.DeadLettersFor), key))
-	if j.Name != nil && bytes.Equal(q.get(jobIndex, q.deadKey(j.Name)), key[len(key)-8:]) {
-		err = errors.Join(err, q.delete(jobIndex, q.deadKey(j.Name)))
+	if j.Name != nil && bytes.Equal(q.get(jobs, q.deadKey(j.Name)), key[len(key)-8:]) {
+		err = errors.Join(err, q.delete(jobs, q.deadKey(j.Name)))
 	}
 	return err
 }
@@ -118,7 +119,7 @@ func (q *jobQueue) findDead(id store.JobID) (key, raw []byte, err error) {
 			return key, raw, nil
 		}
 	}
-	seq, err := keyNumber(q.get(jobIndex, q.deadKey(q.hashID(id))))
+	seq, err := keyNumber(q.get(jobs, q.deadKey(q.hashID(id))))
 	if err != nil {
 		return nil, nil, store.ErrNotFound
 	}
@@ -156,13 +157,13 @@ func (t *tx) ReplayDeadLetter(queue store.Queue, id store.JobID, now time.Time) 
 	return err
 }
 
-// removeDeadJob removes a dead letter whose time is over, for Sweep. The key ends in a zero byte and 8 bytes of number,
-// before which stands the queue.
+// removeDeadJob removes a dead letter whose time is over, for Sweep.
 func (t *tx) removeDeadJob(key []byte) error {
-	if len(key) < 10 {
+	queue, ok := queueOfRow(key)
+	if !ok {
 		return store.ErrDamaged
 	}
-	q, err := t.jobQueue(store.Queue(key[:len(key)-9]))
+	q, err := t.jobQueue(queue)
 	if err != nil {
 		return err
 	}
@@ -185,14 +186,15 @@ func (t *tx) dropJobsAbout(person wallet.UserID, from []byte, limit, among int) 
 	var found []place
 	looked := 0
 walk:
-	// A place is the table in one byte, then the key.
-	for _, b := range [...]table{jobs, deadJobs} {
-		var r engine.Range
+	for b, r := range t.jobRows() {
+		// A place is the table in one byte, then the key. Places rise as the walk goes on.
 		if len(from) > 0 {
-			if from[0] != byte(b) {
+			switch at := from[1:]; {
+			case b < table(from[0]), b == table(from[0]) && r.Before != nil && bytes.Compare(r.Before, at) <= 0:
 				continue
+			case b == table(from[0]) && bytes.Compare(r.From, at) < 0:
+				r.From = at
 			}
-			r.From, from = from[1:], nil
 		}
 		for key, raw := range t.scan(b, r) {
 			if looked++; looked > among || len(found) >= limit {
@@ -213,6 +215,18 @@ walk:
 	return len(found), next, t.settleJobs()
 }
 
+// jobRows yields the ranges where rows of jobs and dead letters lie, in rising order: of jobs one for each queue.
+func (t *tx) jobRows() iter.Seq2[table, engine.Range] {
+	return func(yield func(table, engine.Range) bool) {
+		for _, prefix := range t.queuePrefixes() {
+			if !yield(jobs, engine.Prefix(append(prefix, rowOf))) {
+				return
+			}
+		}
+		yield(deadJobs, all())
+	}
+}
+
 // isAbout tells whether a row of jobs or dead letters is about a person. It does not check the tag: a hash of each row
 // of every queue would cost much, and dropJob checks those that match.
 func isAbout(raw []byte, person wallet.UserID) bool {
@@ -229,10 +243,11 @@ func isAbout(raw []byte, person wallet.UserID) bool {
 
 // dropJob removes the job or dead letter of a key.
 func (t *tx) dropJob(b table, key []byte) error {
-	if len(key) < 10 {
+	queue, ok := queueOfRow(key)
+	if !ok {
 		return nil
 	}
-	q, err := t.jobQueue(store.Queue(key[:len(key)-9]))
+	q, err := t.jobQueue(queue)
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func (q *jobQueue) raiseHead(line []byte, changed *storedJob) error {
 		if err == nil {
 			return q.addHead(next)
 		}
-		if err := errors.Join(q.skipJob(first.seq, err), q.delete(jobIndex, q.lineKey(line, first.class, first.seq))); err != nil {
+		if err := errors.Join(q.skipJob(first.seq, err), q.delete(jobs, q.lineKey(line, first.class, first.seq))); err != nil {
 			return err
 		}
 	}
@@ -121,13 +121,13 @@ func (q *jobQueue) skipJob(seq uint64, err error) error {
 func (q *jobQueue) addHead(j *storedJob) error {
 	q.touch(q.owner(j.Owner), j.Priority)
 	q.woke = true
-	return q.put(jobIndex, q.headKey(j), j.Ordering)
+	return q.put(jobs, q.headKey(j), j.Ordering)
 }
 
 // dropHead makes a job unclaimable, and marks its owner for settle.
 func (q *jobQueue) dropHead(j *storedJob) error {
 	q.touch(q.owner(j.Owner), j.Priority)
-	return q.delete(jobIndex, q.headKey(j))
+	return q.delete(jobs, q.headKey(j))
 }
 
 // touch marks an owner for settle. It looks only at the last 16 marks for a duplicate, to stay cheap with many jobs: a
@@ -146,28 +146,28 @@ func (q *jobQueue) relist(was, is *storedJob) error {
 	var errs [6]error // joined once: most are nil
 	// Its place among the jobs of its key.
 	if was != nil && was.Ordering != nil && (is == nil || is.class() != was.class()) {
-		errs[0] = q.delete(jobIndex, q.lineKey(was.Ordering, was.class(), was.seq))
+		errs[0] = q.delete(jobs, q.lineKey(was.Ordering, was.class(), was.seq))
 	}
 	if is != nil && is.Ordering != nil && (was == nil || is.class() != was.class()) {
-		errs[1] = q.put(jobIndex, q.lineKey(is.Ordering, is.class(), is.seq), nil)
+		errs[1] = q.put(jobs, q.lineKey(is.Ordering, is.class(), is.seq), nil)
 	}
 	// Its lease. The entry repeats owner, key and node, so that a lease can end although the row is damaged.
 	if was != nil && was.inFlight() && (is == nil || !is.End.Equal(was.End)) {
-		errs[2] = q.delete(jobIndex, q.leaseKey(was))
+		errs[2] = q.delete(jobs, q.leaseKey(was))
 	}
 	if is != nil && is.inFlight() {
-		errs[3] = q.put(jobIndex, q.leaseKey(is), join(ownerHash(is.Owner), ownerHash(is.Ordering), []byte(is.Node)))
+		errs[3] = q.put(jobs, q.leaseKey(is), join(ownerHash(is.Owner), ownerHash(is.Ordering), []byte(is.Node)))
 	}
 	// Its ID and its row.
 	switch {
 	case is == nil:
 		if was.Name != nil {
-			errs[4] = q.delete(jobIndex, q.idKey(was.Name))
+			errs[4] = q.delete(jobs, q.idKey(was.Name))
 		}
 		errs[5] = q.delete(jobs, q.rowKey(was.seq))
 	default:
 		if was == nil && is.Name != nil {
-			errs[4] = q.put(jobIndex, q.idKey(is.Name), numberKey(is.seq))
+			errs[4] = q.put(jobs, q.idKey(is.Name), numberKey(is.seq))
 		}
 		errs[5] = q.rewriteJob(jobs, is)
 	}
@@ -229,7 +229,7 @@ func less[N uint32 | uint64](n N) N {
 // firstHead returns when an owner's first head of a priority is due, in the queue's time. The zero time is at once.
 func (q *jobQueue) firstHead(o *jobOwner, priority int) (due time.Time, found bool) {
 	prefix := append(append(q.key(headOf), o.hash[:]...), byte(priority))
-	key, _ := q.firstUnder(jobIndex, prefix)
+	key, _ := q.firstUnder(jobs, prefix)
 	if key == nil {
 		return time.Time{}, false
 	}
@@ -272,14 +272,14 @@ func (q *jobQueue) retarget(o *jobOwner, priority int) error {
 func (q *jobQueue) setTurn(o *jobOwner, priority int, want turn) error {
 	var err error
 	if o.turns[priority] != (turn{}) {
-		err = q.delete(jobIndex, q.turnKey(o, priority))
+		err = q.delete(jobs, q.turnKey(o, priority))
 	}
 	if o.turns[priority] != want {
 		o.turns[priority] = want
 		q.changes(o)
 	}
 	if want != (turn{}) {
-		err = errors.Join(err, q.put(jobIndex, q.turnKey(o, priority), nil))
+		err = errors.Join(err, q.put(jobs, q.turnKey(o, priority), nil))
 	}
 	return err
 }

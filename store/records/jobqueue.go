@@ -9,44 +9,47 @@ import (
 	"purser/store/engine"
 )
 
-// How jobs lie. Rows are in the table jobs, under their queue and number; all that leads to them is in
-// the table jobIndex, whose keys begin with one byte that says what they are, then the queue and a zero byte:
+// How jobs lie. Rows and all that leads to them are in the table jobs, so that a commit walks and writes one tree. Keys
+// begin with the queue and a zero byte, then one byte that says what they are:
 //
+//	'd' H(id)                          -> number, of dead letters
+//	'h' H(owner) priority due number   -> H(key): heads, and jobs without a key. due is 12 zero bytes for at once.
 //	'i' H(id)                          -> number, of jobs whose ID the caller chose (hashID)
 //	'k' H(key) class number            -> -: the jobs of a key. Class 0 is in flight, else 1 + priority. The first of a
 //	                                      key is the one in flight, or else its head: the only one that may be claimed.
-//	'h' H(owner) priority due number   -> H(key): heads, and jobs without a key. due is 12 zero bytes for at once.
+//	'k' H(owner) 255                   -> jobOwner
+//	'r' number                         -> row of the job
+//	's'                                -> queueState
 //	't' priority 0 turn H(owner)       -> -: owners with a head that may be claimed, in the order of their turns
 //	't' priority 1 time H(owner)       -> -: owners whose first head is due at a time
-//	'l' end number                     -> H(owner) H(key) node: leases
-//	'o' H(owner)                       -> jobOwner
-//	'q'                                -> queueState
-//	'd' H(id)                          -> number, of dead letters
+//	'u' end number                     -> H(owner) H(key) node: leases, until when
 //
 // An owner has at most one entry among the turns for each priority, whatever waits behind it. So a claim reads the owners
 // whose turn it is and one job of each, and neither 100,000 jobs of one owner nor 100,000 of one key cost it more.
 //
-// Each entry is a page that a commit may have to write, so a job has no entry that it can do without. One that waits
-// behind others of its key has its row and its entry in 'k'. One that was handed over as it was put has these and its
-// lease.
+// Each page that a commit changes costs it more than the entries on that page. So a job has no entry that it can do
+// without, and what changes together lies together: the newest row before the state of its queue, turns and leases; an
+// owner behind the jobs of the key of the same name, as most keys are. A job that waits behind others of its key has its
+// row and its entry in 'k'. One that was handed over as it was put has these and its lease.
 //
-// Times in these keys are in the queue's own time (jobclock.go): a job waits no longer because a clock was set back.
-
 // hashSize is how many bytes of a keyed hash stand in the index of jobs. 16 bytes are enough: two of 2^60 names in a
 // queue do not share a hash.
 const hashSize = 16
 
-// The first byte of each key of jobIndex: see the table above.
+// What a key of jobs is, in the byte behind its queue: see the table above.
 const (
+	deadIDOf  = 'd'
+	headOf    = 'h'
 	idOf      = 'i'
 	lineOfKey = 'k'
-	headOf    = 'h'
+	rowOf     = 'r'
+	stateOf   = 's'
 	turnOf    = 't'
-	leaseOf   = 'l'
-	ownerOf   = 'o'
-	stateOf   = 'q'
-	deadIDOf  = 'd'
+	leaseOf   = 'u'
 )
+
+// ownerMark stands where a job of a key has its class: the entry of the owner of that name lies behind these jobs.
+const ownerMark = 255
 
 // storedJob is a job as it lies in the table jobs. A change makes a copy, changes that, and hands both to move, which
 // compares them. Neither is changed afterwards.
@@ -115,26 +118,38 @@ func (t *tx) jobQueue(name store.Queue) (*jobQueue, error) {
 	return q, nil
 }
 
-// key begins a key of the index in a buffer of the queue. The next call overwrites it: a key that is kept while another
-// is made comes from at.
-func (q *jobQueue) key(what byte) []byte { return append(append(q.buf[:0], what), q.prefix...) }
+// key begins a key of jobs in a buffer of the queue. The next call overwrites it: a key that is kept while another is
+// made comes from at.
+func (q *jobQueue) key(what byte) []byte { return append(append(q.buf[:0], q.prefix...), what) }
 
-// at makes a key of the index in memory of its own, so it may be kept.
+// at makes a key of jobs in memory of its own, so it may be kept.
 func (q *jobQueue) at(what byte, parts ...[]byte) []byte {
 	size := len(q.prefix) + 1
 	for _, part := range parts {
 		size += len(part)
 	}
-	out := append(append(make([]byte, 0, size), what), q.prefix...)
+	out := append(append(make([]byte, 0, size), q.prefix...), what)
 	for _, part := range parts {
 		out = append(out, part...)
 	}
 	return out
 }
 
+// rowKeyRest is how many bytes of the key of a row stand behind the prefix of its queue.
+const rowKeyRest = 1 + 8
+
+// queueOfRow returns the queue of a row's key. ok is false for a key that cannot be one.
+func queueOfRow(key []byte) (queue store.Queue, ok bool) {
+	name := len(key) - rowKeyRest - 1 // a zero byte ends the name
+	if name < 1 {
+		return "", false
+	}
+	return store.Queue(key[:name]), true
+}
+
 // rowKey is the key of a job in the table jobs, and of its dead letter in deadJobs.
 func (q *jobQueue) rowKey(seq uint64) []byte {
-	return binary.BigEndian.AppendUint64(append(make([]byte, 0, len(q.prefix)+8), q.prefix...), seq)
+	return binary.BigEndian.AppendUint64(append(append(make([]byte, 0, len(q.prefix)+rowKeyRest), q.prefix...), rowOf), seq)
 }
 
 // hash returns the keyed hash of an ordering key or an owner in this queue, nil for "". Two queues hash the same name
@@ -200,7 +215,9 @@ func (q *jobQueue) leaseKey(j *storedJob) []byte {
 }
 
 // ownerKey is the entry with what is counted of an owner.
-func (q *jobQueue) ownerKey(o *jobOwner) []byte { return append(q.key(ownerOf), o.hash[:]...) }
+func (q *jobQueue) ownerKey(o *jobOwner) []byte {
+	return append(append(q.key(lineOfKey), o.hash[:]...), ownerMark)
+}
 
 // owner reads what is known of an owner, by the hash of their name. Each owner is read once in a transaction: all
 // callers change the same value, and write puts it back.
@@ -221,7 +238,7 @@ func (q *jobQueue) owner(hash []byte) *jobOwner {
 		q.owners[name] = o
 	}
 	o.hash, o.open = name, true
-	if raw := q.get(jobIndex, q.ownerKey(o)); raw != nil {
+	if raw := q.get(jobs, q.ownerKey(o)); raw != nil {
 		o.decode(raw)
 	}
 	return o
@@ -244,7 +261,7 @@ func (q *jobQueue) firstOfLine(line []byte) firstJob {
 		return firstJob{}
 	}
 	prefix := append(q.key(lineOfKey), line...)
-	key, _ := q.firstUnder(jobIndex, prefix)
+	key, _ := q.firstUnder(jobs, prefix)
 	// No entry, or a damaged one.
 	if len(key) != len(prefix)+9 {
 		return firstJob{}
@@ -368,13 +385,13 @@ func (q *jobQueue) write() error {
 	if !q.unsaved {
 		return nil
 	}
-	return q.put(jobIndex, q.key(stateOf), q.state.encode())
+	return q.put(jobs, q.key(stateOf), q.state.encode())
 }
 
 // writeOwner puts what is known of an owner. An owner without jobs has no entry.
 func (q *jobQueue) writeOwner(o *jobOwner) error {
 	if o.count == 0 && o.inFlight == 0 {
-		return q.delete(jobIndex, q.ownerKey(o))
+		return q.delete(jobs, q.ownerKey(o))
 	}
-	return q.put(jobIndex, q.ownerKey(o), o.encode())
+	return q.put(jobs, q.ownerKey(o), o.encode())
 }

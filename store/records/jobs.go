@@ -194,7 +194,7 @@ func (q *jobQueue) find(id store.JobID) (*storedJob, error) {
 		}
 	}
 	// Any other ID is found by its hash.
-	raw := q.get(jobIndex, q.idKey(q.hashID(id)))
+	raw := q.get(jobs, q.idKey(q.hashID(id)))
 	if raw == nil {
 		return nil, store.ErrNotFound
 	}
@@ -434,7 +434,7 @@ func (t *tx) JobsOfKey(queue store.Queue, key string, limit int) ([]store.Job, e
 // an erased person.
 func (q *jobQueue) listed(prefix []byte, limit int) ([]store.Job, error) {
 	var out []store.Job
-	for key := range q.scan(jobIndex, engine.Prefix(prefix)) {
+	for key := range q.scan(jobs, engine.Prefix(prefix)) {
 		if len(out) >= limit {
 			break
 		}
@@ -481,7 +481,7 @@ func (t *tx) JobStats(queue store.Queue) (store.JobStats, error) {
 		return store.JobStats{}, err
 	}
 	stats := store.JobStats{Waiting: int(q.state.waiting), InFlight: int(q.state.inFlight), Dead: int(q.state.dead)}
-	for key, raw := range q.scan(jobs, engine.Prefix(q.prefix)) {
+	for key, raw := range q.scan(jobs, engine.Prefix(q.at(rowOf))) {
 		j, err := q.readRow(jobs, key, raw)
 		if err == nil {
 			stats.Oldest = j.At

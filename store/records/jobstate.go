@@ -11,7 +11,7 @@ import (
 
 // The index of jobs (jobqueue.go) has one entry with the state of each queue, and one for each owner in it.
 
-// jobOwner is what the index knows of an owner of jobs in a queue: one entry of kind 'o'. It says nothing of money:
+// jobOwner is what the index knows of an owner of jobs in a queue: one entry of kind 'k'. It says nothing of money:
 // after damage the counts are a little wrong, and no job is lost.
 type jobOwner struct {
 	hash     [hashSize]byte         // of the owner; nobody for jobs without one
@@ -63,7 +63,7 @@ func readTurn(raw []byte) (t turn) {
 // isReady tells a place in the line from an alarm and from none.
 func (t turn) isReady() bool { return t.size > 0 && t.at[0] == readyTurn }
 
-// queueState is what the index knows of a queue: its one entry of kind 'q'.
+// queueState is what the index knows of a queue: its one entry of kind 's'.
 type queueState struct {
 	turns    uint64      // turns given out so far: the number of the last one
 	picks    uint64      // jobs claimed so far: every 8th may be of a later priority
@@ -165,12 +165,12 @@ func (s *queueState) decode(raw []byte) (err error) {
 // operator is notified once, and the next change of the queue writes a good entry.
 func (q *jobQueue) readState() {
 	key := q.at(stateOf)
-	if q.state.decode(q.get(jobIndex, key)) == nil {
+	if q.state.decode(q.get(jobs, key)) == nil {
 		return
 	}
-	if q.store.damageReports.first(jobIndex.String(), key) {
+	if q.store.damageReports.first(jobs.String(), key) {
 		q.store.log.Error("what the store noted of a queue is damaged and is counted again from its jobs; no job is lost by it",
-			"table", jobIndex.String(), "queue", string(q.name))
+			"table", jobs.String(), "queue", string(q.name))
 	}
 	q.state = q.recount()
 }
@@ -182,7 +182,7 @@ func (q *jobQueue) recount() queueState {
 	for priority := range store.Priorities { // the last turn given out that somebody still has
 		last := engine.Prefix(q.at(turnOf, []byte{byte(priority), readyTurn}))
 		last.Backward = true
-		for key := range q.scan(jobIndex, last) {
+		for key := range q.scan(jobs, last) {
 			if len(key) == len(last.From)+8+hashSize {
 				s.turns = max(s.turns, binary.BigEndian.Uint64(key[len(last.From):]))
 				break
@@ -191,18 +191,18 @@ func (q *jobQueue) recount() queueState {
 	}
 	// Jobs with a key.
 	lines := q.at(lineOfKey)
-	for key := range q.scan(jobIndex, engine.Prefix(lines)) {
+	for key := range q.scan(jobs, engine.Prefix(lines)) {
 		if len(key) == len(lines)+hashSize+9 && key[len(lines)+hashSize] > 0 { // class 0 is in flight, and counted among the leases
 			s.waiting++
 		}
 	}
 	// Jobs without a key, which have a head and no other entry.
-	for _, line := range q.scan(jobIndex, engine.Prefix(q.at(headOf))) {
+	for _, line := range q.scan(jobs, engine.Prefix(q.at(headOf))) {
 		if len(line) == 0 { // one without a key; the others were counted above
 			s.waiting++
 		}
 	}
-	for range q.scan(jobIndex, engine.Prefix(q.at(leaseOf))) {
+	for range q.scan(jobs, engine.Prefix(q.at(leaseOf))) {
 		s.inFlight++
 	}
 	for range q.scan(deadJobs, engine.Prefix(q.prefix)) {

@@ -75,7 +75,7 @@ func (t *tx) ReleaseNode(node string) error {
 		if err != nil {
 			return err
 		}
-		for _, e := range t.prefixed(jobIndex, q.at(leaseOf)) {
+		for _, e := range t.prefixed(jobs, q.at(leaseOf)) {
 			if len(e.value) < 2*hashSize || string(e.value[2*hashSize:]) != node {
 				continue
 			}
@@ -100,10 +100,22 @@ func (t *tx) queueNames() (names []store.Queue) {
 	for _, q := range t.queues {
 		names = append(names, q.name)
 	}
-	for key := range t.scan(jobIndex, engine.Prefix([]byte{stateOf})) {
-		if name, _, ok := bytes.Cut(key[1:], []byte{0}); ok && !slices.Contains(names, store.Queue(name)) {
-			names = append(names, store.Queue(name))
+	for _, prefix := range t.queuePrefixes() {
+		if name := store.Queue(prefix[:len(prefix)-1]); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names
+}
+
+// queuePrefixes lists what begins the keys of each queue in jobs: its name and a zero byte. It reads one key of each and
+// leaps over the rest.
+func (t *tx) queuePrefixes() (prefixes [][]byte) {
+	key, _ := t.first(jobs, all())
+	for key != nil {
+		name, _, _ := bytes.Cut(key, []byte{0})
+		prefixes = append(prefixes, join(name, []byte{0}))
+		key, _ = t.first(jobs, engine.Range{From: join(name, []byte{1})})
+	}
+	return prefixes
 }

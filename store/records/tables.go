@@ -67,9 +67,8 @@ const (
 
 	counters // name -> row of store.Counter
 
-	jobs     // queue 0 number -> row of store.Job
-	jobIndex // kind queue 0 ... -> what leads to jobs (jobqueue.go)
-	deadJobs // key of jobs -> row of store.DeadLetter
+	jobs     // queue 0 kind ... -> rows of store.Job, and what leads to them (jobqueue.go)
+	deadJobs // key of a row of jobs -> row of store.DeadLetter
 	leaders  // name -> row of who leads it
 
 	heartbeats // node -> number of its signs of life
@@ -88,7 +87,7 @@ func (b table) String() string {
 		"announcements", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "portal_tokens", "portal_tokens_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
 		"deliveries", "delivery_rows", "deliveries_about", "counters",
-		"jobs", "job_index", "dead_jobs", "leaders", "heartbeats", "expiries",
+		"jobs", "dead_jobs", "leaders", "heartbeats", "expiries",
 	}[b]
 }
 
@@ -96,7 +95,7 @@ func (b table) String() string {
 func (b table) grows() bool {
 	switch b {
 	case transactions, unsettled, seen, announcements, eventIDs, answers, deliveryRows, expiries,
-		jobs: // behind all others of their queue
+		jobs: // X
 		return true
 	}
 	return false

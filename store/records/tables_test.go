@@ -1,6 +1,8 @@
 package records
 
-// holdsRows tells whether the values of a table are rows (row.go). Other tables hold keys of rows, times and numbers,
+import "bytes"
+
+// holdsRows tells whether the values of a table, or some of them (isRow), are rows (row.go). Other tables hold keys of rows, times and numbers,
 // which have no tag: what they lead to is checked when it is read.
 func (b table) holdsRows() bool {
 	switch b {
@@ -9,4 +11,10 @@ func (b table) holdsRows() bool {
 		return true
 	}
 	return false
+}
+
+// isRow tells whether what lies under a key is a row: in jobs, what leads to rows lies beside them.
+func (b table) isRow(key []byte) bool {
+	_, what, _ := bytes.Cut(key, []byte{0})
+	return b.holdsRows() && (b != jobs || len(what) > 0 && what[0] == rowOf)
 }

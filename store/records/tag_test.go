@@ -29,7 +29,9 @@ func rowsOfFile(t *testing.T, path string) map[table][]entry {
 				continue
 			}
 			if err := root.Bucket([]byte(b.String())).ForEach(func(key, raw []byte) error {
-				rows[b] = append(rows[b], entry{bytes.Clone(key), bytes.Clone(raw)})
+				if b.isRow(key) {
+					rows[b] = append(rows[b], entry{bytes.Clone(key), bytes.Clone(raw)})
+				}
 				return nil
 			}); err != nil {
 				return err
