@@ -37,6 +37,7 @@ type worldOptions struct {
 	mail      string
 	slotTime  time.Duration
 	rent      uint64
+	epoch     uint64
 	alpenglow bool
 }
 
@@ -51,6 +52,7 @@ func worldFlags(root *cobra.Command) *worldOptions {
 	flags.StringVar(&o.mail, "sandbox-mail", "127.0.0.1:8025", "sandbox: address of its mail server, if developers are verified by email")
 	flags.DurationVar(&o.slotTime, "sandbox-slot", solana.DefaultSlotTime, "sandbox: length of a slot")
 	flags.Uint64Var(&o.rent, "sandbox-lamports-per-byte", 0, "sandbox: rent of a byte, in lamports (0: unchanged; a new sandbox has 6960)")
+	flags.Uint64Var(&o.epoch, "sandbox-epoch", 1000, "sandbox: length of an epoch in slots, from the next epoch on (mainnet has 432000)")
 	flags.BoolVar(&o.alpenglow, "sandbox-alpenglow", false, "sandbox: blocks are final immediately, as with Alpenglow")
 	return o
 }
@@ -106,7 +108,7 @@ func runSandbox(ctx context.Context, settings config.Options, o worldOptions, ca
 		return err
 	}
 	world, err := sandbox.Open(sandbox.Options{Dir: o.dir, TelegramListen: o.telegram, RPCListen: o.rpc, WSListen: o.ws,
-		MailListen: o.mailListen(c), SlotTime: o.slotTime, LamportsPerByte: o.rent, Alpenglow: o.alpenglow, Now: time.Now, Playground: true})
+		MailListen: o.mailListen(c), SlotTime: o.slotTime, LamportsPerByte: o.rent, SlotsPerEpoch: o.epoch, Alpenglow: o.alpenglow, Now: time.Now, Playground: true})
 	var inUse *sandbox.InUse
 	if errors.As(err, &inUse) {
 		return addressError(inUse.Address, "choose another one ("+called+" --help shows the --sandbox flags)", inUse.Err)

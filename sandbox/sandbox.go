@@ -34,6 +34,7 @@ type Options struct {
 	SlotTime       time.Duration // 0: solana.DefaultSlotTime
 
 	LamportsPerByte uint64 // 0: solana.DefaultLamportsPerByte, or the rent of the kept cluster
+	SlotsPerEpoch   uint64 // 0: solana.SlotsPerEpoch, or the length that the kept cluster has
 	Alpenglow       bool   // blocks are final as soon as they are seen
 	Now             func() time.Time
 	Playground      bool // adds a shop to the chat page, and a second bot for a developer's own program
@@ -112,7 +113,8 @@ func Open(o Options) (*World, error) {
 	}
 	var err error
 	// The fixed seed only shapes keys and hashes; a new cluster also mixes in the time of its birth.
-	cluster := solana.Options{Now: o.Now, SlotTime: o.SlotTime, LamportsPerByte: o.LamportsPerByte, Dir: solanaDir, Seed: "purser"}
+	cluster := solana.Options{Now: o.Now, SlotTime: o.SlotTime, LamportsPerByte: o.LamportsPerByte, SlotsPerEpoch: o.SlotsPerEpoch,
+		Dir: solanaDir, Seed: "purser"}
 	if o.Alpenglow {
 		// Negative lags mean "none", as Alpenglow finalizes blocks as soon as they are seen.
 		cluster.ConfirmedLag, cluster.FinalizedLag = -1, -1
@@ -140,6 +142,7 @@ func Open(o Options) (*World, error) {
 	// Telegram is opened last, because its page offers what the other parts provide.
 	w.Telegram, err = telegram.Open(telegram.Options{Now: o.Now, Dir: telegramDir, Mails: mails, Unlimited: o.Unlimited,
 		Shop: store, Other: neighbour,
+		NextEpoch: func(context.Context) (uint64, error) { return w.Solana.NextEpoch() },
 		Faucet: func(ctx context.Context, address string, lamports uint64) error {
 			_, err := w.Solana.Airdrop(ctx, address, lamports)
 			return err

@@ -183,7 +183,7 @@ func compare(t *testing.T, lite *liteSVM, c agreementCase) []outcome {
 			b.recent = func(h hash) bool { return h == lite.blockhash && !c.expired }
 			b.slot = lite.slot
 			b.time = func(uint64) int64 { return 1_700_000_000 }
-			b.epoch = func(slot uint64) uint64 { return slot / slotsPerEpoch }
+			b.epoch = func(slot uint64) uint64 { return slot / SlotsPerEpoch }
 			b.recentSlot = func(slot uint64) (int, bool) {
 				return int(lite.slot - 1 - slot), slot < lite.slot && lite.slot-slot <= tableHistory
 			}

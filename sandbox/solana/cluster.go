@@ -24,6 +24,10 @@ type Options struct {
 	// LamportsPerByte is the rent; 0 means DefaultLamportsPerByte for a new cluster, and no change for
 	// an old one.
 	LamportsPerByte uint64
+
+	// SlotsPerEpoch is the length of an epoch; 0 means SlotsPerEpoch for a new cluster, and no change for an old one.
+	// An old cluster changes it with its next epoch.
+	SlotsPerEpoch uint64
 }
 
 // DefaultSlotTime is the slot length of the public clusters.
@@ -45,20 +49,26 @@ type Cluster struct {
 	version int  // genesis version: decides which accounts exist from the start
 	paces   []pace
 	rents   []rentChange
-	reached map[string]uint64 // lower bound of each level's height, set by SetFinality
-	forks   []fork
-	tip     uint64 // height of the newest block
-	state   state
-	history history
-	queue   []*queued
-	journal *journal
-	broken  error // why the journal cannot be written; no block is made any more
-	closed  bool
-	faults  func(method string, params []byte) Fault
-	airdrop int // number of airdrops so far; part of each airdrop's memo
-	hub     hub
-	stop    chan struct{} // closed by Close, for requests that hang
-	paced   chan struct{} // wakes Run after SlotTime has changed
+	lengths epochLengths
+	voters  map[address]int // validators by their vote accounts
+	voting  []votingChange
+
+	minimums    []minimumChange
+	commissions []commissionChange
+	reached     map[string]uint64 // lower bound of each level's height, set by SetFinality
+	forks       []fork
+	tip         uint64 // height of the newest block
+	state       state
+	history     history
+	queue       []*queued
+	journal     *journal
+	broken      error // why the journal cannot be written; no block is made any more
+	closed      bool
+	faults      func(method string, params []byte) Fault
+	airdrop     int // number of airdrops so far; part of each airdrop's memo
+	hub         hub
+	stop        chan struct{} // closed by Close, for requests that hang
+	paced       chan struct{} // wakes Run after SlotTime has changed
 }
 
 // queued is a sent transaction that waits to be tried in a block.
@@ -127,7 +137,13 @@ func (c *Cluster) begin(o Options) error {
 	if o.LamportsPerByte > maxLamportsPerByte {
 		return errRent
 	}
-	g := genesisRecord{Seed: o.Seed, Pace: pace{At: c.now(), SlotTime: o.SlotTime}, LamportsPerByte: o.LamportsPerByte, Version: newestVersion}
+	if n := o.SlotsPerEpoch; n != 0 && (n < minSlotsPerEpoch || n > maxSlotsPerEpoch) {
+		return errEpochLength
+	}
+	g := genesisRecord{
+		Seed: o.Seed, Pace: pace{At: c.now(), SlotTime: o.SlotTime}, LamportsPerByte: o.LamportsPerByte,
+		SlotsPerEpoch: o.SlotsPerEpoch, Version: newestVersion,
+	}
 	if err := c.genesis(g); err != nil {
 		return err
 	}
@@ -158,7 +174,9 @@ func (c *Cluster) resume(o Options, records []record) error {
 	last := c.paces[len(c.paces)-1]
 	now := c.now()
 	// The clock kept running while the process did not, so slots up to now count as passed, without transactions.
-	c.tip = max(c.tip, heightAt(last.slot(now)))
+	if c.makeBlocks(heightAt(last.slot(now))); c.broken != nil {
+		return c.broken
+	}
 	if last.SlotTime != o.SlotTime {
 		p := pace{Slot: slotOf(c.tip), At: now, SlotTime: o.SlotTime}
 		c.paces = append(c.paces, p)
@@ -166,10 +184,15 @@ func (c *Cluster) resume(o Options, records []record) error {
 			return err
 		}
 	}
-	if o.LamportsPerByte == 0 || rentRate(o.LamportsPerByte) == c.rentAt(c.tip+1) {
+	if o.LamportsPerByte != 0 && rentRate(o.LamportsPerByte) != c.rentAt(c.tip+1) {
+		if err := c.setRent(o.LamportsPerByte); err != nil {
+			return err
+		}
+	}
+	if o.SlotsPerEpoch == 0 || o.SlotsPerEpoch == c.lengths[len(c.lengths)-1].Slots {
 		return nil
 	}
-	return c.setRent(o.LamportsPerByte)
+	return c.setSlotsPerEpoch(o.SlotsPerEpoch)
 }
 
 // genesis makes the first accounts. All lamports that will ever exist are made here: the faucet holds what the others
@@ -180,6 +203,10 @@ func (c *Cluster) genesis(g genesisRecord) error {
 	c.rents = []rentChange{{PerByte: rentRate(g.LamportsPerByte)}}
 	if g.LamportsPerByte == 0 {
 		c.rents[0].PerByte = DefaultLamportsPerByte
+	}
+	c.lengths = epochLengths{{Slots: SlotsPerEpoch}}
+	if g.SlotsPerEpoch > 0 {
+		c.lengths[0].Slots = g.SlotsPerEpoch
 	}
 	rent := c.rentAt(0)
 	c.world = sha256.Sum256(fmt.Appendf(nil, "genesis %q %d", g.Seed, g.Pace.At.UnixNano()))
@@ -250,7 +277,12 @@ func (c *Cluster) Advance(n int) error {
 		return errClosed
 	}
 	c.catchUp()
-	c.makeBlocks(c.tip + uint64(max(n, 0)))
+	return c.advance(c.tip + uint64(max(n, 0)))
+}
+
+// advance makes all blocks up to a height and keeps the clock in step. Callers hold mu and have called catchUp.
+func (c *Cluster) advance(height uint64) error {
+	c.makeBlocks(height)
 	last := c.paces[len(c.paces)-1]
 	p := pace{Slot: slotOf(c.tip), At: last.At, SlotTime: last.SlotTime}
 	if last.SlotTime > 0 {
@@ -275,8 +307,11 @@ func (c *Cluster) Fork(n int) error {
 	c.catchUp()
 	f := fork{Base: max(c.tip-min(uint64(max(n, 0)), c.tip), c.heightOf(finalized))}
 	c.abandon(f)
-	c.write(record{Fork: &f})
-	return c.broken
+	records := []record{{Fork: &f}}
+	for height := f.Base + 1; height <= c.tip; height++ { // the first blocks of epochs are made again
+		records = append(records, c.beginBlock(height)...)
+	}
+	return c.write(records...)
 }
 
 // abandon undoes what blocks above f.Base did. Open calls it too when it replays the journal. Callers hold mu.
@@ -323,16 +358,18 @@ func (c *Cluster) catchUp() {
 // after a laptop slept for a night.
 const longSleep = 512
 
-// makeBlocks brings the chain up to height. It skips blocks when no transaction waits and nobody is subscribed.
-// Callers hold mu.
+// makeBlocks brings the chain up to height. It skips blocks that do nothing when no transaction waits and nobody is
+// subscribed. Callers hold mu.
 func (c *Cluster) makeBlocks(height uint64) {
 	for c.tip < height && c.broken == nil && !c.closed {
 		if len(c.queue) == 0 {
-			if left := height - c.tip; c.hub.idle() {
-				c.tip = height
-				return
-			} else if left > longSleep {
-				c.tip = height - longSleep
+			skipTo := height
+			if !c.hub.idle() {
+				skipTo -= min(longSleep, skipTo)
+			}
+			if skipTo = min(skipTo, c.nextEvent(height)-1); skipTo > c.tip {
+				c.tip = skipTo
+				continue
 			}
 		}
 		c.makeBlock()
@@ -344,6 +381,7 @@ func (c *Cluster) makeBlocks(height uint64) {
 // can see them. If the journal cannot be written, the block is undone. Callers hold mu.
 func (c *Cluster) makeBlock() {
 	height := c.tip + 1
+	records := c.beginBlock(height)
 	// Transactions execute in the order in which they arrived. Each sees the effects of the ones before it.
 	var kept []*queued
 	var made []*landed
@@ -368,11 +406,10 @@ func (c *Cluster) makeBlock() {
 	}
 	c.queue = kept
 	// The records are written with one call, so a crash keeps the whole block or drops it.
-	if len(made) > 0 {
-		records := make([]record, len(made))
-		for i, l := range made {
-			records[i] = record{Landed: l.record()}
-		}
+	for _, l := range made {
+		records = append(records, record{Landed: l.record()})
+	}
+	if len(records) > 0 {
 		if c.write(records...); c.broken != nil {
 			c.state.undo(c.tip)
 			c.history.undo(c.tip)
@@ -380,6 +417,16 @@ func (c *Cluster) makeBlock() {
 		}
 	}
 	c.tip = height
+}
+
+// beginBlock does what a block does before its transactions, and returns it for the journal. Callers hold mu.
+func (c *Cluster) beginBlock(height uint64) []record {
+	if !c.begins(height) {
+		return nil
+	}
+	b := c.newBoundary(height)
+	c.cross(b)
+	return []record{{Boundary: b}}
 }
 
 // retryable reports whether a refusal can pass while the blockhash is valid: the missing account or balance may still
@@ -405,8 +452,9 @@ func (c *Cluster) bank(height uint64) bank {
 		rent:              c.rentAt(height),
 		slot:              slotOf(height),
 		time:              func(slot uint64) int64 { return c.blockTime(heightAt(slot)) },
-		epoch:             func(slot uint64) uint64 { return slot / slotsPerEpoch },
-		minimumDelegation: defaultMinimumDelegation,
+		epoch:             c.lengths.of,
+		firstSlot:         c.lengths.first,
+		minimumDelegation: c.minimumAt(height),
 		recentSlot: func(slot uint64) (int, bool) {
 			at := heightAt(slot)
 			if slotOf(at) != slot || at >= height || height-at > tableHistory {

@@ -11,6 +11,7 @@ type bank struct {
 	time              func(slot uint64) int64           // Unix time in seconds
 	recentSlot        func(uint64) (place int, ok bool) // index of a slot in SlotHashes: the 512 slots before this one, newest first
 	epoch             func(slot uint64) uint64
+	firstSlot         func(epoch uint64) uint64
 	anyHash           bool   // simulations may replace the blockhash, so any is accepted
 	minimumDelegation uint64 // lamports that a delegated stake needs
 	unverified        bool   // simulations may leave signatures unchecked

@@ -11,8 +11,8 @@ import (
 )
 
 // record is one line of the journal. Exactly one of its members is set: the genesis of the cluster, a change of pace,
-// blocks that Advance made (Height), a fork, a landed transaction, a change of rent, or an upgrade to a genesis
-// version. A landed transaction is kept with its effects instead of being executed again, so that a later version of
+// blocks that Advance made (Height), a fork, a landed transaction, a change of rent or of another knob, the first block of an
+// epoch, or an upgrade to a genesis version. A landed transaction is kept with its effects instead of being executed again, so that a later version of
 // this code replays the same chain.
 type record struct {
 	Genesis *genesisRecord `json:"genesis,omitempty"`
@@ -21,7 +21,15 @@ type record struct {
 	Fork    *fork          `json:"fork,omitempty"`
 	Landed  *landedRecord  `json:"landed,omitempty"`
 	Rent    *rentChange    `json:"rent,omitempty"`
-	Version int            `json:"version,omitempty"` // the cluster has the accounts of this genesis version from here on
+
+	EpochLength *epochLength `json:"epoch_length,omitempty"`
+	Boundary    *boundary    `json:"boundary,omitempty"`
+
+	Minimum    *minimumChange    `json:"minimum_delegation,omitempty"`
+	Voting     *votingChange     `json:"voting,omitempty"`
+	Commission *commissionChange `json:"commission,omitempty"`
+
+	Version int `json:"version,omitempty"` // the cluster has the accounts of this genesis version from here on
 }
 
 // genesisRecord is the first line of every journal: what the accounts and hashes of the cluster derive from.
@@ -30,6 +38,7 @@ type genesisRecord struct {
 	Pace pace   `json:"pace"`
 
 	LamportsPerByte uint64 `json:"lamports_per_byte,omitempty"` // absent: DefaultLamportsPerByte
+	SlotsPerEpoch   uint64 `json:"slots_per_epoch,omitempty"`   // absent: SlotsPerEpoch
 
 	Version int `json:"version,omitempty"` // genesis version; absent in the oldest journals
 }
@@ -106,6 +115,17 @@ func (c *Cluster) replay(r record) error {
 	case r.Rent != nil:
 		c.tip = max(c.tip, r.Rent.Height-min(r.Rent.Height, 1))
 		c.changeRent(*r.Rent)
+	case r.EpochLength != nil:
+		c.changeLength(*r.EpochLength)
+	case r.Minimum != nil:
+		c.minimums = append(c.minimums, *r.Minimum)
+	case r.Voting != nil:
+		c.changeVoting(*r.Voting)
+	case r.Commission != nil:
+		c.commissions = append(c.commissions, *r.Commission)
+	case r.Boundary != nil:
+		c.tip = max(c.tip, r.Boundary.Height)
+		c.cross(r.Boundary)
 	case r.Version > c.version:
 		return c.grow(r.Version)
 	default:

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// What a test may change while the cluster runs: the length of a slot, the rent, and how soon a block is final. Go
-// programs call the methods, others call sandbox_set over JSON-RPC.
+// What a test may change while the cluster runs: the length of a slot, the rent, how soon a block is final, and what
+// knobs_stake.go and epochs.go add. Go programs call the methods, others call sandbox_set over JSON-RPC.
 
 // rentChange is a new rent, in lamports per byte, from the block of that height on.
 type rentChange struct {
@@ -107,11 +107,15 @@ func setKnobs(c *Cluster, p params) (any, *rpcError) {
 		Rent      *uint64 `json:"lamportsPerByte"`
 		Confirmed *uint16 `json:"confirmedAfter"`
 		Finalized *uint16 `json:"finalizedAfter"`
+		stakeKnobs
 	}
 	if p.has(0) {
 		if bad := p.read(0, &want); bad != nil {
 			return nil, bad
 		}
+	}
+	if err := want.stakeKnobs.check(); err != nil {
+		return nil, invalidParams("Invalid params: %s", err)
 	}
 	// Rent is checked before anything changes, because it is applied last.
 	if want.Rent != nil && (*want.Rent == 0 || *want.Rent > maxLamportsPerByte) {
@@ -137,6 +141,9 @@ func setKnobs(c *Cluster, p params) (any, *rpcError) {
 	if want.Rent != nil && err == nil {
 		err = c.setRent(*want.Rent)
 	}
+	if err == nil {
+		err = c.turnStakeKnobs(want.stakeKnobs)
+	}
 	if err != nil {
 		return nil, &rpcError{Code: codeInternal, Message: err.Error()}
 	}
@@ -145,5 +152,9 @@ func setKnobs(c *Cluster, p params) (any, *rpcError) {
 		"lamportsPerByte": c.rentAt(c.tip + 1),
 		"confirmedAfter":  c.confirmedLag,
 		"finalizedAfter":  c.finalizedLag,
+
+		"slotsPerEpoch":     c.lengths[len(c.lengths)-1].Slots,
+		"minimumDelegation": c.minimumAt(c.tip + 1),
+		"validators":        c.showValidators(),
 	}, nil
 }

@@ -403,13 +403,13 @@ func readClockAssertion(d *borshReader) assertion {
 	}
 	wanted, operator := d.value(s), d.operator(true)
 	return func(in *invocation, level byte) *InstructionError {
-		epoch := in.slot / slotsPerEpoch
+		epoch := in.epoch(in.slot)
 		var actual quantity
 		switch kind {
 		case 0:
 			actual = number(in.slot)
 		case 1:
-			actual = signedNumber(in.time(epoch * slotsPerEpoch))
+			actual = signedNumber(in.time(in.firstSlot(epoch)))
 		case 2:
 			actual = number(epoch)
 		case 3:

@@ -53,8 +53,11 @@ func (w lighthouseWorld) run(t *testing.T, data []byte, after ...call) outcome {
 		recent: func(hash) bool { return true },
 		done:   func(*transaction) bool { return false },
 		rent:   DefaultLamportsPerByte,
-		slot:   2*slotsPerEpoch + 7,
-		time:   func(slot uint64) int64 { return int64(slot) + 1000 },
+		slot:   2*SlotsPerEpoch + 7,
+		epoch:  func(slot uint64) uint64 { return slot / SlotsPerEpoch },
+
+		firstSlot: func(epoch uint64) uint64 { return epoch * SlotsPerEpoch },
+		time:      func(slot uint64) int64 { return int64(slot) + 1000 },
 	}.execute(tx)
 }
 
@@ -184,13 +187,13 @@ func TestLighthouseAssertions(t *testing.T) {
 		{"token account: several", lh(10, 0, byte(3), byte(2), uint64(42), eq, byte(8), byte(4), byte(2), eq), failedAt(0x1902), on(account)},
 		{"a mint is no token account", lh(9, 0, byte(7), byte(0), eq), failedAt(6007), on(mint)},
 
-		{"slot", lh(15, 0, byte(0), uint64(2*slotsPerEpoch+7), eq), "", nil},
-		{"epoch start", lh(15, 0, byte(1), uint64(2*slotsPerEpoch+1000), eq), "", nil},
+		{"slot", lh(15, 0, byte(0), uint64(2*SlotsPerEpoch+7), eq), "", nil},
+		{"epoch start", lh(15, 0, byte(1), uint64(2*SlotsPerEpoch+1000), eq), "", nil},
 		{"epoch", lh(15, 0, byte(2), uint64(2), eq), "", nil},
 		{"leader schedule's epoch", lh(15, 0, byte(3), uint64(3), eq), "", nil},
-		{"time", lh(15, 0, byte(4), uint64(2*slotsPerEpoch+1006), gt), "", nil},
+		{"time", lh(15, 0, byte(4), uint64(2*SlotsPerEpoch+1006), gt), "", nil},
 		{"unknown clock field", lh(15, 0, byte(5), uint64(2), eq), failedAt(6000), nil},
-		{"time is over", lh(15, 0, byte(4), uint64(2*slotsPerEpoch+1006), lt), failedAt(6001), nil},
+		{"time is over", lh(15, 0, byte(4), uint64(2*SlotsPerEpoch+1006), lt), failedAt(6001), nil},
 
 		{"stake account", lh(11, 0), failedAt(6009), nil},
 		{"program", lh(13, 0), failedAt(6009), nil},

@@ -133,6 +133,7 @@ var methods = map[string]method{
 	},
 	"isBlockhashValid":    isBlockhashValid,
 	"requestAirdrop":      requestAirdrop,
+	"sandbox_nextEpoch":   nextEpoch,
 	"sandbox_set":         setKnobs,
 	"sendTransaction":     sendTransaction,
 	"simulateTransaction": simulateTransaction,

@@ -4,9 +4,6 @@ import "math"
 
 // Methods about the chain itself: slots, heights, blockhashes, fees, rent.
 
-// slotsPerEpoch is the length of an epoch on the public clusters.
-const slotsPerEpoch = 432_000
-
 // getHealth is always ok. A cluster that cannot write its journal fails before the method is called.
 func getHealth(*Cluster, params) (any, *rpcError) { return "ok", nil }
 
@@ -170,21 +167,26 @@ next:
 	return true
 }
 
-// getEpochInfo has no leader schedule behind it: an epoch is just slotsPerEpoch slots.
+// getEpochInfo tells where in its epoch the newest block is. There is no leader schedule behind it.
 func getEpochInfo(c *Cluster, p params) (any, *rpcError) {
 	height, bad := c.heightFor(p, 0)
 	if bad != nil {
 		return nil, bad
 	}
-	slot := slotOf(height)
+	return c.epochInfo(height), nil
+}
+
+// epochInfo is where in its epoch a block is.
+func (c *Cluster) epochInfo(height uint64) object {
+	slot, epoch := slotOf(height), c.epochAt(height)
 	return object{
 		"absoluteSlot":     slot,
 		"blockHeight":      height,
-		"epoch":            slot / slotsPerEpoch,
-		"slotIndex":        slot % slotsPerEpoch,
-		"slotsInEpoch":     slotsPerEpoch,
+		"epoch":            epoch,
+		"slotIndex":        slot - c.lengths.first(epoch),
+		"slotsInEpoch":     c.lengths.in(epoch).Slots,
 		"transactionCount": len(c.history.between(0, height)),
-	}, nil
+	}
 }
 
 // blockAt returns the height of a slot's block. It is an error if the slot is later than height, or was skipped.

@@ -55,11 +55,13 @@ func getLargestAccounts(c *Cluster, p params) (any, *rpcError) {
 	return withContext(height, shown), nil
 }
 
-// getEpochSchedule describes epochs without warm-up.
-func getEpochSchedule(*Cluster, params) (any, *rpcError) {
+// getEpochSchedule describes epochs without warm-up. After a change of their length it counts from the first epoch of
+// the present length, so that it holds for that epoch and all later ones until the next change.
+func getEpochSchedule(c *Cluster, _ params) (any, *rpcError) {
+	now := c.lengths.in(c.epochAt(c.tip))
 	return object{
-		"slotsPerEpoch": slotsPerEpoch, "leaderScheduleSlotOffset": slotsPerEpoch, "warmup": false,
-		"firstNormalEpoch": 0, "firstNormalSlot": 0,
+		"slotsPerEpoch": now.Slots, "leaderScheduleSlotOffset": now.Slots, "warmup": false,
+		"firstNormalEpoch": now.Epoch, "firstNormalSlot": now.Slot,
 	}, nil
 }
 
@@ -121,9 +123,9 @@ func getSlotLeaders(c *Cluster, p params) (any, *rpcError) {
 		return nil, invalidParams("Invalid limit; max %d", maxLeaders)
 	}
 	// The leader schedule is known until the end of the next epoch.
-	known := (slotOf(c.tip)/slotsPerEpoch + 2) * slotsPerEpoch
+	known := c.lengths.first(c.epochAt(c.tip) + 2)
 	if from >= known {
-		return nil, invalidParams("Invalid slot range: leader schedule for epoch %d is unavailable", from/slotsPerEpoch)
+		return nil, invalidParams("Invalid slot range: leader schedule for epoch %d is unavailable", c.lengths.of(from))
 	}
 	leaders := make([]string, min(limit, known-from))
 	for i := range leaders {
@@ -170,7 +172,7 @@ func getBlockProduction(c *Cluster, p params) (any, *rpcError) {
 		return nil, bad
 	}
 	last := slotOf(height)
-	first := last / slotsPerEpoch * slotsPerEpoch
+	first := c.lengths.first(c.epochAt(height))
 	if r := cfg.Range; r != nil {
 		if r.Last != nil {
 			if *r.Last > last {

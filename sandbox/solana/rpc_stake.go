@@ -18,7 +18,7 @@ func getStakeMinimumDelegation(c *Cluster, p params) (any, *rpcError) {
 	if bad != nil {
 		return nil, bad
 	}
-	return withContext(height, uint64(defaultMinimumDelegation)), nil
+	return withContext(height, c.minimumAt(height)), nil
 }
 
 // getVoteAccounts lists the validators, the ones with the most stake first. A validator without stake is left out if

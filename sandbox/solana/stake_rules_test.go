@@ -85,8 +85,12 @@ func TestOlderVoteAccountsAreRead(t *testing.T) {
 // The 32nd vote makes the first one the root.
 func TestTheFirstRootComesWithThe32ndVote(t *testing.T) {
 	for slot, want := range map[uint64]string{30: "null", 31: "0", 32: "1"} {
+		cluster, err := Open(Options{Now: newClock().now})
+		if err != nil {
+			t.Fatal(err)
+		}
 		v := voteState{}
-		v.vote(slot)
+		cluster.vote(&v, cluster.turnout(0), slot)
 		if got, err := json.Marshal(v.Root); err != nil || string(got) != want || len(v.Votes) != 31 {
 			t.Errorf("at slot %d: root %s, %d votes", slot, got, len(v.Votes))
 		}

@@ -42,7 +42,7 @@ func (in *invocation) transfer2022(d []byte, form int) *InstructionError {
 			if err := in.spend(unitsOfFee); err != nil {
 				return err
 			}
-			if fee, ok = epochFee(config, in.slot/slotsPerEpoch, amount); !ok {
+			if fee, ok = epochFee(config, in.epoch(in.slot), amount); !ok {
 				return custom(tokenOverflow)
 			}
 		}
@@ -286,8 +286,8 @@ func (in *invocation) initTransferFee(d []byte) *InstructionError {
 	if points > maxBasisPoints {
 		return custom(tokenFeeTooHigh)
 	}
-	writeFee(value[feeOlderAt:], in.slot/slotsPerEpoch, maximum, points)
-	writeFee(value[feeNewerAt:], in.slot/slotsPerEpoch, maximum, points)
+	writeFee(value[feeOlderAt:], in.epoch(in.slot), maximum, points)
+	writeFee(value[feeNewerAt:], in.epoch(in.slot), maximum, points)
 	return nil
 }
 
@@ -307,7 +307,7 @@ func (in *invocation) setTransferFee(points uint16, maximum uint64) *Instruction
 	if points > maxBasisPoints {
 		return custom(tokenFeeTooHigh)
 	}
-	epoch := in.slot / slotsPerEpoch
+	epoch := in.epoch(in.slot)
 	// The present fee becomes the older one, unless a change is already pending.
 	if u64At(value, feeNewerAt) <= epoch {
 		copy(value[feeOlderAt:feeOlderAt+feeSize], value[feeNewerAt:feeNewerAt+feeSize])

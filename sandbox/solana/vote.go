@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // validator is one of the validators that every cluster has. Stake is in lamports, Commission in basis points.
@@ -14,8 +15,11 @@ type validator struct {
 	Name       string
 	Stake      uint64
 	Commission uint16
-	Silent     bool // it never votes
+	Silent     bool // it does not vote, until SetSilent says otherwise
 }
+
+// firstRaise is a change of commission that every cluster has: a validator that begins cheap and does not stay so.
+var firstRaise = commissionChange{Epoch: 4, Validator: 4, Points: 1000}
 
 // validators are the same in every cluster. The two largest could halt it, and the fourth does not vote.
 var validators = [...]validator{
@@ -62,13 +66,13 @@ var infoKey = known("Va1idator1nfo111111111111111111111111111111")
 func (c *Cluster) addStaking() error {
 	rent := c.rentAt(0)
 	sysvar := func(data []byte) account { return account{1, sysvarOwner, data, false} }
-	schedule := binary.LittleEndian.AppendUint64(nil, slotsPerEpoch)
-	schedule = binary.LittleEndian.AppendUint64(schedule, slotsPerEpoch)
+	c.voters = map[address]int{}
+	c.commissions = []commissionChange{firstRaise}
 	added := map[address]account{
 		stakeProgram:   {rent.minimum(len(programStub)), loaderV2, []byte(programStub), true},
 		voteProgram:    {1, nativeLoader, []byte("solana_vote_program"), true},
 		clockSysvar:    sysvar(nil), // filled in when it is read
-		scheduleSysvar: sysvar(append(schedule, make([]byte, 17)...)),
+		scheduleSysvar: sysvar(c.lengths[0].sysvar()),
 		historySysvar:  sysvar(make([]byte, 8)),
 		rewardsSysvar:  sysvar(make([]byte, rewardsActiveAt+1)),
 	}
@@ -78,6 +82,7 @@ func (c *Cluster) addStaking() error {
 			Node: node, Withdrawer: node, InflationCollector: vote, RevenueCollector: node,
 			InflationCommission: v.Commission, RevenueCommission: 10_000, Voters: []epochVoter{{0, node}},
 		}
+		c.voters[vote] = i
 		own := stakeState{
 			Kind: stakeDelegated, Reserve: pseudoReserve, Staker: node, Withdrawer: node,
 			delegation: delegation{Voter: vote, Stake: v.Stake, Activated: never, Deactivated: never}, Rate: defaultRate,
@@ -108,52 +113,103 @@ func (c *Cluster) accountAt(key address, height uint64) account {
 	switch {
 	case key == clockSysvar && a.exists():
 		a.Data = c.clockData(height)
-	case a.Owner == voteProgram && c.votes(key):
-		if v, ok := readVote(key, a.Data); ok {
-			slot := slotOf(height)
-			v.vote(slot)
-			v.LastSlot, v.LastTime = slot, c.blockTime(height)
+	case a.Owner == voteProgram:
+		i, known := c.voters[key]
+		if v, ok := readVote(key, a.Data); ok && known {
+			c.vote(&v, c.turnout(i), slotOf(height))
 			a.Data = v.bytes()
 		}
 	}
 	return a
 }
 
-// votes says whether an address is the vote account of a validator that votes.
-func (c *Cluster) votes(key address) bool {
-	for i, v := range validators {
-		if !v.Silent && key == validatorKey(c.seed, "vote", i) {
-			return true
-		}
-	}
-	return false
+// votingChange says whether a validator votes from a slot on.
+type votingChange struct {
+	Slot      uint64 `json:"slot"`
+	Validator int    `json:"validator"`
+	Silent    bool   `json:"silent"`
 }
 
-// vote makes the account that of a validator that has voted in time for every slot up to this one.
-func (v *voteState) vote(slot uint64) {
-	first := slot - min(slot, votesKept-1)
-	for s := first; s <= slot; s++ {
-		v.Votes = append(v.Votes, vote{Latency: 1, Slot: s, Confirmations: uint32(slot - s + 1)})
+// turnout lists the slots that a validator votes for, as ranges without their ends, oldest first. The last one is
+// open.
+type turnout []struct{ From, To uint64 }
+
+// turnout lists the slots that validator i votes for. Callers hold mu.
+func (c *Cluster) turnout(i int) turnout {
+	var t turnout
+	silent := true
+	change := func(slot uint64, to bool) {
+		switch {
+		case silent && !to:
+			t = append(t, struct{ From, To uint64 }{slot, math.MaxUint64})
+		case !silent && to:
+			t[len(t)-1].To = slot
+		}
+		silent = to
 	}
-	if first > 0 {
-		root := first - 1
-		v.Root = &root
+	change(0, validators[i].Silent)
+	for _, v := range c.voting {
+		if v.Validator == i {
+			change(v.Slot, v.Silent)
+		}
 	}
-	epoch := slot / slotsPerEpoch
-	v.Voters = []epochVoter{{epoch, v.Node}}
-	for e := epoch - min(epoch, maxEpochCredits-1); e <= epoch; e++ {
-		end := min(slot, (e+1)*slotsPerEpoch)
-		v.Credits = append(v.Credits, epochCredits{e, end * creditsPerSlot, e * slotsPerEpoch * creditsPerSlot})
+	return t
+}
+
+// last is the newest slot before the given one that got a vote.
+func (t turnout) last(before uint64) (slot uint64, ok bool) {
+	for i := len(t) - 1; i >= 0; i-- {
+		if to := min(t[i].To, before); to > t[i].From {
+			return to - 1, true
+		}
 	}
+	return 0, false
+}
+
+// credits is what the votes for slots before the given one have earned. The first slot earns nothing.
+func (t turnout) credits(before uint64) uint64 {
+	slots := uint64(0)
+	for _, r := range t {
+		from := max(r.From, 1)
+		slots += max(min(r.To, before), from) - from
+	}
+	return slots * creditsPerSlot
+}
+
+// vote makes the account that of a validator that has voted in time for those slots, up to the given one.
+func (c *Cluster) vote(v *voteState, t turnout, slot uint64) {
+	newest, ok := t.last(slot + 1)
+	if !ok {
+		return
+	}
+	v.LastSlot, v.LastTime = newest, c.blockTime(heightAt(newest))
+	v.Voters = []epochVoter{{c.lengths.of(newest), v.Node}}
+	// The newest votes are kept, and the one before them is the root.
+	for s, ok := newest, true; ok; s, ok = t.last(s) {
+		if len(v.Votes) == votesKept {
+			v.Root = &s
+			break
+		}
+		v.Votes = append(v.Votes, vote{Latency: 1, Slot: s, Confirmations: uint32(len(v.Votes) + 1)})
+	}
+	slices.Reverse(v.Votes)
+	// An epoch without a vote has no entry.
+	for s, ok := newest, true; ok && s > 0 && len(v.Credits) < maxEpochCredits; {
+		epoch := c.lengths.of(s)
+		first := c.lengths.first(epoch)
+		v.Credits = append(v.Credits, epochCredits{epoch, t.credits(s + 1), t.credits(first)})
+		s, ok = t.last(first)
+	}
+	slices.Reverse(v.Credits)
 }
 
 // clockData is the Clock sysvar: slot, time of the epoch's first block, epoch, the epoch up to which leaders are known,
 // and time, both in Unix seconds.
 func (c *Cluster) clockData(height uint64) []byte {
 	slot := slotOf(height)
-	epoch := slot / slotsPerEpoch
+	epoch := c.lengths.of(slot)
 	b := binary.LittleEndian.AppendUint64(nil, slot)
-	b = binary.LittleEndian.AppendUint64(b, uint64(c.blockTime(heightAt(epoch*slotsPerEpoch))))
+	b = binary.LittleEndian.AppendUint64(b, uint64(c.blockTime(c.lengths.firstBlock(epoch))))
 	b = binary.LittleEndian.AppendUint64(b, epoch)
 	b = binary.LittleEndian.AppendUint64(b, epoch+1)
 	return binary.LittleEndian.AppendUint64(b, uint64(c.blockTime(height)))
@@ -161,15 +217,11 @@ func (c *Cluster) clockData(height uint64) []byte {
 
 // stakes adds up the effective stake by vote account, in lamports. Callers hold mu.
 func (c *Cluster) stakes(height uint64) map[address]uint64 {
-	epoch := slotOf(height) / slotsPerEpoch
+	epoch := c.epochAt(height)
 	history := historyIn(c.state.at(historySysvar, height).Data, epoch)
 	sums := map[address]uint64{}
 	for key := range c.state {
-		a := c.state.at(key, height)
-		if a.Owner != stakeProgram || !a.exists() {
-			continue
-		}
-		if s, ok := readStake(a.Data); ok && s.Kind == stakeDelegated {
+		if s, ok := c.delegated(key, height); ok {
 			sums[s.Voter] += s.at(epoch, history).Effective
 		}
 	}

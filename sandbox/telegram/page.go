@@ -50,6 +50,7 @@ func (s *Server) pageHandler() http.Handler {
 	mux.HandleFunc("POST /app/block", pagePost(s.pageBlock))
 	mux.HandleFunc("POST /app/read", pagePost(s.pageRead))
 	mux.HandleFunc("POST /app/faucet", pagePost(s.pageFaucet))
+	mux.HandleFunc("POST /app/epoch", pagePost(s.pageEpoch))
 	mux.HandleFunc("POST /app/buy", pagePost(s.pageBuy))
 	mux.HandleFunc("POST /app/paid", pagePost(s.pagePaid))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -136,11 +137,13 @@ func (s *Server) pageState(w http.ResponseWriter, _ *http.Request) {
 		About       string    `json:"about"`
 		Faucet      bool      `json:"faucet"`
 		FaucetToken bool      `json:"faucet_token"`
+		Epochs      bool      `json:"epochs"` // there is a button for the next epoch
 		Mail        bool      `json:"mail"`
 		People      []chat    `json:"people"`
 		Shop        []Item    `json:"shop,omitempty"`
 		Other       *OtherBot `json:"other,omitempty"`
 	}{Epoch: s.feed.epoch, Seq: s.feed.seq, Bot: s.bot, Faucet: s.opt.Faucet != nil, FaucetToken: s.opt.FaucetToken != nil,
+		Epochs:      s.opt.NextEpoch != nil,
 		Mail:        s.opt.Mails != nil,
 		Other:       s.opt.Other,
 		Description: orElse(s.st.Profile.Description[""], s.opt.Hint), About: s.st.Profile.Short[""]}
@@ -402,6 +405,18 @@ func (s *Server) pageRead(_ *http.Request, in pageRequest) (any, error) {
 
 // addressShape only catches typing errors; the cluster checks the address.
 var addressShape = regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]{32,44}$`)
+
+// pageEpoch begins the cluster's next epoch and returns its number.
+func (s *Server) pageEpoch(r *http.Request, _ pageRequest) (any, error) {
+	if s.opt.NextEpoch == nil {
+		return nil, &pageError{http.StatusNotFound, "This sandbox has no epochs."}
+	}
+	epoch, err := s.opt.NextEpoch(r.Context())
+	if err != nil {
+		return nil, &pageError{http.StatusBadGateway, "The next epoch could not begin: " + err.Error()}
+	}
+	return map[string]uint64{"epoch": epoch}, nil
+}
 
 // pageFaucet sends whole SOL or USDC to an address. The page's limits keep amounts realistic.
 func (s *Server) pageFaucet(r *http.Request, in pageRequest) (any, error) {

@@ -110,6 +110,7 @@ func TestPageActsForItsPerson(t *testing.T) {
 	var lamports uint64
 	var given string
 	var units uint64
+	epoch := uint64(7)
 	w := newWorld(t, Options{Faucet: func(_ context.Context, address string, n uint64) error {
 		if paid != "" {
 			return errors.New("the cluster is down")
@@ -122,6 +123,11 @@ func TestPageActsForItsPerson(t *testing.T) {
 		}
 		given, units = symbol+" to "+owner, n
 		return nil
+	}, NextEpoch: func(context.Context) (uint64, error) {
+		if epoch++; epoch > 8 {
+			return 0, errors.New("the journal is full")
+		}
+		return epoch, nil
 	}})
 	post := func(path, body string, want int, says string) string {
 		t.Helper()
@@ -171,7 +177,13 @@ func TestPageActsForItsPerson(t *testing.T) {
 	}
 	post("faucet", `{"address":"`+address+`","usdc":1}`, 502, "the mint is frozen")
 
+	post("epoch", `{}`, 200, `{"epoch":8}`)
+	post("epoch", `{}`, 502, "the journal is full")
+
 	_, _, state := w.visit("GET", "/app/state", "")
+	if !strings.Contains(state, `"epochs":true`) {
+		t.Error("the page does not know that there are epochs")
+	}
 	var s struct {
 		Faucet      bool `json:"faucet"`
 		FaucetToken bool `json:"faucet_token"`

@@ -51,6 +51,8 @@ type Options struct {
 	// FaucetToken gives a test token (its symbol, in base units) to its future owner's address. nil:
 	// the faucet has SOL only.
 	FaucetToken func(ctx context.Context, owner, symbol string, units uint64) error
+	// NextEpoch makes the cluster begin its next epoch, and returns that epoch. nil: the page has no such button.
+	NextEpoch func(ctx context.Context) (uint64, error)
 	// Shop asks for payments. nil: the page has no shop.
 	Shop Shop
 	// Mails are those that the sandbox's mail server took in, newest first. nil: the page has no mail box.

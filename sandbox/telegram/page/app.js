@@ -3,6 +3,7 @@
 import { listen, loadState, post } from "./api.js";
 import { byId, clock, el, icon, initials } from "./dom.js";
 import { Composer } from "./composer.js";
+import { Epochs } from "./epochs.js";
 import { Faucet } from "./faucet.js";
 import { Log, summary } from "./log.js";
 import { Mailbox } from "./mailbox.js";
@@ -32,6 +33,7 @@ const composer = new Composer({
   people: (request, user) => send("people", { request_id: request, user_id: user }),
 });
 const faucet = new Faucet();
+const epochs = new Epochs();
 const mailbox = new Mailbox();
 const shop = new Shop({ as: () => shown.user.id, bought: () => faucet.fold() });
 startTheme(byId("theme"));
@@ -300,6 +302,7 @@ async function reload() {
   if (epoch !== state.epoch) faucet.forget(); // it may have begun anew
   epoch = state.epoch;
   faucet.offerToken(state.faucet_token);
+  epochs.show(state.epochs);
   mailbox.show(state.mail);
   shop.show(state.shop ?? []);
   otherBot = state.other ?? null;
