@@ -33,7 +33,7 @@ func packages() map[string][]string {
 		"notify":           {"store", "wallet", "work"},
 		"config":           {"quota", "wallet"},
 		"market":           {"wallet"},
-		"pages":            {"quota"},
+		"pages":            {"quota", "signer"},
 		"terminal":         {"chain", "market", "wallet"},
 		"sandbox":          {"sandbox/mail", "sandbox/shop", "sandbox/telegram", "sandbox/solana"},
 		"quota":            {"store", "wallet"},

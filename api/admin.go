@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"purser/handlers"
@@ -89,8 +90,8 @@ type (
 // SocketPath is where the admin socket of a store lives.
 func SocketPath(storePath string) string { return storePath + ".sock" }
 
-// ListenAdmin opens the socket at path with mode 0600. It replaces a socket that does not accept connections, as a crash
-// leaves one. It returns an error if a process accepts connections there, or if the file is not a socket.
+// ListenAdmin opens the socket at path with mode 0600. It replaces a socket that no process listens on, as a crash leaves
+// one. It returns an error if a process listens there or that cannot be found out, or if the file is not a socket.
 func ListenAdmin(path string) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -99,9 +100,13 @@ func ListenAdmin(path string) (net.Listener, error) {
 	case info.Mode().Type() != fs.ModeSocket:
 		return nil, fmt.Errorf("admin socket: %s is in the way: it is not a socket of ours, move it", path)
 	default:
-		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		conn, err := net.DialTimeout("unix", path, time.Second)
+		if err == nil {
 			_ = conn.Close() // connecting was the whole check
 			return nil, fmt.Errorf("admin socket: another purser answers at %s", path)
+		}
+		if !nobodyListens(err) {
+			return nil, fmt.Errorf("admin socket: another purser may run at %s: %w", path, err)
 		}
 	}
 	// The socket is created in a private directory (mode 0700) and then renamed to path. So no other user can connect
@@ -123,6 +128,13 @@ func ListenAdmin(path string) (net.Listener, error) {
 	return adminListener{ln, path}, nil
 }
 
+// nobodyListens reports whether dialling a Unix socket failed because no process has it open: the file does not exist, or
+// it was left by a process that ended. Any other error proves nothing. A server that is too busy to accept, for example,
+// refuses with EAGAIN when its queue of connections is full.
+func nobodyListens(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
+}
+
 // adminListener removes its file when it is closed.
 type adminListener struct {
 	net.Listener
@@ -137,9 +149,13 @@ func (l adminListener) Close() error {
 	return err
 }
 
-// Run serves ln, which comes from ListenAdmin, until ctx ends. It then gives open requests drainTimeout to finish, and
-// returns an error if they do not.
+// Run serves ln, which comes from ListenAdmin, until ctx ends. It then gives open requests drainTimeout to finish. If they do
+// not, it ends their contexts, closes their connections and returns an error.
 func (a *Admin) Run(ctx context.Context, ln net.Listener) error {
+	return a.run(ctx, ln, drainTimeout)
+}
+
+func (a *Admin) run(ctx context.Context, ln net.Listener, drain time.Duration) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /keys", withBody(a, a.create))
 	mux.HandleFunc("GET /keys", a.list)
@@ -149,8 +165,13 @@ func (a *Admin) Run(ctx context.Context, ln net.Listener) error {
 	mux.HandleFunc("GET /queues", a.queues)
 	mux.HandleFunc("POST /queues/dead-letters", withBody(a, a.deadLetters))
 	mux.HandleFunc("POST /queues/replay", withBody(a, a.replay))
+	// Requests outlive ctx by the time to drain, and end with base. Closing a connection alone does not end its request:
+	// net/http notices that only once the handler has read the body.
+	base, cutOff := context.WithCancel(context.WithoutCancel(ctx))
+	defer cutOff()
 	server := &http.Server{
-		Handler: http.MaxBytesHandler(mux, maxBody), ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		BaseContext: func(net.Listener) context.Context { return base },
+		Handler:     http.MaxBytesHandler(mux, maxBody), ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
 	}
 	served := make(chan error, 1)
@@ -160,9 +181,13 @@ func (a *Admin) Run(ctx context.Context, ln net.Listener) error {
 		return fmt.Errorf("serve the admin socket: %w", err)
 	case <-ctx.Done():
 	}
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
-	err := server.Shutdown(drain)
+	err := server.Shutdown(draining)
+	if err != nil {
+		cutOff()
+		err = errors.Join(fmt.Errorf("requests to the admin socket were cut off after %s: %w", drain, err), server.Close())
+	}
 	<-served
 	return err
 }
@@ -236,21 +261,23 @@ func (a *Admin) answer(w http.ResponseWriter, answer adminAnswer, err error) {
 	}
 }
 
-// ErrNoServer says that no process accepts connections on the socket. The caller may then open the store itself.
+// ErrNoServer says that no process listens on the socket. The caller may then open the store itself.
 var ErrNoServer = errors.New("no purser is running here")
 
 // AdminClient is the operator's end of the socket.
 type AdminClient struct{ http *http.Client }
 
-// DialAdmin returns a client of the server that listens on the socket at path. ErrNoServer if it cannot connect for any
-// reason but missing permission. The caller closes the client.
+// DialAdmin returns a client of the server that listens on the socket at path. The error is ErrNoServer only if no process
+// listens there; a server that is too busy to accept the connection is another error. The caller closes the client.
 func DialAdmin(path string) (*AdminClient, error) {
 	probe, err := net.DialTimeout("unix", path, time.Second)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("%s belongs to another user: run this as the user that runs purser", path)
-	case err != nil:
+	case nobodyListens(err):
 		return nil, fmt.Errorf("%w (%s)", ErrNoServer, path)
+	case err != nil:
+		return nil, fmt.Errorf("purser runs but does not accept a connection at %s, try again: %w", path, err)
 	}
 	_ = probe.Close() // connecting was the whole check; requests open their own connections
 	return &AdminClient{&http.Client{

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -137,6 +138,78 @@ func TestAStaleSocketIsReplacedAndAFileIsNot(t *testing.T) {
 	if raw, err := os.ReadFile(path); err != nil || string(raw) != "precious" {
 		t.Errorf("the file is now %q, %v", raw, err)
 	}
+}
+
+// TestABusyServerIsNotTakenForNone: a server whose queue of connections is full refuses new ones as well. The command line
+// must then not open the store, and a second server must not replace the socket.
+func TestABusyServerIsNotTakenForNone(t *testing.T) {
+	path := socketPath(t)
+	busy, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	check(t, err)
+	defer func() { check(t, syscall.Close(busy)) }()
+	check(t, syscall.Bind(busy, &syscall.SockaddrUnix{Name: path}))
+	check(t, syscall.Listen(busy, 0)) // and it never accepts
+	for range 8 {
+		conn, err := net.DialTimeout("unix", path, time.Second)
+		if err != nil {
+			break // the queue is full
+		}
+		defer conn.Close()
+	}
+	before, err := os.Lstat(path)
+	check(t, err)
+
+	if client, err := DialAdmin(path); client != nil || err == nil || errors.Is(err, ErrNoServer) || !strings.Contains(err.Error(), "try again") {
+		t.Errorf("DialAdmin: %v", err)
+	}
+	if ln, err := ListenAdmin(path); ln != nil || err == nil {
+		t.Errorf("ListenAdmin: %v", err)
+	}
+	if after, err := os.Lstat(path); err != nil || !os.SameFile(before, after) {
+		t.Errorf("its socket was replaced: %v", err)
+	}
+}
+
+// stuckKeys are keys whose List ends only with its request.
+type stuckKeys struct {
+	KeyService
+	entered, ended chan struct{}
+}
+
+func (k *stuckKeys) List(ctx context.Context) ([]wallet.Key, error) {
+	close(k.entered)
+	<-ctx.Done()
+	close(k.ended)
+	return nil, ctx.Err()
+}
+
+func TestAnAdminRequestThatDoesNotEndIsCutOff(t *testing.T) {
+	path := socketPath(t)
+	ln, err := ListenAdmin(path)
+	check(t, err)
+	keys := &stuckKeys{entered: make(chan struct{}), ended: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- (&Admin{Keys: keys, Log: slog.New(slog.DiscardHandler)}).run(ctx, ln, time.Millisecond)
+	}()
+	client, err := DialAdmin(path)
+	check(t, err)
+	defer client.Close()
+	answered := make(chan error, 1)
+	go func() {
+		_, err := client.List(context.Background())
+		answered <- err
+	}()
+	<-keys.entered
+	cancel()
+	if err := <-done; !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "cut off") {
+		t.Errorf("Run: %v", err)
+	}
+	if err := <-answered; err == nil {
+		t.Error("the request was answered")
+	}
+	<-keys.ended
 }
 
 func TestTheAdminSocketRefusesGarbage(t *testing.T) {

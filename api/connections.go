@@ -65,7 +65,7 @@ func (l *boundListener) Accept() (net.Conn, error) {
 	for {
 		accepted, err := l.Listener.Accept()
 		switch {
-		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
+		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 			l.bound.makeRoom("the system gives no more connections")
 			time.Sleep(descriptorsRunOutWait)
 			continue

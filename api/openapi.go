@@ -27,8 +27,10 @@ func documentTag(text []byte) string {
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// openAPI is GET /v1/openapi.json: for everybody, and to be kept for an hour.
+// openAPI is GET /v1/openapi.json, for everybody. It is the one answer that a browser or a proxy may store, for an hour, so
+// it says that its headers depend on the request's Origin (see cors): a stored copy without them must not answer the portal.
 func (s *Server) openAPI(c *fiber.Ctx) error {
+	c.Vary(fiber.HeaderOrigin)
 	c.Set(fiber.HeaderETag, s.documentTag)
 	c.Set(fiber.HeaderCacheControl, "public, max-age=3600")
 	if etagMatches(c.Get(fiber.HeaderIfNoneMatch), s.documentTag) {

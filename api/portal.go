@@ -117,9 +117,11 @@ func (s *Server) cors(c *fiber.Ctx) error {
 	return c.Next()
 }
 
+// allowOrigin lets the portal's origin read the answer. Answers to other origins need no Vary of their own, as none of them
+// may be stored, but for openAPI's.
 func (s *Server) allowOrigin(c *fiber.Ctx) {
 	c.Set(fiber.HeaderAccessControlAllowOrigin, s.pages)
-	c.Set(fiber.HeaderVary, fiber.HeaderOrigin)
+	c.Vary(fiber.HeaderOrigin)
 }
 
 // preflight answers a CORS preflight with the methods that the portal may use on the path. On other paths, OPTIONS is

@@ -280,6 +280,19 @@ func TestAnswersAreLentToThePortalAlone(t *testing.T) {
 			t.Errorf("%+v: %v", test, got)
 		}
 	}
+	// What a cache may store must say that other origins get other headers.
+	for _, origin := range []string{"", "https://evil.example", pages} {
+		headers := []string{"Authorization", "Bearer " + session}
+		if origin != "" {
+			headers = append(headers, "Origin", origin)
+		}
+		for _, path := range []string{"/v1/openapi.json", "/v1/webhooks", "/v1/nothing", "/healthz"} {
+			a := k.do("GET", path, "", headers...)
+			if vary := a.header.Values("Vary"); a.header.Get("Cache-Control") != "no-store" && !slices.Equal(vary, []string{"Origin"}) {
+				t.Errorf("%s from %q may be stored, and varies by %q", path, origin, vary)
+			}
+		}
+	}
 	two, err := http.NewRequest("GET", k.base+"/v1/webhooks", nil)
 	k.Must(err)
 	two.Header = http.Header{"Origin": {pages, pages}, "Authorization": {"Bearer " + session}}

@@ -30,7 +30,6 @@ import (
 	"purser/handlers"
 	"purser/locale"
 	"purser/quota"
-	"purser/signer"
 	"purser/store"
 	"purser/wallet"
 )
@@ -150,7 +149,7 @@ func New(o Options) (*Server, error) {
 		Options:        o,
 		origin:         o.PublicURL.Scheme + "://" + o.PublicURL.Host,
 		refusals:       refusals(),
-		defaultHeaders: defaultHeaders(signer.Headers(), o.PublicURL),
+		defaultHeaders: defaultHeaders(o.PublicURL),
 		pages:          o.PagesURL.Scheme + "://" + o.PagesURL.Host,
 		page:           newWindow[[32]byte](pagePerMinute, time.Minute),
 		badLinks:       newWindow[netip.Prefix](pagePerMinute, time.Minute),

@@ -5,7 +5,7 @@
 //
 // Its main types and parts:
 //
-//   - Server, made by New from Options, serves all files from memory with their headers. Run serves a listener until its
+//   - Server, made by New from Options, serves all files from memory with their headers, which start from the signing page's (signer.Headers). Run serves a listener until its
 //     context ends.
 //   - document.go reads the OpenAPI document and the catalogue of events into the data of docs.html. The documentation is
 //     rendered on the first request. It is English, like the API it describes; static/ has its style and scripts.
@@ -35,6 +35,7 @@ import (
 	"time"
 
 	"purser/quota"
+	"purser/signer"
 )
 
 // The paths of the documentation, and of the portal.
@@ -61,8 +62,8 @@ type Server struct {
 	http   *http.Server
 	files  map[string]file // by URL path
 	docs   func() (file, error)
-	portal string // Content-Security-Policy of the portal's files
-	https  bool   // the public address is https: send Strict-Transport-Security
+	portal string          // Content-Security-Policy of the portal's files
+	common []signer.Header // of every response
 }
 
 // file is one response body with its Content-Type (kind) and ETag (tag).
@@ -98,7 +99,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("render the portal: %w", err)
 	}
-	s := &Server{https: o.URL != nil && o.URL.Scheme == "https", files: map[string]file{Docs: {}, Portal: made(".html", portal)}, docs: sync.OnceValues(docs), portal: policy + "; connect-src 'self' " + o.API.Scheme + "://" + o.API.Host}
+	s := &Server{common: signer.Headers(o.URL), files: map[string]file{Docs: {}, Portal: made(".html", portal)}, docs: sync.OnceValues(docs), portal: policy + "; connect-src 'self' " + o.API.Scheme + "://" + o.API.Host}
 	// The embedded files of each folder are served below their page's path.
 	for folder, under := range map[string]string{"static": Docs, "portal": Portal} {
 		list, err := files.ReadDir(folder)
@@ -120,8 +121,7 @@ func New(o Options) (*Server, error) {
 
 // made builds a file. The ETag is half of the SHA-256 of its content.
 func made(extension string, content []byte) file {
-	kind := map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-		".json": "application/json; charset=utf-8", ".svg": "image/svg+xml"}[extension]
+	kind, _ := signer.ContentType(extension) // a test serves every file of the pages
 	sum := sha256.Sum256(content)
 	return file{kind, `"` + hex.EncodeToString(sum[:16]) + `"`, content}
 }
@@ -155,21 +155,18 @@ func fill(name string, data any) ([]byte, error) {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// headers sets the headers of every response, errors included. Only the portal may send requests: to the API, and to this
-// origin for its texts. Browsers must not store the portal; other files they may keep, but must revalidate.
+// headers sets the headers of every response, errors included: those of the signing page, with a policy and a
+// Cache-Control of these pages. Only the portal may send requests: to the API, and to this origin for its texts. Browsers
+// must not store the portal; other files they may keep, but must revalidate.
 func (s *Server) headers(h http.Header, path string) {
 	csp, keep := policy, "no-cache" // browsers may store it, but ask before each use whether it has changed
 	if path == Portal || strings.HasPrefix(path, Portal+"/") {
 		csp, keep = s.portal, "no-store"
 	}
-	h.Set("Content-Security-Policy", csp)
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("X-Content-Type-Options", "nosniff")
-	if s.https {
-		h.Set("Strict-Transport-Security", "max-age=31536000") // as on the API's origin
+	for _, one := range s.common {
+		h.Set(one.Name, one.Value)
 	}
+	h.Set("Content-Security-Policy", csp)
 	h.Set("Cache-Control", keep)
 }
 

@@ -75,6 +75,22 @@ func TestBrowsersAreToldToStayWithHTTPS(t *testing.T) {
 	}
 }
 
+func TestEveryFileHasAContentType(t *testing.T) {
+	own := &url.URL{Scheme: "http", Host: "127.0.0.1:8082"}
+	s, err := New(Options{Document: api.Document(), Events: []byte("[]"), API: own, URL: own, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, f := range s.files {
+		if path != Docs && f.kind == "" { // the documentation is rendered when it is asked for
+			t.Errorf("%s has none", path)
+		}
+	}
+	if docs, err := s.docs(); err != nil || docs.kind != "text/html; charset=utf-8" || len(s.files) < 10 {
+		t.Errorf("the documentation: %q, %v, of %d files", docs.kind, err, len(s.files))
+	}
+}
+
 func do(t *testing.T, method, address string, headers ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, address, nil)
@@ -287,7 +303,7 @@ func TestThePagesRunNothingOfAnybodyElses(t *testing.T) {
 				t.Errorf("%s %s: connect-src %q, kept %q", method, path, speaks, resp.Header.Get("Cache-Control"))
 			}
 			for name, value := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
-				"Set-Cookie": "", "Access-Control-Allow-Origin": "", "Server": ""} {
+				"Cross-Origin-Resource-Policy": "same-origin", "Set-Cookie": "", "Access-Control-Allow-Origin": "", "Server": ""} {
 				if got := resp.Header.Get(name); got != value {
 					t.Errorf("%s %s: %s is %q", method, path, name, got)
 				}

@@ -23,6 +23,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"io/fs"
+	"net/url"
 	"path"
 	"strings"
 )
@@ -39,10 +40,16 @@ var headers string
 // Header is one HTTP response header.
 type Header struct{ Name, Value string }
 
-// Headers returns the headers that every file of the page must be served with, errors included.
-// Content-Type comes from File.
-func Headers() []Header {
+// strictTransport makes browsers reach a host by https alone for one year (RFC 6797), without its subdomains.
+const strictTransport = "max-age=31536000"
+
+// Headers returns the headers that every file of the page must be served with, errors included, at its public address.
+// Content-Type comes from File. The other pages of purser start from the same headers.
+func Headers(public *url.URL) []Header {
 	var list []Header
+	if public != nil && public.Scheme == "https" { // over plain http, browsers ignore it
+		list = append(list, Header{"Strict-Transport-Security", strictTransport})
+	}
 	for line := range strings.Lines(headers) {
 		if name, value, found := strings.Cut(strings.TrimSpace(line), ": "); found {
 			list = append(list, Header{name, value})
@@ -66,7 +73,7 @@ func File(name string) (content []byte, contentType string, ok bool) {
 	if name == "" {
 		name = "index.html"
 	}
-	contentType, ok = contentTypes(path.Ext(name))
+	contentType, ok = ContentType(path.Ext(name))
 	if !ok {
 		return nil, "", false
 	}
@@ -77,8 +84,9 @@ func File(name string) (content []byte, contentType string, ok bool) {
 	return content, contentType, true
 }
 
-// contentTypes is a fixed list, since systems' own lists differ: with nosniff, browsers run no module of a wrong type.
-func contentTypes(ext string) (string, bool) {
+// ContentType returns the Content-Type of a page's file by its extension (".js"). It is a fixed list, since systems' own
+// lists differ: with nosniff, browsers run no module of a wrong type.
+func ContentType(ext string) (string, bool) {
 	switch ext {
 	case ".html":
 		return "text/html; charset=utf-8", true

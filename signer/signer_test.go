@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,8 +77,11 @@ func TestHeadersAreTheDesigns(t *testing.T) {
 		"Cache-Control":           "no-store",
 	}
 	got := map[string]string{}
-	for _, h := range Headers() {
+	for _, h := range Headers(&url.URL{Scheme: "http", Host: "127.0.0.1"}) {
 		got[h.Name] = h.Value
+	}
+	if https := Headers(&url.URL{Scheme: "https", Host: "wallet.example.org"}); len(https) != len(got)+1 {
+		t.Errorf("by https: %v", https)
 	}
 	for name, value := range want {
 		if got[name] != value {
