@@ -137,7 +137,7 @@ func TestAnAnswerToAnAppIsForThatAppAlone(t *testing.T) {
 	r.happen("alice has a pro token for Till")
 	r.happen("alice has a webhook at https://till.example/hook")
 	r.seen = nil
-	if r.happen("bob answers the app: Is anybody there?"); !strings.Contains(strings.Join(r.seen, ""), "doesn't receive messages") {
+	if r.happen("bob answers the app: Is anybody there?"); !strings.Contains(strings.Join(r.seen, ""), "can't receive messages") {
 		t.Errorf("said %s", r.seen)
 	}
 	r.happen("the operator writes to bob: Hello")
@@ -194,7 +194,7 @@ func TestAnAnswerToAKeyOfNoAppIsForNobody(t *testing.T) {
 		before := r.conversation("alice")
 		r.seen = nil
 		r.happen("alice answers the app: 1.5")
-		if said := strings.Join(r.seen, ""); !strings.Contains(said, "Your own key …k2 ") || !strings.Contains(said, "doesn't receive messages") {
+		if said := strings.Join(r.seen, ""); !strings.Contains(said, "Your own key …k2 ") || !strings.Contains(said, "can't receive messages") {
 			t.Errorf("said %s", said)
 		}
 		if after := r.conversation("alice"); !reflect.DeepEqual(before, after) {

@@ -98,7 +98,7 @@ func SendCard() Card {
 		Lines: map[Stage]string{
 			StageReview: "history.open", StageSign: "history.open", StageSignProgram: "history.open", StageSigned: "history.open",
 			StagePending: "history.open", StageHeld: "history.held", StageConfirmed: "history.sent", StageFailed: "history.not_sent",
-			StageRejected: "history.not_sent", StageNotConfirmed: "history.not_sent", StageNotSigned: "history.not_sent",
+			StageRejected: "history.turned_down", StageNotConfirmed: "history.ran_out", StageNotSigned: "history.ran_out",
 		}}
 }
 

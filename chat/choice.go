@@ -53,7 +53,11 @@ func (s *replyTx) choiceEnds(dev wallet.Developer, v vars) (rows [][]Button, _ e
 		return err
 	}
 	withheld, unapproved, wantsPro := s.Developers.Withheld(dev, wanted), s.Developers.Unapproved(dev, wanted), s.Developers.NeedsPro(dev, wanted)
-	v["Withheld"], v["Unapproved"], v["NeedsPro"], v["Again"] = names(withheld), unapproved, wantsPro, ""
+	v["Unapproved"], v["NeedsPro"], v["Again"] = unapproved, wantsPro, ""
+	var err error
+	if v["Withheld"], err = s.names(withheld); err != nil {
+		return nil, err
+	}
 	// Without operators nobody could approve anything, so there is no button that asks them.
 	if len(s.Developers.Admins) > 0 && (unapproved || len(withheld) > 0 || wantsPro) {
 		again, err := s.Developers.NextRequestAt(s.tx, s.user.ID)
@@ -106,10 +110,12 @@ func (s *replyTx) toggles(r wallet.AccessRequest, pro bool) ([][]Button, error) 
 	rows := [][]Button{kinds}
 	var row []Button
 	for _, scope := range fitting(r) {
-		label := html(scope)
+		label, err := s.words.text(scopeKey("scope_name", scope), nil)
+		if err != nil {
+			return nil, err
+		}
 		if !pro && slices.Contains(wallet.ProOnly(), scope) {
-			var err error
-			if label, err = s.words.text("button.pro_only", vars{"Scope": string(scope)}); err != nil {
+			if label, err = s.words.text("button.pro_only", vars{"Scope": label}); err != nil {
 				return nil, err
 			}
 		}
@@ -154,26 +160,43 @@ func kindNames() map[wallet.KeyKind]string {
 	return map[wallet.KeyKind]string{wallet.APIKey: "keys.kind_api", wallet.BotKey: "keys.kind_bot"}
 }
 
-// scopeLines explains scopes to a developer, one line each.
+// scopeLines explains scopes to a developer, one line each: the plain name, the scope's own, and what it allows.
 func (s *replyTx) scopeLines(scopes []wallet.Scope) (html, error) {
 	var lines []string
 	for _, scope := range scopes {
-		text, err := s.words.text(scopeKey("scope", scope), nil)
+		about, err := s.words.text(scopeKey("scope", scope), nil)
 		if err != nil {
 			return "", err
 		}
-		lines = append(lines, "• "+string(code(string(scope)))+": "+string(text))
+		line, err := s.scopeText("scope.line", scope, vars{"About": about})
+		if err != nil {
+			return "", err
+		}
+		lines = append(lines, "• "+string(line))
 	}
 	return html(strings.Join(lines, "\n")), nil
 }
 
-// names lists scopes on one line.
-func names(scopes []wallet.Scope) html {
+// names lists scopes on one line, each by its plain name and its own.
+func (s *replyTx) names(scopes []wallet.Scope) (html, error) {
 	var out []string
 	for _, scope := range scopes {
-		out = append(out, string(code(string(scope))))
+		text, err := s.scopeText("scope.named", scope, vars{})
+		if err != nil {
+			return "", err
+		}
+		out = append(out, string(text))
 	}
-	return html(strings.Join(out, ", "))
+	return html(strings.Join(out, ", ")), nil
+}
+
+// scopeText is a text about one scope: v gets its plain name and its own.
+func (s *replyTx) scopeText(key string, scope wallet.Scope, v vars) (_ html, err error) {
+	v["Scope"] = string(scope)
+	if v["Name"], err = s.words.text(scopeKey("scope_name", scope), nil); err != nil {
+		return "", err
+	}
+	return s.words.text(key, v)
 }
 
 // tapTurn sets a kind of key, a scope or the tier. object is "on:" or "off:", the sort of item, and its name.

@@ -67,7 +67,11 @@ func (s *replyTx) keyBlocks(fresh newKeys) (html, [][]Button, error) {
 		if err != nil {
 			return "", nil, err
 		}
-		block, err := s.words.text("keys.new", vars{"Kind": kind, "Key": key.Secret, "Scopes": names(key.Key.Scopes), "Tier": string(key.Key.Tier)})
+		scopes, err := s.names(key.Key.Scopes)
+		if err != nil {
+			return "", nil, err
+		}
+		block, err := s.words.text("keys.new", vars{"Kind": kind, "Key": key.Secret, "Scopes": scopes, "Tier": string(key.Key.Tier)})
 		if err != nil {
 			return "", nil, err
 		}
@@ -263,7 +267,11 @@ func (s *replyTx) listedKey(key wallet.Key) (html, error) {
 	if err != nil {
 		return "", err
 	}
-	v := vars{"Kind": kind, "Hint": key.Hint, "App": app, "Scopes": names(key.Scopes), "Tier": string(key.Tier), "Made": day(key.CreatedAt), "Used": "", "Ends": "",
+	scopes, err := s.names(key.Scopes)
+	if err != nil {
+		return "", err
+	}
+	v := vars{"Kind": kind, "Hint": key.Hint, "App": app, "Scopes": scopes, "Tier": string(key.Tier), "Made": day(key.CreatedAt), "Used": "", "Ends": "",
 		"Operator": key.App == ""} // only the command line creates keys without an app
 	if !key.LastUsed.IsZero() {
 		v["Used"] = moment(key.LastUsed)

@@ -233,7 +233,11 @@ func (s *replyTx) notifyDeveloper(developer wallet.User, before, dev wallet.Deve
 		}
 		limits = append(limits, string(line))
 	}
-	err = there.reply("access.approved", vars{"App": yes.App, "Tier": string(yes.Tier), "Scopes": names(dev.Request.Scopes), "Limits": html(strings.Join(limits, ", ")),
+	scopes, err := there.names(dev.Request.Scopes)
+	if err != nil {
+		return err
+	}
+	err = there.reply("access.approved", vars{"App": yes.App, "Tier": string(yes.Tier), "Scopes": scopes, "Limits": html(strings.Join(limits, ", ")),
 		"NoWebhooks": yes.Tier != wallet.ProTier}, []Button{b})
 	if err != nil {
 		return err

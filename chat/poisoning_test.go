@@ -38,7 +38,7 @@ func TestNoTapConfirmsALookAlike(t *testing.T) {
 	in.Tap = &chat.Tap{CallbackID: "forged", Data: nonce}
 	r.seen = nil
 	r.does(in)
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "That isn't allowed.") {
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "The receiving address looks like one you know") {
 		t.Errorf("said %q", said)
 	}
 	if now := r.newest("alice"); now.Status != wallet.AwaitingConfirmation || now.SignID != "" {

@@ -67,8 +67,8 @@ func (c catalogue) reason(r wallet.Reason) (html, error) {
 	return html(said), err
 }
 
-// refusals is the catalogue key of the headline for each error code; the reason follows it. All codes have one, even those
-// that no operation in chat returns. A test checks that.
+// refusals is the catalogue key of the headline for each error code, for errors without a reason. All codes have one, even
+// those that no operation in chat returns. A test checks that.
 func refusals() map[wallet.Code]string {
 	return map[wallet.Code]string{
 		wallet.InvalidRequest:      "refusal.invalid_request",
@@ -101,7 +101,8 @@ func refusals() map[wallet.Code]string {
 	}
 }
 
-// refusal renders a labelled error: a short headline, and the reason as a sentence. The reason may be empty.
+// refusal renders a labelled error: a headline, and the reason as a sentence. Of most errors the reason is the headline, and
+// the second text is empty.
 func (c catalogue) refusal(err error) (headline, reason html, _ error) {
 	headline, sayErr := c.text(refusals()[wallet.CodeOf(err)], nil)
 	if sayErr != nil {
@@ -113,12 +114,13 @@ func (c catalogue) refusal(err error) (headline, reason html, _ error) {
 		}
 	}
 	switch wallet.CodeOf(err) {
-	case wallet.TokenNotFound, wallet.NetworkError, wallet.Conflict, wallet.NotFound: // these reasons say it all
-		if reason != "" {
-			return reason, "", sayErr
-		}
+	case wallet.InsufficientFunds, wallet.RateLimitExceeded, wallet.Internal: // the reason alone does not say what is wrong
+		return headline, reason, nil
 	}
-	return headline, reason, sayErr
+	if reason != "" { // it says it all
+		return reason, "", nil
+	}
+	return headline, "", nil
 }
 
 // labelled reports whether an error is a refusal, which is an answer for the person. Other errors are failures of ours.
@@ -127,8 +129,8 @@ func labelled(err error) bool {
 	return errors.As(err, &e) && e.Code != wallet.Internal
 }
 
-// scopeKey returns the key of a text about a scope in one of three sections: scope explains it to developers, scope_switch is
-// the label of its switch, and scope_yours explains it to the person who is to grant it.
+// scopeKey returns the key of a text about a scope in one of four sections: scope_name is its plain name and scope explains it,
+// for developers; scope_switch is the label of its switch, and scope_yours explains it to the person who is to grant it.
 func scopeKey(section string, scope wallet.Scope) string {
 	return section + "." + strings.ReplaceAll(string(scope), ":", "_")
 }

@@ -125,9 +125,9 @@ async function holds(tab, address) {
 /** Connects the person's own wallet. Of those that are here already the page says `known`, and chooses none. */
 async function connect(chat, known) {
   await chat.start();
-  const offer = await chat.ask('/wallet new', 'Connect a wallet');
+  const offer = await chat.ask('/wallet new', 'Create or connect a wallet');
   const tab = await offer.follow('Open signing page');
-  await screen(tab, 'Connect a wallet to Telegram');
+  await screen(tab, 'Create or connect a wallet');
   assert.deepEqual(await tab.locator('.choice .hint').allTextContents(), known);
   assert.equal(await tab.locator('.choice').count(), known.length);
   assert.equal(await tab.getByRole('radio', { checked: true }).count(), 0, 'a wallet of somebody else is chosen');

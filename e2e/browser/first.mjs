@@ -27,7 +27,7 @@ await play(async ({ chat, profiles, ...settings }) => {
   const alice = await Chat.open(context, chat, 'alice');
   const welcome = await alice.start();
   await welcome.tap('Create a wallet');
-  const page = await (await alice.hear('Connect a wallet')).follow('Open signing page');
+  const page = await (await alice.hear('Create or connect a wallet')).follow('Open signing page');
   await create(page, PASSPHRASE);
   const six = await sixCharacters(page);
   await page.close();

@@ -94,9 +94,9 @@ async function tapSix(chat, tab) {
 async function connectNew(alice, look) {
   const welcome = await alice.start();
   assert.match(await welcome.text(), /Hello Alice!/);
-  const offer = await alice.ask('/wallet new', 'Connect a wallet');
+  const offer = await alice.ask('/wallet new', 'Create or connect a wallet');
   const tab = await offer.follow('Open signing page');
-  await screen(tab, 'Connect a wallet to Telegram');
+  await screen(tab, 'Create or connect a wallet');
   await look('connect a wallet', tab);
   assert.match(await screenText(tab), /Alice Adler ?@alice · Telegram ID 1001/);
   const words = await create(tab, PASSPHRASES.alice, look);
@@ -108,7 +108,7 @@ async function connectNew(alice, look) {
 }
 
 async function connectOld(bob) {
-  const offer = await bob.ask('/wallet new', 'Connect a wallet');
+  const offer = await bob.ask('/wallet new', 'Create or connect a wallet');
   const tab = await offer.follow('Open signing page');
   await restore(tab, BOBS_WORDS, PASSPHRASES.bob);
   await tapSix(bob, tab);

@@ -75,7 +75,7 @@ async function take() {
 
 async function connect(chat, make) {
   await chat.start();
-  const offer = await chat.ask('/wallet new', 'Connect a wallet');
+  const offer = await chat.ask('/wallet new', 'Create or connect a wallet');
   const tab = await offer.follow('Open signing page');
   await make(tab);
   const six = await sixCharacters(tab);

@@ -42,7 +42,7 @@ await play(async (settings, ask) => {
 
 async function connect(alice) {
   await alice.start();
-  const offer = await alice.ask('/wallet new', 'Connect a wallet');
+  const offer = await alice.ask('/wallet new', 'Create or connect a wallet');
   const tab = await offer.follow('Open signing page');
   await restore(tab, WORDS, PASSPHRASE);
   const six = await sixCharacters(tab);

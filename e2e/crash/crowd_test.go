@@ -117,6 +117,7 @@ var wordings = []struct {
 	{notSent, regexp.MustCompile(`^❌ Not sent: ([\d.]+) SOL`)},
 	{notSent, regexp.MustCompile(`^⌛ Expired: ([\d.]+) SOL`)},
 	{rejected, regexp.MustCompile(`^🚫 Rejected: ([\d.]+) SOL`)},
+	{rejected, regexp.MustCompile(`^↩️ Replaced by the payment below: ([\d.]+) SOL`)},
 	{received, regexp.MustCompile(`^💰 You received ([\d.]+) SOL`)},
 }
 

@@ -42,8 +42,8 @@ export function utcTime(text) {
   return Number.isNaN(at.getTime()) ? null : at;
 }
 
-/** A time of day: "10:02", in 24 hours as the chat writes it and in the zone of the device. */
-export const clock = (at) => date(new Date(at), { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+/** A time of day: "10:02 GMT+1", in 24 hours as the chat writes it. It is in the zone of the device, and names it: the chat writes UTC. */
+export const clock = (at) => date(new Date(at), { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZoneName: 'short' });
 
 /** A day: "21 Nov 2026". */
 export const dayOf = (at) => date(new Date(at), { dateStyle: 'medium' });

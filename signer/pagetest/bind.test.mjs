@@ -20,7 +20,7 @@ it('a wallet that is somebody else\'s is refused, and the same link goes on with
     await press(tab, 'Connect to Telegram');
   };
   await make('Create a wallet');
-  await title(tab, 'Connect a wallet to Telegram');
+  await title(tab, 'Create or connect a wallet');
   assert.match(await text(tab), /connected to another Telegram account[^]*The link still works/);
   delete server.world.fail['/w/bind'];
   await make('Create a wallet');
@@ -34,7 +34,7 @@ it('a wallet that is somebody else\'s is refused, and the same link goes on with
 const withRealRounds = (work) => { server.world.rounds = 'real'; return work(); };
 
 it('create, quiz, passphrase, bind: the server gets a proof of the address and nothing else', () => withRealRounds(() => on(BIND, async (tab) => {
-  await title(tab, 'Connect a wallet to Telegram');
+  await title(tab, 'Create or connect a wallet');
   assert.match(await tab.locator('pre.signed').textContent(), /\(your wallet’s address\)[^]*Telegram account 700100\./);
   assert.match(await text(tab), /Alice Liddell[^]*@alice[^]*700100[^]*Close this page/);
   await press(tab, 'Create a wallet');
@@ -85,7 +85,7 @@ it('the proof is a signature of exactly the text of the design', () => on('', as
   await follow(tab, server, BIND);
   const shown = [];
   const unfold = async () => { await tab.getByText('Text your wallet signs').click(); shown.push(await tab.locator('pre.signed').innerText()); };
-  await title(tab, 'Connect a wallet to Telegram');
+  await title(tab, 'Create or connect a wallet');
   await unfold();
   await press(tab, 'Continue');
   await title(tab, 'Connect this wallet');
@@ -115,7 +115,7 @@ it('a challenge with a bad field is not signed', async () => {
 it('a name that would reorder the page is shown for what it is', () => {
   server.world.challenge = { telegram_name: '\u202eecilA <img src=x onerror=alert(1)>', username: 'a\u2066b' };
   return on(BIND, async (tab) => {
-    await title(tab, 'Connect a wallet to Telegram');
+    await title(tab, 'Create or connect a wallet');
     const shown = await text(tab);
     assert.ok(shown.includes('\ufffdecilA <img src=x onerror=alert(1)>') && shown.includes('@a\ufffdb'), shown);
     assert.equal(await tab.locator('main img').count(), 0);
@@ -149,7 +149,7 @@ it('a lost answer to the proof: the same proof again', () => on('', async (tab) 
 
 /** Which wallets are offered: their last six characters, a + for the chosen one, what is said of them. */
 const offered = async (tab) => {
-  await title(tab, 'Connect a wallet to Telegram');
+  await title(tab, 'Create or connect a wallet');
   return tab.locator('.choice').evaluateAll((all) => all.map((c) =>
     [[...c.querySelectorAll('.last')].map((l) => l.textContent).join('') + (c.querySelector('input').checked ? '+' : ''), c.querySelector('.hint')?.textContent ?? '']));
 };

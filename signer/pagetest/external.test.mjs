@@ -79,7 +79,7 @@ it('a wallet app is connected by the text of the design', async (t) => {
   server.reset();
   const tab = await withApp(t);
   await follow(tab, server, BIND);
-  await title(tab, 'Connect a wallet to Telegram');
+  await title(tab, 'Create or connect a wallet');
   await press(tab, 'Use a wallet app');
   await title(tab, 'Use a wallet app');
   await press(tab, 'Test Wallet');
@@ -201,7 +201,7 @@ it('a signature that came too late by the height of the chain is not sent, but m
   await pays(tab);
   await title(tab, 'That took too long');
   assert.deepEqual(server.posted('/w/tx/signature'), []);
-  assert.match(await text(tab), /150 blocks[^]*Nothing was paid/);
+  assert.match(await text(tab), /only for a short time[^]*Nothing was paid/);
   await press(tab, 'Back');
   await title(tab, 'Approve this payment?');
   await pays(tab);

@@ -12,7 +12,7 @@ it('a payment that was signed here is not signed again unawares: the same signat
   await title(tab, 'No answer from the server');
   await offerAgain(tab);
   await title(tab, BEFORE);
-  assert.match(await text(tab), /signed this payment on this device today at \d\d:\d\d\. The server asks for it again[^]*you may pay twice/);
+  assert.match(await text(tab), /signed this payment on this device today at \d\d:\d\d [A-Z][A-Z\d+:−-]*\. The server asks for it again[^]*you may pay twice/);
   assert.equal(await tab.locator('.notice.danger').count(), 1);
   assert.deepEqual(server.posted('/w/tx/refresh').length, 1, 'a second blockhash was asked for');
   await press(tab, 'Resend signature');
@@ -173,7 +173,7 @@ it('a wallet stays on its network: a change is shown in red, and nothing is call
   await connect();
   await title(tab, CHANGED);
   await press(tab, 'Back');
-  await title(tab, 'Connect a wallet to Telegram');
+  await title(tab, 'Create or connect a wallet');
   assert.equal(server.posted('/w/bind').length, 1, 'proven for another network unasked');
   await press(tab, 'Continue');
   await connect();

@@ -77,7 +77,7 @@ it('weak or differing passphrases store nothing', () => on('', async (tab) => {
 it('a second link in the same tab ends the first flow', () => onSign(async (tab) => {
   await title(tab, 'Approve this payment?');
   await follow(tab, server, BIND);
-  await title(tab, 'Connect a wallet to Telegram');
+  await title(tab, 'Create or connect a wallet');
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
   await follow(tab, server, '#s=short');
@@ -91,20 +91,20 @@ it('a slow answer of an ended flow does not take the page back, nor sign', () =>
   await approve(tab);
   await asked;
   await follow(tab, server, BIND);
-  await title(tab, 'Connect a wallet to Telegram');
+  await title(tab, 'Create or connect a wallet');
   const answered = tab.waitForResponse('**/w/tx/refresh');
   release();
   await (await answered).finished();
   // Give the old flow the time that it would need to sign: the same work, thrice.
   for (let i = 0; i < 3; i++) await tab.evaluate(() => crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify']).then(() => undefined));
-  await title(tab, 'Connect a wallet to Telegram');
+  await title(tab, 'Create or connect a wallet');
   assert.deepEqual(server.posted('/w/tx/signature'), []);
 }));
 
 it('a reload loses the link and says so; without a link before it, nothing is missed', () => on('', async (tab) => {
   await tab.reload();
   await title(tab, 'No wallet on this device yet');
-  for (const [hash, heading] of [[BIND, 'Connect a wallet to Telegram'], [SIGN, 'A payment is waiting for you'], ['#s=short', 'This link is incomplete']]) {
+  for (const [hash, heading] of [[BIND, 'Create or connect a wallet'], [SIGN, 'A payment is waiting for you'], ['#s=short', 'This link is incomplete']]) {
     await follow(tab, server, hash);
     await title(tab, heading);
     const asked = server.received.length;
@@ -117,7 +117,7 @@ it('a reload loses the link and says so; without a link before it, nothing is mi
     assert.ok(!(await tab.evaluate(() => JSON.stringify(history.state))).includes(hash.slice(3)), 'the history keeps the link');
   }
   await follow(tab, server, BIND);
-  await title(tab, 'Connect a wallet to Telegram');
+  await title(tab, 'Create or connect a wallet');
   await tab.goto('about:blank');
   await tab.goBack();
   await title(tab, 'Open the link again');
@@ -146,7 +146,7 @@ it('a browser without Ed25519 gets an explanation, not a broken page', async () 
   assert.match(await text(tab), /Chrome[^]*Firefox[^]*Safari/);
   assert.deepEqual(server.received, []);
   await follow(tab, server, BIND);
-  await title(tab, 'Connect a wallet to Telegram');
+  await title(tab, 'Create or connect a wallet');
   assert.match(await text(tab), /Chrome[^]*Firefox[^]*Safari/);
   assert.equal(await tab.getByRole('button', { name: 'Create a wallet' }).count(), 0);
   await press(tab, 'Use a wallet app');
@@ -185,7 +185,7 @@ it('the keyboard alone creates a wallet, binds it and signs', () => on(BIND, asy
   const enter = async (what) => { await reach(what); await tab.keyboard.press('Enter'); };
   const type = async (id, words) => { await reach(id); await tab.keyboard.type(words); };
 
-  await title(tab, 'Connect a wallet to Telegram');
+  await title(tab, 'Create or connect a wallet');
   assert.equal(await tab.evaluate(() => document.activeElement.tagName), 'H1', 'a new screen takes the focus');
   await enter('Create a wallet');
   await title(tab, 'Create a wallet');

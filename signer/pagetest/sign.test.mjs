@@ -260,7 +260,7 @@ it('reject asks for no passphrase and signs nothing', () => onSign(async (tab) =
 
 it('a transaction that waits for no signature says what became of it', () => on('', async (tab) => {
   for (const [status, heading] of Object.entries({
-    awaiting_confirmation: 'Not confirmed yet', delayed: 'Payment delayed', signed: 'Already signed', pending: 'On its way',
+    awaiting_confirmation: 'Not confirmed yet', signed: 'Already signed', pending: 'On its way',
     confirmed: 'Confirmed', failed: 'Payment failed', rejected: 'Rejected', expired: 'Expired', toString: 'Nothing to sign', '<b>': 'Nothing to sign',
   })) {
     server.world.status = status;

@@ -41,7 +41,7 @@ it('a listed token is shown by its symbol, with its mint and the owner that the 
   const said = await text(tab);
   assert.match(said, /25\.5 USDC/);
   assert.match(said, groups(BOB));
-  assert.match(said, /The recipient has no account for this token yet\. Creating it costs 0\.002 SOL once\. It stays with the recipient\./);
+  assert.match(said, /The recipient has no account for this token yet\. Creating it costs 0\.002 SOL once\. The account belongs to the recipient\./);
   assert.match(said, /You pay at most\s+25\.5 USDC and 0\.00204548 SOL/); // 0.0000062 and 0.00203928
   assert.match(said, /rent/);
   assert.match(said, /0\.0000062 SOL/);

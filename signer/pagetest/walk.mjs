@@ -67,7 +67,7 @@ export async function walk(browser, server, options, look) {
   await title(tab, 'Wallets on this device');
 
   await follow(tab, server, BIND);
-  await title(tab, 'Connect a wallet to Telegram');
+  await title(tab, 'Create or connect a wallet');
   await seen('bind', tab);
   await tab.getByText(part(tab, 'Text your wallet signs')).click();
   await seen('bind-text', tab);
@@ -248,7 +248,7 @@ export async function walk(browser, server, options, look) {
   await title(tab, 'Open this in your browser');
   await seen('inside-telegram', tab);
   await press(tab, 'Continue here');
-  await title(tab, 'Connect a wallet to Telegram');
+  await title(tab, 'Create or connect a wallet');
   await seen('bind-first', tab);
   await tab.reload();
   await title(tab, 'Open the link again');
