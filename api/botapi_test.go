@@ -429,7 +429,7 @@ func TestAppsKnowWhoAllowsIt(t *testing.T) {
 		r.want(r.call("PUT", "/v1/notifications", r.alice.secret, body), 400, wallet.InvalidRequest, says)
 	}
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
-	r.want(r.get("/v1/notifications", operator), 404, wallet.UserNotFound, "This key belongs to no person")
+	r.want(r.get("/v1/notifications", operator), 404, wallet.UserNotFound, "This key has no owner")
 }
 
 func TestABotTokenHasOneWebhook(t *testing.T) {

@@ -54,7 +54,7 @@ func TestAnAPIKeyWritesToItsOwner(t *testing.T) {
 	r.want(r.call("POST", path, r.alice.secret, body), 429, wallet.RateLimitExceeded, "3 messages a minute") // the first, the blocked, the last
 
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
-	r.want(r.call("POST", path, operator, body), 404, wallet.UserNotFound, "This key belongs to no person")
+	r.want(r.call("POST", path, operator, body), 404, wallet.UserNotFound, "This key has no owner")
 	reads := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: 1001, Scopes: []wallet.Scope{wallet.WalletRead, wallet.BotExecute}})
 	r.want(r.call("POST", path, reads, body), 403, wallet.InsufficientScope, "bot:send")
 	token := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.FreeTier, OwnerTelegramID: 1001})
@@ -102,7 +102,7 @@ func TestAnAPIKeyRunsCommandsForItsOwner(t *testing.T) {
 		r.want(run(body), c.status, c.code, "")
 	}
 	operator := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
-	r.want(r.call("POST", path, operator, `{"command":"/wallet balance"}`), 404, wallet.UserNotFound, "This key belongs to no person")
+	r.want(r.call("POST", path, operator, `{"command":"/wallet balance"}`), 404, wallet.UserNotFound, "This key has no owner")
 	sends := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: 1001, Scopes: []wallet.Scope{wallet.BotSend}})
 	r.want(r.call("POST", path, sends, `{"command":"/wallet balance"}`), 403, wallet.InsufficientScope, "bot:execute")
 	r.Must(r.Update(func(tx store.Tx) error { return tx.EraseUser(r.bob.User.ID) }))
