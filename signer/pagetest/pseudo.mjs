@@ -50,7 +50,7 @@ function cut() {
 
 /** What of a page in the pseudo-locale did not come from the catalogue: a list of texts. `known` are allowed: names, and what a server says. */
 export async function bypassing(tab, known = []) {
-  const names = new RegExp(`\\b(?:${['SOL', ...known].join('|')})\\b`, 'g');
+  const names = new RegExp(`\\b(?:${['SOL', 'UTC', 'GMT', ...known].join('|')})\\b`, 'g');
   return (await tab.evaluate(readable)).filter((text) => {
     if (/\{[a-z_]+\}/.test(text)) return true; // a placeholder that got no argument
     let rest = text;
