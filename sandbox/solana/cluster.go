@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -55,20 +56,24 @@ type Cluster struct {
 
 	minimums    []minimumChange
 	commissions []commissionChange
-	reached     map[string]uint64 // lower bound of each level's height, set by SetFinality
-	forks       []fork
-	tip         uint64 // height of the newest block
-	state       state
-	history     history
-	queue       []*queued
-	journal     *journal
-	broken      error // why the journal cannot be written; no block is made any more
-	closed      bool
-	faults      func(method string, params []byte) Fault
-	airdrop     int // number of airdrops so far; part of each airdrop's memo
-	hub         hub
-	stop        chan struct{} // closed by Close, for requests that hang
-	paced       chan struct{} // wakes Run after SlotTime has changed
+
+	boundaries     []*boundary       // all of them, oldest first
+	rewardBlocks   []rewardBlock     // oldest first
+	stakesPerBlock int               // that are paid their rewards in one block
+	reached        map[string]uint64 // lower bound of each level's height, set by SetFinality
+	forks          []fork
+	tip            uint64 // height of the newest block
+	state          state
+	history        history
+	queue          []*queued
+	journal        *journal
+	broken         error // why the journal cannot be written; no block is made any more
+	closed         bool
+	faults         func(method string, params []byte) Fault
+	airdrop        int // number of airdrops so far; part of each airdrop's memo
+	hub            hub
+	stop           chan struct{} // closed by Close, for requests that hang
+	paced          chan struct{} // wakes Run after SlotTime has changed
 }
 
 // queued is a sent transaction that waits to be tried in a block.
@@ -99,7 +104,9 @@ func Open(o Options) (*Cluster, error) {
 		state:        state{},
 		history:      newHistory(),
 		stop:         make(chan struct{}),
-		paced:        make(chan struct{}, 1),
+
+		stakesPerBlock: stakesPerBlock,
+		paced:          make(chan struct{}, 1),
 	}
 	c.finalizedLag = max(c.finalizedLag, c.confirmedLag)
 	if o.Dir == "" {
@@ -317,13 +324,20 @@ func (c *Cluster) Fork(n int) error {
 // abandon undoes what blocks above f.Base did. Open calls it too when it replays the journal. Callers hold mu.
 func (c *Cluster) abandon(f fork) {
 	c.forks = append(c.forks, f)
-	c.state.undo(f.Base)
-	c.history.undo(f.Base)
+	c.undo(f.Base)
 	for _, r := range c.rents { // a fork does not undo changes of the rent
 		if r.Height > f.Base {
 			c.state.set(rentSysvar, r.Height, r.PerByte.sysvar(), 0)
 		}
 	}
+}
+
+// undo takes back what blocks above a height did.
+func (c *Cluster) undo(height uint64) {
+	c.state.undo(height)
+	c.history.undo(height)
+	c.boundaries = slices.DeleteFunc(c.boundaries, func(b *boundary) bool { return b.Height > height })
+	c.rewardBlocks = slices.DeleteFunc(c.rewardBlocks, func(b rewardBlock) bool { return b.Height > height })
 }
 
 // Close ends the cluster: it releases hanging requests, ends WebSockets and closes the journal. A second call does
@@ -411,8 +425,7 @@ func (c *Cluster) makeBlock() {
 	}
 	if len(records) > 0 {
 		if c.write(records...); c.broken != nil {
-			c.state.undo(c.tip)
-			c.history.undo(c.tip)
+			c.undo(c.tip)
 			return
 		}
 	}
@@ -421,12 +434,16 @@ func (c *Cluster) makeBlock() {
 
 // beginBlock does what a block does before its transactions, and returns it for the journal. Callers hold mu.
 func (c *Cluster) beginBlock(height uint64) []record {
-	if !c.begins(height) {
-		return nil
+	if c.begins(height) {
+		b := c.newBoundary(height)
+		c.cross(b)
+		return []record{{Boundary: b}}
 	}
-	b := c.newBoundary(height)
-	c.cross(b)
-	return []record{{Boundary: b}}
+	if b := c.paying(height); b != nil {
+		c.payStakes(b, height)
+		return []record{{Paid: &paid{height}}}
+	}
+	return nil
 }
 
 // retryable reports whether a refusal can pass while the blockhash is valid: the missing account or balance may still

@@ -141,6 +141,9 @@ const maxHeight = 1 << 60
 // there is none until then. After a pause of more epochs than the stake history holds, the older ones are passed over: nothing
 // can be read of them any more.
 func (c *Cluster) nextEvent(upTo uint64) uint64 {
+	if c.tip < upTo && c.paying(c.tip+1) != nil {
+		return c.tip + 1
+	}
 	next := c.epochAt(c.tip) + 1
 	if last := c.epochAt(upTo); last > next+maxHistoryEpochs {
 		next = last - maxHistoryEpochs
@@ -154,6 +157,9 @@ type boundary struct {
 	Height uint64     `json:"height"`
 	Ended  uint64     `json:"ended"`  // the epoch before
 	Staked activation `json:"staked"` // what all stakes together were in that epoch
+	Payout *payout    `json:"payout,omitempty"`
+
+	commissions map[address]uint16 // of all vote accounts when the new epoch begins, in basis points
 }
 
 // begins says whether the block of that height is the first one of an epoch. The block at height 0 is not: nothing
@@ -174,6 +180,7 @@ func (c *Cluster) newBoundary(height uint64) *boundary {
 			b.Staked.Deactivating += now.Deactivating
 		}
 	}
+	b.Payout = c.newPayout(b)
 	return b
 }
 
@@ -199,6 +206,18 @@ func (c *Cluster) cross(b *boundary) {
 		schedule.Data = length.sysvar()
 		c.state.set(scheduleSysvar, b.Height, schedule, final)
 	}
+	b.commissions = map[address]uint16{}
+	for key := range c.state {
+		if a := c.state.at(key, b.Height); a.Owner == voteProgram {
+			if v, ok := readVote(key, a.Data); ok {
+				b.commissions[key] = v.InflationCommission
+			}
+		}
+	}
+	if b.Payout != nil { // absent in journals from before there were rewards
+		c.payCommissions(b, final)
+	}
+	c.boundaries = append(c.boundaries, b)
 }
 
 // remembered puts an epoch in front of the StakeHistory sysvar's data, and drops what is too old.

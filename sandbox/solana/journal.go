@@ -12,7 +12,7 @@ import (
 
 // record is one line of the journal. Exactly one of its members is set: the genesis of the cluster, a change of pace,
 // blocks that Advance made (Height), a fork, a landed transaction, a change of rent or of another knob, the first block of an
-// epoch, or an upgrade to a genesis version. A landed transaction is kept with its effects instead of being executed again, so that a later version of
+// epoch, a block that pays rewards, or an upgrade to a genesis version. A landed transaction is kept with its effects instead of being executed again, so that a later version of
 // this code replays the same chain.
 type record struct {
 	Genesis *genesisRecord `json:"genesis,omitempty"`
@@ -24,6 +24,7 @@ type record struct {
 
 	EpochLength *epochLength `json:"epoch_length,omitempty"`
 	Boundary    *boundary    `json:"boundary,omitempty"`
+	Paid        *paid        `json:"paid,omitempty"` // a block that pays stakes their rewards
 
 	Minimum    *minimumChange    `json:"minimum_delegation,omitempty"`
 	Voting     *votingChange     `json:"voting,omitempty"`
@@ -126,6 +127,13 @@ func (c *Cluster) replay(r record) error {
 	case r.Boundary != nil:
 		c.tip = max(c.tip, r.Boundary.Height)
 		c.cross(r.Boundary)
+	case r.Paid != nil:
+		c.tip = max(c.tip, r.Paid.Height)
+		b := c.paying(r.Paid.Height)
+		if b == nil {
+			return errors.New("rewards are paid that no epoch brought")
+		}
+		c.payStakes(b, r.Paid.Height)
 	case r.Version > c.version:
 		return c.grow(r.Version)
 	default:

@@ -99,7 +99,7 @@ func (c *Cluster) changeVoting(v votingChange) {
 }
 
 // SetCommission changes a validator's commission, in basis points, with the first block of an epoch. An epoch that has
-// begun already means the next one. The stakers' rewards follow two epochs later (SIMD-0249). It fails for an unknown
+// begun already means the next one. It counts for the rewards of the epoch after that (SIMD-0249). It fails for an unknown
 // name and for more than 10,000.
 func (c *Cluster) SetCommission(validator string, points uint16, epoch uint64) error {
 	i, err := validatorNamed(validator)

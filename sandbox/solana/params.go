@@ -89,7 +89,7 @@ func readSignature(s string) (signature, *rpcError) {
 // Commitment and MinContextSlot choose the block to read; Encoding and DataSlice the form of account data.
 // SkipPreflight, PreflightCommitment and MaxRetries are options of sendTransaction; SigVerify, ReplaceBlockhash,
 // Accounts and Inner of simulateTransaction; SearchHistory of getSignatureStatuses; Before, Until and Limit of
-// getSignaturesForAddress; MaxVersion of getTransaction and getBlock; TransactionDetails of getBlock; WithContext and
+// getSignaturesForAddress; MaxVersion of getTransaction and getBlock; TransactionDetails and Rewards of getBlock; Epoch of getInflationReward; WithContext and
 // Filters of getProgramAccounts (Filters of programSubscribe too); WithoutList of getSupply; Filter of
 // getLargestAccounts; Identity and Range of getBlockProduction; VotePubkey, KeepUnstaked and DelinquentDistance of
 // getVoteAccounts; ReceivedNotification of signatureSubscribe.
@@ -116,6 +116,8 @@ type config struct {
 	Filter              string     `json:"filter"`
 	Identity            string     `json:"identity"`
 	Range               *slotRange `json:"range"`
+	Rewards             *bool      `json:"rewards"`
+	Epoch               *uint64    `json:"epoch"`
 
 	VotePubkey         string  `json:"votePubkey"`
 	KeepUnstaked       bool    `json:"keepUnstakedDelinquents"`

@@ -36,6 +36,7 @@ const (
 	codeNoSnapshot       = -32008
 	codeVersion          = -32015
 	codeMinContextNotYet = -32016
+	codeRewardsActive    = -32017
 	codeFilterNotFound   = -32020
 )
 
@@ -90,6 +91,9 @@ var methods = map[string]method{
 	"getEpochSchedule":          getEpochSchedule,
 	"getStakeMinimumDelegation": getStakeMinimumDelegation,
 	"getVoteAccounts":           getVoteAccounts,
+	"getInflationGovernor":      getInflationGovernor,
+	"getInflationRate":          getInflationRate,
+	"getInflationReward":        getInflationReward,
 	"getHighestSnapshotSlot": func(*Cluster, params) (any, *rpcError) {
 		return nil, &rpcError{Code: codeNoSnapshot, Message: "No snapshot"}
 	},

@@ -310,7 +310,13 @@ func getBlock(c *Cluster, p params) (any, *rpcError) {
 		"parentSlot":        slotOf(parent),
 		"blockHeight":       height,
 		"blockTime":         c.blockTime(height),
-		"rewards":           []any{},
+	}
+	if cfg.Rewards == nil || *cfg.Rewards {
+		paid, _ := c.rewardsOf(height)
+		block["rewards"] = paid.wire()
+		if paid.Parts != nil {
+			block["numRewardPartitions"] = *paid.Parts
+		}
 	}
 	// Block 0 holds no transactions.
 	var inside []*landed
