@@ -162,13 +162,23 @@ func (c *Client) height(ctx context.Context, n *node, slot uint64) uint64 {
 
 // transactionAnswer is the part of a getTransaction answer that is read.
 type transactionAnswer struct {
-	Slot        *uint64  `json:"slot"`
-	Transaction []string `json:"transaction"` // the bytes, and their encoding
-	Meta        *struct {
-		Fee  *uint64  `json:"fee"`
-		Pre  []uint64 `json:"preBalances"`
-		Post []uint64 `json:"postBalances"`
-	} `json:"meta"`
+	Slot        *uint64          `json:"slot"`
+	BlockTime   json.RawMessage  `json:"blockTime"`   // seconds, or null
+	Transaction []string         `json:"transaction"` // the bytes, and their encoding
+	Meta        *transactionMeta `json:"meta"`
+}
+
+// transactionMeta is what the transaction did. What only an Activity needs is not decoded here: nonsense in it does not
+// hide a landing.
+type transactionMeta struct {
+	Fee        *uint64         `json:"fee"`
+	Pre        []uint64        `json:"preBalances"`
+	Post       []uint64        `json:"postBalances"`
+	Err        json.RawMessage `json:"err"`
+	Inner      json.RawMessage `json:"innerInstructions"`
+	PreTokens  json.RawMessage `json:"preTokenBalances"`
+	PostTokens json.RawMessage `json:"postTokenBalances"`
+	Loaded     json.RawMessage `json:"loadedAddresses"`
 }
 
 // spent is how many lamports left the fee payer; 0 if the node does not say, or if the balance rose.

@@ -2,7 +2,6 @@ package chain
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -121,8 +120,7 @@ func (c *Client) payment(ctx context.Context, n *node, sig wallet.Signature, to,
 func (m *message) memoOf(index int) string {
 	var memos []string
 	for i, in := range m.instructions {
-		program, ok := m.key(in.program)
-		if !ok || program != memoProgram && program != memoProgramV4 && program != memoProgramV1 {
+		if program, ok := m.key(in.program); !ok || !isMemo(program) {
 			continue
 		}
 		memos = append(memos, string(in.data))
@@ -137,6 +135,11 @@ func (m *message) memoOf(index int) string {
 	return memos[0]
 }
 
+// isMemo tells whether a program is one of those that only carry a note.
+func isMemo(program wallet.Address) bool {
+	return program == memoProgram || program == memoProgramV4 || program == memoProgramV1
+}
+
 // fetchMessage fetches a transaction by its signature and verifies that its fee payer made the signature. A node that
 // lists a transaction but cannot show it, or shows another one, is an error.
 func fetchMessage(ctx context.Context, n *node, sig wallet.Signature) (*message, error) {
@@ -148,16 +151,26 @@ func fetchMessage(ctx context.Context, n *node, sig wallet.Signature) (*message,
 	if answer == nil {
 		return nil, n.nodeError(method, errGarbage)
 	}
-	wire, err := answer.wire()
+	m, err := answer.message(sig)
 	if err != nil {
-		return nil, n.nodeError(method, errGarbage)
+		return nil, n.nodeError(method, err)
+	}
+	return m, nil
+}
+
+// message reads the answer's bytes, which must carry this signature of their fee payer. Otherwise it is errGarbage, or
+// errUnreadable for a version that is not read here.
+func (t *transactionAnswer) message(sig wallet.Signature) (*message, error) {
+	wire, err := t.wire()
+	if err != nil {
+		return nil, errGarbage
 	}
 	signatures, raw, m, err := disassemble(wire)
 	if refused := (*NotAllowed)(nil); errors.As(err, &refused) && refused.Code == Version {
-		return nil, n.nodeError(method, errUnreadable)
+		return nil, errUnreadable
 	}
 	if err != nil || signatures[0] != sig || !VerifySignature(raw, m.keys[0], sig) {
-		return nil, n.nodeError(method, errGarbage)
+		return nil, errGarbage
 	}
 	return m, nil
 }
@@ -170,32 +183,34 @@ type transfer struct {
 	units                     uint64
 }
 
-// transferred reads an instruction as a transfer of a token: System's Transfer for SOL, else TransferChecked.
+// transferred reads an instruction as a transfer of a token: System's Transfer for SOL, else TransferChecked. It must be
+// exactly that, and name at least one account more than the transfer needs.
 func (m *message) transferred(in instruction, token wallet.Token) (transfer, bool) {
 	// SOL's program is the zero address, which is the System program's.
-	if program, ok := m.key(in.program); !ok || program != token.Program {
+	program, ok := m.key(in.program)
+	if !ok || program != token.Program {
+		return transfer{}, false
+	}
+	moves, ok := movementOf(program, len(in.accounts), in.data)
+	if !ok || moves.how != wallet.MovedByTransfer || len(in.accounts) <= moves.first {
 		return transfer{}, false
 	}
 	at := func(i int) wallet.Address {
 		key, _ := m.key(in.accounts[i])
 		return key
 	}
-	from := func(first int) (rest []wallet.Address) {
-		for i := first; i < len(in.accounts); i++ {
-			rest = append(rest, at(i))
-		}
-		return rest
-	}
 	if token.Native() {
-		if len(in.accounts) < 3 || len(in.data) != 12 || binary.LittleEndian.Uint32(in.data) != systemTransfer {
+		if len(in.data) != 12 || in.data[0] != systemTransfer {
 			return transfer{}, false
 		}
-		return transfer{at(0), at(0), at(1), from(2), binary.LittleEndian.Uint64(in.data[4:])}, true
-	}
-	if len(in.accounts) < 5 || len(in.data) != 10 || in.data[0] != transferChecked || at(1) != token.Mint || in.data[9] != token.Decimals {
+	} else if len(in.data) != 10 || !moves.checked || at(moves.mint) != token.Mint || moves.decimals != token.Decimals {
 		return transfer{}, false
 	}
-	return transfer{at(3), at(0), at(2), from(4), binary.LittleEndian.Uint64(in.data[1:])}, true
+	t := transfer{from: at(moves.authority), source: at(moves.from), destination: at(moves.to), units: moves.units}
+	for i := moves.first; i < len(in.accounts); i++ {
+		t.references = append(t.references, at(i))
+	}
+	return t, true
 }
 
 // pays tells whether the transfer goes to a wallet, or to its associated account of the token.

@@ -1,0 +1,256 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"purser/wallet"
+)
+
+// InBackground marks calls for which nobody waits: they come after those of signed payments and of people when the
+// budget of calls is short.
+func InBackground(ctx context.Context) context.Context { return withClass(ctx, inBackground) }
+
+// Activities reads what one landed transaction did for each of some owners, in their order, with one call. A node that
+// does not have the transaction, or shows it in a way that contradicts itself, is not believed: the next one is asked.
+// Errors: *wallet.UnreadableTransaction if all nodes answer, and none in a way that can be read; else a
+// wallet.NetworkError, with wallet.ErrTransactionUnknown inside if no node has it.
+func (c *Client) Activities(ctx context.Context, sig wallet.Signature, owners ...wallet.Address) ([]wallet.Activity, error) {
+	const method = "getTransaction"
+	var failed, unread error
+	for _, n := range c.nodes {
+		answer, err := transaction(ctx, n, sig)
+		if err == nil && answer == nil {
+			err = n.nodeError(method, wallet.ErrTransactionUnknown)
+		}
+		if err == nil {
+			var e *effects
+			if e, err = answer.effects(sig); err == nil {
+				return e.activities(owners), nil
+			}
+		}
+		var why unreadable
+		switch {
+		case errors.As(err, &why):
+		case errors.Is(err, errUnreadable):
+			why = unreadable(errUnreadable.Error())
+		case errors.Is(err, errGarbage):
+			why = "the answer is not this transaction"
+		case failed == nil:
+			failed = err
+			continue
+		default:
+			continue
+		}
+		unread = &wallet.UnreadableTransaction{Signature: sig, Why: n.name + ": " + string(why)}
+	}
+	if failed != nil { // another time, that node may show it
+		return nil, failed
+	}
+	return nil, unread
+}
+
+// activities tells what a transaction did for each owner.
+func (e *effects) activities(owners []wallet.Address) []wallet.Activity {
+	l := e.replay()
+	out := make([]wallet.Activity, len(owners))
+	for i, owner := range owners {
+		out[i] = e.of(owner, l)
+	}
+	return out
+}
+
+// of tells what a transaction did for one owner.
+func (e *effects) of(owner wallet.Address, l *ledger) wallet.Activity {
+	a := wallet.Activity{
+		Signature: e.signature, Slot: e.slot, At: e.at, Failure: e.failure, Fee: e.fee, FeePayer: e.keys[0],
+		Memo: e.message.memoOf(absent), Signed: slices.Contains(e.keys[:e.message.signers], owner),
+	}
+	for _, in := range e.message.instructions {
+		if program := e.keys[in.program]; !plain(program) {
+			a.Program = program
+			break
+		}
+	}
+	v := view{effects: e, owner: owner, ledger: l, activity: &a}
+	v.accounts()
+	if e.failure == "" {
+		v.movements()
+	}
+	v.net()
+	a.Kind = v.kind()
+	return a
+}
+
+// plain tells whether a program only moves SOL and tokens, or accompanies what does.
+func plain(program wallet.Address) bool {
+	return program == wallet.SystemProgram || isTokenProgram(program) || program == wallet.AssociatedProgram ||
+		program == computeBudgetProgram || program == lighthouseProgram || isMemo(program)
+}
+
+// flow is one movement between two accounts, by position; absent where units are made or destroyed.
+type flow struct {
+	how        string
+	from, to   int
+	token      wallet.Token // SOL for lamports; its Mint is zero too if the token is not known
+	units, fee uint64
+	references []wallet.Address
+	// native: what moves is lamports, also in the form of wrapped SOL.
+	native bool
+	// deposit: lamports that move as such into a token account or out of it.
+	deposit bool
+}
+
+// ledger is what the instructions of a transaction explain.
+type ledger struct {
+	flows []flow
+	// lamports are what each account has by the instructions alone. Where they differ from the balances, a program moved
+	// lamports without telling.
+	lamports []uint64
+	broken   []bool // an account would have had less than nothing
+	// tokens are all token accounts, those that lived only within the transaction included.
+	tokens map[byte]*heldTokens
+}
+
+// replay follows the instructions.
+func (e *effects) replay() *ledger {
+	l := &ledger{lamports: slices.Clone(e.pre), broken: make([]bool, len(e.keys)), tokens: e.holders()}
+	l.lamports[0] -= e.fee
+	if e.failure != "" {
+		return l
+	}
+	for at, t := range e.tokens { // an account that changes hands takes its content along
+		if t.pre != nil && t.post != nil && t.pre.owner != t.post.owner {
+			l.flows = append(l.flows, flow{how: wallet.MovedByAuthority, from: int(at), to: int(at), token: t.pre.token, units: t.pre.units})
+		}
+	}
+	slices.SortFunc(l.flows, func(a, b flow) int { return a.from - b.from })
+	for _, in := range e.run {
+		program := e.keys[in.program]
+		m, ok := movementOf(program, len(in.accounts), in.data)
+		if !ok {
+			continue
+		}
+		l.add(e, in, m)
+	}
+	return l
+}
+
+// holders finds who owns each token account: after the transaction, else before it, else as it was made within it.
+func (e *effects) holders() map[byte]*heldTokens {
+	out := make(map[byte]*heldTokens, len(e.tokens))
+	for at, t := range e.tokens {
+		if out[at] = t.post; t.post == nil {
+			out[at] = t.pre
+		}
+	}
+	for _, in := range e.run {
+		program := e.keys[in.program]
+		if !isTokenProgram(program) {
+			continue
+		}
+		account, mint, ownerAt, owner, ok := initialized(in.data)
+		if !ok || max(account, mint, ownerAt) >= len(in.accounts) {
+			continue
+		}
+		at := in.accounts[account]
+		if _, known := out[at]; known {
+			continue
+		}
+		if ownerAt != absent {
+			owner = e.keys[in.accounts[ownerAt]]
+		}
+		out[at] = &heldTokens{token: e.tokenOf(e.keys[in.accounts[mint]], program), owner: owner}
+	}
+	return out
+}
+
+// tokenOf is a token by its mint, with the decimals that some balance shows; 0 decimals if none does, which then
+// nobody holds.
+func (e *effects) tokenOf(mint, program wallet.Address) wallet.Token {
+	for _, t := range e.tokens {
+		for _, held := range []*heldTokens{t.pre, t.post} {
+			if held != nil && held.token.Mint == mint {
+				return held.token
+			}
+		}
+	}
+	token := wallet.Token{Mint: mint, Program: program}
+	if mint == wrappedSOL {
+		token.Decimals = wallet.SOL.Decimals
+	}
+	return token
+}
+
+// add follows one movement.
+func (l *ledger) add(e *effects, in instruction, m movement) {
+	f := flow{how: m.how, from: absent, to: absent, units: m.units, fee: m.fee, token: wallet.SOL, native: m.lamports}
+	if m.from != absent {
+		f.from = int(in.accounts[m.from])
+	}
+	if m.to != absent {
+		f.to = int(in.accounts[m.to])
+	}
+	for i := m.first; i < len(in.accounts) && m.how == wallet.MovedByTransfer; i++ {
+		f.references = append(f.references, e.keys[in.accounts[i]])
+	}
+	if m.lamports {
+		f.units = l.amount(e, f.from, m)
+		if f.units == 0 && m.all != asSaid {
+			return // nothing was left in it
+		}
+		_, fromToken := l.tokens[byte(f.from)]
+		_, toToken := l.tokens[byte(f.to)]
+		f.deposit = fromToken || toToken
+	} else {
+		// What is moved is what one of the two accounts holds.
+		held := l.tokens[byte(max(f.from, f.to))]
+		if f.from != absent && l.tokens[byte(f.from)] != nil {
+			held = l.tokens[byte(f.from)]
+		}
+		if held == nil { // neither was a token account before or after: another way of holding
+			f.token = wallet.Token{}
+			l.flows = append(l.flows, f)
+			return
+		}
+		f.token = held.token
+		f.native = held.token.Mint == wrappedSOL
+	}
+	if f.native {
+		l.move(f)
+	}
+	l.flows = append(l.flows, f)
+}
+
+// amount is how many lamports a movement takes, as far as its data leaves that open.
+func (l *ledger) amount(e *effects, from int, m movement) uint64 {
+	have := l.lamports[from]
+	switch m.all {
+	case everything:
+		return have
+	case excess: // what is left is what the account needs: its balance after all
+		return have - min(have, e.post[from])
+	case wrapped:
+		t := e.tokens[byte(from)]
+		if t.pre == nil {
+			l.broken[from] = true
+			return 0
+		}
+		return have - min(have, e.pre[from]-t.pre.units)
+	}
+	return m.units
+}
+
+// move moves lamports.
+func (l *ledger) move(f flow) {
+	if f.from == absent || f.to == absent {
+		return
+	}
+	if l.lamports[f.from] < f.units {
+		l.broken[f.from] = true
+		return
+	}
+	l.lamports[f.from] -= f.units
+	l.lamports[f.to] += f.units // no more than there is in all: effects checked the sum
+}

@@ -1,0 +1,395 @@
+package chain
+
+import (
+	"slices"
+
+	"purser/wallet"
+)
+
+// view tells one owner's part of a transaction. Its sums are in lamports.
+type view struct {
+	*effects
+	*ledger
+	owner    wallet.Address
+	activity *wallet.Activity
+
+	wallet        int                                 // position of the owner's own account; absent if it is not named
+	deposits      map[int]wallet.BalanceChange        // rent of every token account, by position
+	used          map[int]uint64                      // how much of a deposit's change movements account for already
+	rentIn        []uint64                            // rent of own token accounts that others paid
+	rentOut       []uint64                            // rent of own token accounts that others got
+	ownRents      map[int]bool                        // such rent, by index in Movements
+	before, after map[wallet.Address]uint64           // units of own token accounts, by mint
+	byMint        map[wallet.Address]wallet.Token     // their tokens
+	order         []wallet.Address                    // mints, in the order of accounts
+	explained     map[wallet.Address]bool             // by mint; the zero mint is SOL, and wrapped SOL with it
+	totals        map[wallet.Address]wallet.NetChange // what Net says, by mint; nothing for what did not change
+}
+
+// accounts lists the owner's balances before and after.
+func (v *view) accounts() {
+	a := v.activity
+	v.deposits, v.used, v.ownRents = map[int]wallet.BalanceChange{}, map[int]uint64{}, map[int]bool{}
+	v.before, v.after, v.byMint = map[wallet.Address]uint64{}, map[wallet.Address]uint64{}, map[wallet.Address]wallet.Token{}
+	v.wallet = slices.Index(v.keys, v.owner)
+	if v.wallet != absent {
+		if t, ok := v.effects.tokens[byte(v.wallet)]; ok && (t.pre != nil || t.post != nil) {
+			v.wallet = absent // a token account owns nothing but what it holds
+		} else if v.pre[v.wallet] != v.post[v.wallet] {
+			a.Changes = append(a.Changes, wallet.BalanceChange{Token: wallet.SOL, Account: v.owner, Before: v.pre[v.wallet], After: v.post[v.wallet]})
+		}
+	}
+	a.Rent.Token, a.Rent.Account = wallet.SOL, v.owner
+	for at, key := range v.keys {
+		t, ok := v.effects.tokens[byte(at)]
+		if !ok {
+			continue
+		}
+		v.deposits[at] = wallet.BalanceChange{Before: deposit(t.pre, v.pre[at]), After: deposit(t.post, v.post[at])}
+		had, has := v.owns(at, t.pre), v.owns(at, t.post)
+		if !had && !has {
+			continue
+		}
+		change := wallet.BalanceChange{Account: key}
+		if had {
+			change.Token, change.Before = t.pre.token, t.pre.units
+			a.Rent.Before += v.deposits[at].Before
+			if t.post == nil {
+				v.rentOut = append(v.rentOut, v.post[at]) // it is no token account any more, and keeps these lamports
+			}
+		}
+		if has {
+			change.Token, change.After = t.post.token, t.post.units
+			a.Rent.After += v.deposits[at].After
+			a.Accounts = append(a.Accounts, key)
+			if t.pre == nil {
+				v.rentIn = append(v.rentIn, v.pre[at]) // anybody may send lamports to an address before it is one
+			}
+		}
+		switch {
+		case !had:
+			a.Opened = append(a.Opened, key)
+		case !has:
+			a.Closed = append(a.Closed, key)
+		}
+		v.count(t, had, has)
+		if change.Before != change.After {
+			a.Changes = append(a.Changes, change)
+		}
+	}
+}
+
+// deposit is what a token account holds beyond wrapped SOL; 0 for no token account.
+func deposit(held *heldTokens, lamports uint64) uint64 {
+	switch {
+	case held == nil:
+		return 0
+	case held.token.Mint == wrappedSOL:
+		return lamports - held.units // effects checked that it is not negative
+	}
+	return lamports
+}
+
+// count adds an own token account to the sums by mint. effects checked that they do not overflow.
+func (v *view) count(t tokenAt, had, has bool) {
+	for _, side := range []struct {
+		own  bool
+		held *heldTokens
+		sum  map[wallet.Address]uint64
+	}{{had, t.pre, v.before}, {has, t.post, v.after}} {
+		if !side.own {
+			continue
+		}
+		mint := side.held.token.Mint
+		if _, known := v.byMint[mint]; !known {
+			v.byMint[mint] = side.held.token
+			v.order = append(v.order, mint)
+		}
+		side.sum[mint] += side.held.units
+	}
+}
+
+// owns tells whether a token account is the owner's. If the node does not say whose it is, the associated account still
+// shows it.
+func (v *view) owns(at int, held *heldTokens) bool {
+	switch {
+	case held == nil:
+		return false
+	case held.owner.IsZero():
+		return wallet.AssociatedAccount(v.owner, held.token.Mint, held.token.Program) == v.keys[at]
+	}
+	return held.owner == v.owner
+}
+
+// own tells whether the account at a position is the owner's: the wallet, or a token account.
+func (v *view) own(at int) bool {
+	return at != absent && (at == v.wallet || v.owns(at, v.ledger.tokens[byte(at)]))
+}
+
+// movements lists what came from others and what went to them.
+func (v *view) movements() {
+	for _, f := range v.flows {
+		if f.how == wallet.MovedByAuthority {
+			v.handedOver(f)
+			continue
+		}
+		from, to := v.own(f.from), v.own(f.to)
+		if from == to {
+			continue // within the wallet, or none of it
+		}
+		mine, other := f.from, f.to
+		if to {
+			mine, other = f.to, f.from
+		}
+		m := wallet.Movement{How: f.how, In: to, Token: f.token, Units: f.units, Fee: f.fee, References: f.references}
+		m.With, m.Account = v.party(other)
+		if f.deposit {
+			v.deposited(mine, other, m)
+			continue
+		}
+		v.activity.Movements = append(v.activity.Movements, m)
+	}
+}
+
+// party is who is on the other side: the wallet, and the account.
+func (v *view) party(at int) (who, account wallet.Address) {
+	if at == absent {
+		return who, account
+	}
+	if held := v.ledger.tokens[byte(at)]; held != nil {
+		return held.owner, v.keys[at]
+	}
+	return v.keys[at], v.keys[at]
+}
+
+// deposited adds lamports that moved as such between a token account and somebody else. As far as the account's deposit
+// changed they are rent. The rest is money: of an account that was closed at once, or wrapped SOL.
+func (v *view) deposited(mine, other int, m wallet.Movement) {
+	at := other
+	if mine != v.wallet {
+		at = mine
+	}
+	d := v.deposits[at]
+	changed := d.After - min(d.After, d.Before)
+	if at == mine != m.In { // lamports left the token account
+		changed = d.Before - min(d.After, d.Before)
+	}
+	rent := min(m.Units, changed-min(changed, v.used[at]))
+	v.used[at] += rent
+	if rent > 0 {
+		part := m
+		part.How, part.Units, part.References = wallet.MovedAsRent, rent, nil
+		v.rent(part, at == mine)
+	}
+	if m.Units -= rent; m.Units > 0 || rent == 0 {
+		v.activity.Movements = append(v.activity.Movements, m)
+	}
+}
+
+// rent adds rent; own tells that it is of an own token account, which Net leaves out.
+func (v *view) rent(m wallet.Movement, own bool) {
+	v.ownRents[len(v.activity.Movements)] = own
+	v.activity.Movements = append(v.activity.Movements, m)
+	switch {
+	case own && m.In:
+		v.rentIn = append(v.rentIn, m.Units)
+	case own:
+		v.rentOut = append(v.rentOut, m.Units)
+	}
+}
+
+// handedOver adds a token account that got another owner.
+func (v *view) handedOver(f flow) {
+	t := v.effects.tokens[byte(f.from)]
+	had, has := v.owns(f.from, t.pre), v.owns(f.from, t.post)
+	if had == has {
+		return
+	}
+	m := wallet.Movement{How: f.how, In: has, With: t.pre.owner, Account: v.keys[f.from], Token: f.token, Units: f.units}
+	if had {
+		m.With = t.post.owner
+	}
+	v.activity.Movements = append(v.activity.Movements, m)
+	m.How, m.Token, m.Units = wallet.MovedAsRent, wallet.SOL, v.deposits[f.from].Before
+	v.rent(m, true)
+}
+
+// net adds up by token, and leaves out movements that do not explain the result.
+func (v *view) net() {
+	a := v.activity
+	v.explained, v.totals = map[wallet.Address]bool{}, map[wallet.Address]wallet.NetChange{}
+	// SOL: the wallet itself, without the fee, and with what its token accounts hold as rent, as far as it paid that.
+	before, after := []uint64{a.Rent.Before}, []uint64{a.Rent.After, a.OwnFee(v.owner)}
+	if v.wallet != absent {
+		before, after = append(before, v.pre[v.wallet]), append(after, v.post[v.wallet])
+	}
+	had, ok := sum(append(before, v.rentIn...))
+	has, also := sum(append(after, v.rentOut...))
+	if ok && also { // sums of real lamports always fit
+		native := v.explainsNative(had, has)
+		v.explained[wallet.Address{}], v.explained[wrappedSOL] = native, native
+		v.change(wallet.SOL, had, has)
+	}
+	for _, mint := range v.order {
+		if mint != wrappedSOL {
+			v.explained[mint] = v.explains(mint)
+		}
+		v.change(v.byMint[mint], v.before[mint], v.after[mint])
+	}
+	a.Movements = slices.DeleteFunc(a.Movements, func(m wallet.Movement) bool { return !v.explained[m.Token.Mint] })
+}
+
+// change adds a token to Net if it changed.
+func (v *view) change(token wallet.Token, before, after uint64) {
+	if before == after {
+		return
+	}
+	n := wallet.NetChange{Token: token, Units: max(before, after) - min(before, after), Lost: after < before, Explained: v.explained[token.Mint]}
+	v.totals[token.Mint] = n
+	v.activity.Net = append(v.activity.Net, n)
+}
+
+// explainsNative tells whether the instructions lead to the lamports of every own account, and movements add up to what
+// the owner gained or lost in SOL and wrapped SOL.
+func (v *view) explainsNative(had, has uint64) bool {
+	in, out := []uint64{had, v.before[wrappedSOL]}, []uint64{has, v.after[wrappedSOL]}
+	for at := range v.keys {
+		if v.own(at) && (v.broken[at] || v.lamports[at] != v.post[at]) {
+			return false
+		}
+	}
+	for i, m := range v.activity.Movements {
+		switch {
+		case !m.Token.Native() && m.Token.Mint != wrappedSOL || v.ownRents[i]:
+		case m.In:
+			in = append(in, m.Units)
+		default:
+			out = append(out, m.Units)
+		}
+	}
+	x, ok := sum(in)
+	y, also := sum(out)
+	return ok && also && x == y
+}
+
+// explains tells whether movements of a token add up to what the owner's accounts gained or lost. If one came in, and
+// less of it arrived, the rest is the fee that the issuer withheld.
+func (v *view) explains(mint wallet.Address) bool {
+	in, out := []uint64{v.before[mint]}, []uint64{v.after[mint]}
+	var last *wallet.Movement
+	came := 0
+	for i := range v.activity.Movements {
+		m := &v.activity.Movements[i]
+		switch {
+		case m.Token.Mint != mint:
+		case m.In:
+			in, out = append(in, m.Units), append(out, m.Fee)
+			last = m
+			came++
+		default:
+			out = append(out, m.Units)
+		}
+	}
+	x, ok := sum(in)
+	y, also := sum(out)
+	if !ok || !also || x < y {
+		return false
+	}
+	missing := x - y
+	if missing == 0 {
+		return true
+	}
+	if came != 1 || last.Fee > 0 || missing > last.Units || last.How != wallet.MovedByTransfer || last.Token.Program != wallet.Token2022Program {
+		return false
+	}
+	last.Fee = missing
+	return true
+}
+
+// kind says in one word what the activity is. A word that is wrong would mislead: what is in doubt is ActivityOther.
+func (v *view) kind() string {
+	a := v.activity
+	if a.Failure != "" {
+		return wallet.ActivityFailed
+	}
+	gains, losses, explained := v.sides()
+	in, out := v.transfers()
+	understood := a.Program.IsZero() && explained
+	switch {
+	case gains > 0 && losses > 0:
+		if a.Signed {
+			return wallet.ActivitySwapped
+		}
+	case gains > 0:
+		if explained && (!a.Signed || understood) {
+			return wallet.ActivityReceived
+		}
+	case losses > 0:
+		switch {
+		case !a.Signed || !understood:
+		case out == 0 && in == 0: // somebody else's account
+			return wallet.ActivityAccountOpened
+		default:
+			return wallet.ActivitySent
+		}
+	case in > 0 && out == 0 && (!a.Signed || understood):
+		return wallet.ActivityReceived
+	case out > 0 && in == 0 && a.Signed && understood:
+		return wallet.ActivitySent
+	case in > 0 || out > 0 || !a.Program.IsZero():
+	case len(a.Opened) > 0 && len(a.Closed) == 0 && len(a.Changes) <= 1:
+		return wallet.ActivityAccountOpened
+	case len(a.Closed) > 0 && len(a.Opened) == 0 && len(a.Changes) <= 1:
+		return wallet.ActivityAccountClosed
+	case v.within():
+		return wallet.ActivityMovedWithin
+	}
+	return wallet.ActivityOther
+}
+
+// sides counts what the owner gained and lost. SOL and wrapped SOL are one.
+func (v *view) sides() (gains, losses int, explained bool) {
+	explained = true
+	count := func(lost bool) {
+		if lost {
+			losses++
+		} else {
+			gains++
+		}
+	}
+	for mint, n := range v.totals {
+		explained = explained && n.Explained
+		if mint.IsZero() || mint == wrappedSOL {
+			continue
+		}
+		count(n.Lost)
+	}
+	sol, wrapped := v.totals[wallet.Address{}], v.totals[wrappedSOL]
+	switch {
+	case sol.Units == 0 && wrapped.Units == 0 || sol.Units == wrapped.Units && sol.Lost != wrapped.Lost:
+	case sol.Units > wrapped.Units:
+		count(sol.Lost)
+	default:
+		count(wrapped.Lost)
+	}
+	return gains, losses, explained
+}
+
+// transfers counts the movements that are not rent.
+func (v *view) transfers() (in, out int) {
+	for _, m := range v.activity.Movements {
+		switch {
+		case m.How == wallet.MovedAsRent:
+		case m.In:
+			in++
+		default:
+			out++
+		}
+	}
+	return in, out
+}
+
+// within tells whether any instruction moved something between two own accounts.
+func (v *view) within() bool {
+	return slices.ContainsFunc(v.flows, func(f flow) bool { return f.how != wallet.MovedByAuthority && v.own(f.from) && v.own(f.to) })
+}
