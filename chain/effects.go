@@ -37,6 +37,9 @@ type heldTokens struct {
 	units uint64
 }
 
+// lastSecond bounds block times: in the year 3058. Beyond the year 9999, time.Time has no JSON.
+const lastSecond = 1 << 35
+
 // unreadable is why a transaction cannot be told, in a few plain words of our own.
 type unreadable string
 
@@ -79,7 +82,6 @@ func (t *transactionAnswer) effects(sig wallet.Signature) (*effects, error) {
 	if len(t.BlockTime) > 0 && json.Unmarshal(t.BlockTime, &seconds) != nil {
 		return nil, unreadable("its block time makes no sense")
 	}
-	const lastSecond = 1 << 35 // in the year 3058; time.Time.Format and JSON have their bounds
 	if seconds != nil && *seconds > 0 && *seconds < lastSecond {
 		e.at = time.Unix(*seconds, 0).UTC()
 	}

@@ -124,28 +124,13 @@ func (c *Client) find(ctx context.Context, n *node, query wallet.TransactionQuer
 func signaturesForAddress(ctx context.Context, n *node, a wallet.Address) ([]wallet.Signature, error) {
 	const method = "getSignaturesForAddress"
 	var all []wallet.Signature
-	limit := mentionsAPage
+	ask := historyPage{address: a, commitment: confirmed, limit: mentionsAPage}
 	for len(all) < maxMentions {
-		asked := settings{"commitment": confirmed, "limit": limit}
 		// The machine that answers must not be behind the one that gave the finalized height.
-		if settled := n.settled.Load(); settled > 0 {
-			asked["minContextSlot"] = settled
-		}
-		if len(all) > 0 {
-			asked["before"] = all[len(all)-1].String()
-		}
-		page, err := call[[]struct {
-			Signature string `json:"signature"`
-		}](ctx, n, method, a.String(), asked)
-		if errors.Is(err, errTooLarge) && limit > 1 { // the answer repeats memos, which strangers can fill
-			limit /= 10
-			continue
-		}
+		ask.minSlot = n.settled.Load()
+		page, err := ask.get(ctx, n)
 		if err != nil {
 			return all, err
-		}
-		if page == nil || len(page) > limit {
-			return all, n.nodeError(method, errGarbage)
 		}
 		for _, entry := range page {
 			sig, err := wallet.ParseSignature(entry.Signature)
@@ -154,9 +139,10 @@ func signaturesForAddress(ctx context.Context, n *node, a wallet.Address) ([]wal
 			}
 			all = append(all, sig)
 		}
-		if len(page) < limit {
+		if len(page) < ask.limit {
 			return all, nil
 		}
+		ask.before = all[len(all)-1]
 	}
 	return all, n.nodeError(method, errTooMany)
 }

@@ -232,7 +232,8 @@ func unreachable(err error) error {
 
 // cause reduces err to something that may be logged and shown.
 func cause(err error) error {
-	for _, known := range []error{context.Canceled, context.DeadlineExceeded, errGarbage, errTooLarge, errBehind, errTooMany, errUnreadable} {
+	for _, known := range []error{context.Canceled, context.DeadlineExceeded, errGarbage, errTooLarge, errBehind, errTooMany, errUnreadable,
+		wallet.ErrNodeBehind, wallet.ErrHistoryPruned, wallet.ErrHistoryUnknown, wallet.ErrNothingNew, wallet.ErrTransactionUnknown} {
 		if errors.Is(err, known) {
 			return known
 		}

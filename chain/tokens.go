@@ -60,11 +60,17 @@ const (
 // readSnapshots reads the first length bytes of accounts, all at one slot (getMultipleAccounts). The bound protects
 // purser: anybody can name an address whose account has 10 MiB.
 func (c *Client) readSnapshots(ctx context.Context, length uint64, as ...wallet.Address) ([]accountSnapshot, error) {
+	return snapshots(ctx, c.primary(), length, 0, as...)
+}
+
+// snapshots is readSnapshots on one node, which must have come to minSlot.
+func snapshots(ctx context.Context, n *node, length, minSlot uint64, as ...wallet.Address) ([]accountSnapshot, error) {
 	const method = "getMultipleAccounts"
-	n := c.primary()
-	answer, err := call[answerAt[[]*accountData]](ctx, n, method, addresses(as), settings{
-		"commitment": confirmed, "encoding": "base64", "dataSlice": map[string]uint64{"offset": 0, "length": length},
-	})
+	asked := settings{"commitment": confirmed, "encoding": "base64", "dataSlice": map[string]uint64{"offset": 0, "length": length}}
+	if minSlot > 0 {
+		asked["minContextSlot"] = minSlot
+	}
+	answer, err := call[answerAt[[]*accountData]](ctx, n, method, addresses(as), asked)
 	if err != nil {
 		return nil, err
 	}
@@ -227,23 +233,50 @@ func (t *tokenAccounts) decodeWithin(ctx context.Context, raw json.RawMessage) e
 // (getTokenAccountsByOwner for each token program). Empty accounts are left out. Symbols are empty, since the chain
 // does not define them.
 func (c *Client) Holdings(ctx context.Context, owner wallet.Address) ([]wallet.Holding, error) {
-	const method = holdingsMethod
 	held := holdings{at: map[wallet.Address]int{}}
+	err := c.eachTokenAccount(ctx, owner, func(h wallet.Holding, at wallet.Address) bool {
+		return held.add(h, at == wallet.AssociatedAccount(owner, h.Token.Mint, h.Token.Program))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(held.all, func(h wallet.Holding) bool { return h.Units == 0 }), nil
+}
+
+// TokenAccounts lists the token accounts of an owner, of both token programs, empty ones too. It takes two calls.
+// MemoRequired is not read.
+func (c *Client) TokenAccounts(ctx context.Context, owner wallet.Address) (all []wallet.TokenAccount, _ error) {
+	seen := map[wallet.Address]bool{}
+	err := c.eachTokenAccount(ctx, owner, func(h wallet.Holding, at wallet.Address) bool {
+		all = append(all, wallet.TokenAccount{Address: at, Exists: true, Mint: h.Token.Mint, Owner: owner, Program: h.Token.Program, Units: h.Units, Frozen: h.Frozen})
+		again := seen[at]
+		seen[at] = true
+		return !again
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// eachTokenAccount calls visit with every token account of an owner. What visit does not accept makes no sense.
+func (c *Client) eachTokenAccount(ctx context.Context, owner wallet.Address, visit func(h wallet.Holding, at wallet.Address) bool) error {
+	const method = holdingsMethod
 	for _, program := range []wallet.Address{wallet.TokenProgram, wallet.Token2022Program} {
 		answer, err := call[tokenAccounts](ctx, c.primary(), method, owner.String(),
 			settings{"programId": program.String()}, settings{"commitment": confirmed, "encoding": "jsonParsed"})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, entry := range answer.all {
 			h, at, err := entry.holding(owner, program)
 			h.Slot = answer.slot
-			if err != nil || !held.add(h, at == wallet.AssociatedAccount(owner, h.Token.Mint, program)) {
-				return nil, c.primary().nodeError(method, errGarbage)
+			if err != nil || !visit(h, at) {
+				return c.primary().nodeError(method, errGarbage)
 			}
 		}
 	}
-	return slices.DeleteFunc(held.all, func(h wallet.Holding) bool { return h.Units == 0 }), nil
+	return nil
 }
 
 // holding reads one entry, which must be an account of this owner and program.

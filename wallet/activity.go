@@ -134,6 +134,18 @@ type Watermark struct {
 // knows any more, finds the same.
 type HistoryCursor []Signature
 
+// HistoryQuery is what a walk through an address's history looks for.
+type HistoryQuery struct {
+	Address Address
+	From    Watermark
+	Cursor  HistoryCursor // of the walk before; nil to begin at the newest transaction
+	// Finalized asks for finalized transactions alone. Otherwise confirmed ones come too, and Next stays before them.
+	Finalized bool
+	MinSlot   uint64 // the answering node must have come so far: the slot of the sweep that saw a change
+	// Changed says that a balance changed since From. Then no node is believed that knows of no transaction.
+	Changed bool
+}
+
 // HistoryWalk is the part of an address's history that one walk found.
 type HistoryWalk struct {
 	Entries []SignatureEntry // oldest first
