@@ -15,40 +15,50 @@ func InBackground(ctx context.Context) context.Context { return withClass(ctx, i
 // Activities reads what one landed transaction did for each of some owners, in their order, with one call. A node that
 // does not have the transaction, or shows it in a way that contradicts itself, is not believed: the next one is asked.
 // Errors: *wallet.UnreadableTransaction if all nodes answer, and none in a way that can be read; else a
-// wallet.NetworkError, with wallet.ErrTransactionUnknown inside if no node has it.
+// wallet.NetworkError, with wallet.ErrTransactionUnknown inside if a node does not have it.
 func (c *Client) Activities(ctx context.Context, sig wallet.Signature, owners ...wallet.Address) ([]wallet.Activity, error) {
-	const method = "getTransaction"
 	var failed, unread error
 	for _, n := range c.nodes {
-		answer, err := transaction(ctx, n, sig)
-		if err == nil && answer == nil {
-			err = n.nodeError(method, wallet.ErrTransactionUnknown)
-		}
+		e, err := n.effects(ctx, sig)
 		if err == nil {
-			var e *effects
-			if e, err = answer.effects(sig); err == nil {
-				return e.activities(owners), nil
-			}
+			return e.activities(owners), nil
 		}
 		var why unreadable
 		switch {
 		case errors.As(err, &why):
-		case errors.Is(err, errUnreadable):
-			why = unreadable(errUnreadable.Error())
-		case errors.Is(err, errGarbage):
-			why = "the answer is not this transaction"
+			unread = &wallet.UnreadableTransaction{Signature: sig, Why: n.name + ": " + string(why)}
 		case failed == nil:
 			failed = err
-			continue
-		default:
-			continue
 		}
-		unread = &wallet.UnreadableTransaction{Signature: sig, Why: n.name + ": " + string(why)}
 	}
 	if failed != nil { // another time, that node may show it
 		return nil, failed
 	}
 	return nil, unread
+}
+
+// effects reads a transaction from a node. The error is unreadable if the node answered, and the transaction cannot be
+// told.
+func (n *node) effects(ctx context.Context, sig wallet.Signature) (*effects, error) {
+	raw, err := rawTransaction(ctx, n, sig)
+	switch {
+	case errors.Is(err, errUnreadable):
+		return nil, unreadable(errUnreadable.Error())
+	case err != nil:
+		return nil, err
+	}
+	tx, ok := readTransaction(raw)
+	switch {
+	case !ok:
+		return nil, unreadable(errGarbage.Error())
+	case tx == nil:
+		return nil, n.nodeError("getTransaction", wallet.ErrTransactionUnknown)
+	}
+	e, err := tx.effects(sig)
+	if errors.Is(err, errGarbage) || errors.Is(err, errUnreadable) {
+		return nil, unreadable(err.Error())
+	}
+	return e, err
 }
 
 // activities tells what a transaction did for each owner.
@@ -98,8 +108,11 @@ type flow struct {
 	references []wallet.Address
 	// native: what moves is lamports, also in the form of wrapped SOL.
 	native bool
-	// deposit: lamports that move as such into a token account or out of it.
-	deposit bool
+	// deposit: lamports that move as such into a token account or out of it. As far as the account's deposit changed, they
+	// are rent: rentFrom of the source, rentTo of the destination. The rest is money: of an account that was closed at
+	// once, or wrapped SOL.
+	deposit          bool
+	rentFrom, rentTo uint64
 }
 
 // ledger is what the instructions of a transaction explain.
@@ -111,12 +124,17 @@ type ledger struct {
 	broken   []bool // an account would have had less than nothing
 	// tokens are all token accounts, those that lived only within the transaction included.
 	tokens map[byte]*heldTokens
+	// deposits are what token accounts held as rent before and after, by position.
+	deposits map[int]wallet.BalanceChange
 }
 
 // replay follows the instructions.
 func (e *effects) replay() *ledger {
-	l := &ledger{lamports: slices.Clone(e.pre), broken: make([]bool, len(e.keys)), tokens: e.holders()}
+	l := &ledger{lamports: slices.Clone(e.pre), broken: make([]bool, len(e.keys)), tokens: e.holders(), deposits: map[int]wallet.BalanceChange{}}
 	l.lamports[0] -= e.fee
+	for at, t := range e.tokens {
+		l.deposits[int(at)] = wallet.BalanceChange{Before: deposit(t.pre, e.pre[at]), After: deposit(t.post, e.post[at])}
+	}
 	if e.failure != "" {
 		return l
 	}
@@ -134,7 +152,41 @@ func (e *effects) replay() *ledger {
 		}
 		l.add(e, in, m)
 	}
+	l.findRent()
 	return l
+}
+
+// deposit is what a token account holds beyond wrapped SOL; 0 for no token account.
+func deposit(held *heldTokens, lamports uint64) uint64 {
+	switch {
+	case held == nil:
+		return 0
+	case held.token.Mint == wrappedSOL:
+		return lamports - held.units // effects checked that it is not negative
+	}
+	return lamports
+}
+
+// findRent says of deposits how much of them is rent, the first ones first.
+func (l *ledger) findRent() {
+	left := make(map[int]uint64, len(l.deposits)) // of the change of each account
+	for at, d := range l.deposits {
+		left[at] = max(d.Before, d.After) - min(d.Before, d.After)
+	}
+	for i := range l.flows {
+		f := &l.flows[i]
+		if !f.deposit {
+			continue
+		}
+		if d := l.deposits[f.from]; d.After < d.Before {
+			f.rentFrom = min(f.units, left[f.from])
+			left[f.from] -= f.rentFrom
+		}
+		if d := l.deposits[f.to]; d.After > d.Before {
+			f.rentTo = min(f.units, left[f.to])
+			left[f.to] -= f.rentTo
+		}
+	}
 }
 
 // holders finds who owns each token account: after the transaction, else before it, else as it was made within it.

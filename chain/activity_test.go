@@ -23,7 +23,6 @@ func person(name string) testPrivateKey { return testKey(people[name]) }
 type town struct {
 	world
 	usdc, fee wallet.Address
-	tables    map[sdk.PublicKey]sdk.PublicKeySlice
 }
 
 func newTown(t *testing.T) *town {
@@ -43,9 +42,20 @@ func newTown(t *testing.T) *town {
 	return town
 }
 
-// land signs and broadcasts instructions, paid by somebody, and waits until they are finalized. It
-// returns the signature.
+// land signs and broadcasts instructions, paid by somebody, and waits until they are finalized. It returns the
+// signature.
 func (w *town) land(version, payer string, instructions ...Instruction) wallet.Signature {
+	w.t.Helper()
+	wire, sig := w.signed(version, payer, instructions...)
+	if err := w.Broadcast(w.t.Context(), wire); err != nil {
+		w.t.Fatal(err)
+	}
+	w.advance(40)
+	return sig
+}
+
+// signed is a transaction of a version ("" is legacy) with the newest blockhash, signed by all who must.
+func (w *town) signed(version, payer string, instructions ...Instruction) ([]byte, wallet.Signature) {
 	w.t.Helper()
 	hash, err := w.Blockhash(w.t.Context())
 	if err != nil {
@@ -54,9 +64,9 @@ func (w *town) land(version, payer string, instructions ...Instruction) wallet.S
 	options := []sdk.TransactionOption{sdk.TransactionPayer(sdk.PublicKey(person(payer).address()))}
 	switch version {
 	case "v0":
-		options = append(options, sdk.TransactionAddressTables(w.tables))
+		options = append(options, sdk.TransactionAddressTables(map[sdk.PublicKey]sdk.PublicKeySlice{sdk.PublicKey(testKey(90).address()): {sdk.PublicKey(testKey(91).address())}}))
 	case "v1":
-		options = append(options, sdk.TransactionV1Config(sdk.TransactionConfig{}.WithComputeUnitLimit(400_000)))
+		options = append(options, sdk.TransactionV1Config(sdk.TransactionConfig{}.WithComputeUnitLimit(400_000).WithLoadedAccountsDataSizeLimit(1<<20)))
 	}
 	list := make([]sdk.Instruction, len(instructions))
 	for i, in := range instructions {
@@ -85,11 +95,7 @@ func (w *town) land(version, payer string, instructions ...Instruction) wallet.S
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.Broadcast(w.t.Context(), wire); err != nil {
-		w.t.Fatal(err)
-	}
-	w.advance(40)
-	return wallet.Signature(tx.Signatures[0])
+	return wire, wallet.Signature(tx.Signatures[0])
 }
 
 func u64(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }

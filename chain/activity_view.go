@@ -14,8 +14,6 @@ type view struct {
 	activity *wallet.Activity
 
 	wallet        int                                 // position of the owner's own account; absent if it is not named
-	deposits      map[int]wallet.BalanceChange        // rent of every token account, by position
-	used          map[int]uint64                      // how much of a deposit's change movements account for already
 	rentIn        []uint64                            // rent of own token accounts that others paid
 	rentOut       []uint64                            // rent of own token accounts that others got
 	ownRents      map[int]bool                        // such rent, by index in Movements
@@ -29,7 +27,7 @@ type view struct {
 // accounts lists the owner's balances before and after.
 func (v *view) accounts() {
 	a := v.activity
-	v.deposits, v.used, v.ownRents = map[int]wallet.BalanceChange{}, map[int]uint64{}, map[int]bool{}
+	v.ownRents = map[int]bool{}
 	v.before, v.after, v.byMint = map[wallet.Address]uint64{}, map[wallet.Address]uint64{}, map[wallet.Address]wallet.Token{}
 	v.wallet = slices.Index(v.keys, v.owner)
 	if v.wallet != absent {
@@ -45,7 +43,6 @@ func (v *view) accounts() {
 		if !ok {
 			continue
 		}
-		v.deposits[at] = wallet.BalanceChange{Before: deposit(t.pre, v.pre[at]), After: deposit(t.post, v.post[at])}
 		had, has := v.owns(at, t.pre), v.owns(at, t.post)
 		if !had && !has {
 			continue
@@ -77,17 +74,6 @@ func (v *view) accounts() {
 			a.Changes = append(a.Changes, change)
 		}
 	}
-}
-
-// deposit is what a token account holds beyond wrapped SOL; 0 for no token account.
-func deposit(held *heldTokens, lamports uint64) uint64 {
-	switch {
-	case held == nil:
-		return 0
-	case held.token.Mint == wrappedSOL:
-		return lamports - held.units // effects checked that it is not negative
-	}
-	return lamports
 }
 
 // count adds an own token account to the sums by mint. effects checked that they do not overflow.
@@ -144,7 +130,7 @@ func (v *view) movements() {
 		m := wallet.Movement{How: f.how, In: to, Token: f.token, Units: f.units, Fee: f.fee, References: f.references}
 		m.With, m.Account = v.party(other)
 		if f.deposit {
-			v.deposited(mine, other, m)
+			v.deposited(f, mine, m)
 			continue
 		}
 		v.activity.Movements = append(v.activity.Movements, m)
@@ -162,24 +148,18 @@ func (v *view) party(at int) (who, account wallet.Address) {
 	return v.keys[at], v.keys[at]
 }
 
-// deposited adds lamports that moved as such between a token account and somebody else. As far as the account's deposit
-// changed they are rent. The rest is money: of an account that was closed at once, or wrapped SOL.
-func (v *view) deposited(mine, other int, m wallet.Movement) {
-	at := other
-	if mine != v.wallet {
-		at = mine
+// deposited adds lamports that moved as such between a token account and somebody else, mine being the own one of the
+// two accounts: as rent, and as money.
+func (v *view) deposited(f flow, mine int, m wallet.Movement) {
+	ownAccount := mine != v.wallet
+	rent := f.rentTo
+	if ownAccount != m.In { // it is the source that is a token account, or the own one
+		rent = f.rentFrom
 	}
-	d := v.deposits[at]
-	changed := d.After - min(d.After, d.Before)
-	if at == mine != m.In { // lamports left the token account
-		changed = d.Before - min(d.After, d.Before)
-	}
-	rent := min(m.Units, changed-min(changed, v.used[at]))
-	v.used[at] += rent
 	if rent > 0 {
 		part := m
 		part.How, part.Units, part.References = wallet.MovedAsRent, rent, nil
-		v.rent(part, at == mine)
+		v.rent(part, ownAccount)
 	}
 	if m.Units -= rent; m.Units > 0 || rent == 0 {
 		v.activity.Movements = append(v.activity.Movements, m)

@@ -14,7 +14,7 @@ type class int
 const (
 	signedPayment class = iota // about a signed payment: broadcast, status, search, finalized height
 	forPerson                  // a person or a program waits for the answer
-	inBackground               // nobody waits: payments of requests, the check of the cluster
+	inBackground               // nobody waits: payments of requests, sweeps of balances, the check of the cluster
 	classes       int   = iota
 )
 

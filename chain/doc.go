@@ -8,6 +8,8 @@
 //     one
 //
 // strictly before it is signed (Decode), and recognises on chain what was intended (Client.Find)
+//   - effects is a landed transaction with all its balances. It becomes a wallet.Activity for each owner
+//     (Client.Activities). Client.Sweep finds out whose balance changed, Client.Walk by which transactions
 //   - ActionCodec is one row of that table: one type of action
 //   - NotAllowed is the decoder's refusal of a message. CheckSigned compares what a wallet returns with what was asked
 //     for

@@ -197,22 +197,42 @@ func (t *transactionAnswer) wire() ([]byte, error) {
 // transaction reads one transaction from a node (getTransaction). nil: the node has none. errUnreadable: it is of a
 // version that this package does not read.
 func transaction(ctx context.Context, n *node, sig wallet.Signature) (*transactionAnswer, error) {
+	raw, err := rawTransaction(ctx, n, sig)
+	if err != nil {
+		return nil, err
+	}
+	tx, ok := readTransaction(raw)
+	if !ok {
+		return nil, n.nodeError("getTransaction", errGarbage)
+	}
+	return tx, nil
+}
+
+// rawTransaction is the answer to getTransaction, undecoded.
+func rawTransaction(ctx context.Context, n *node, sig wallet.Signature) (json.RawMessage, error) {
 	const method = "getTransaction"
-	tx, err := call[*transactionAnswer](ctx, n, method, sig.String(), settings{
+	raw, err := call[json.RawMessage](ctx, n, method, sig.String(), settings{
 		"commitment":                     confirmed,
 		"encoding":                       "base64",
 		"maxSupportedTransactionVersion": newestVersion,
 	})
 	var answered *rpcError
-	switch {
-	case errors.As(err, &answered) && answered.code == unsupportedVersion:
+	if errors.As(err, &answered) && answered.code == unsupportedVersion {
 		return nil, n.nodeError(method, errUnreadable)
-	case err != nil || tx == nil:
-		return nil, err
 	}
-	if tx.Slot == nil || tx.Meta == nil || tx.Meta.Fee == nil ||
-		len(tx.Transaction) != 2 || tx.Transaction[1] != "base64" {
-		return nil, n.nodeError(method, errGarbage)
+	return raw, err
+}
+
+// readTransaction decodes the answer; nil if the node has no such transaction. false: it makes no sense.
+func readTransaction(raw json.RawMessage) (*transactionAnswer, bool) {
+	var tx *transactionAnswer
+	if json.Unmarshal(raw, &tx) != nil {
+		return nil, false
 	}
-	return tx, nil
+	return tx, tx == nil || tx.sound()
+}
+
+// sound tells whether the answer has what every answer must have.
+func (t *transactionAnswer) sound() bool {
+	return t.Slot != nil && t.Meta != nil && t.Meta.Fee != nil && len(t.Transaction) == 2 && t.Transaction[1] == "base64"
 }

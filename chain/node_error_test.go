@@ -45,6 +45,13 @@ func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 			_, err := c.TokenFacts(ctx, s.query.From, payee(s.query), testKey(8).address(), wallet.TokenProgram)
 			return err
 		},
+		"TokenAccounts": func() error { _, err := c.TokenAccounts(ctx, s.query.From); return err },
+		"Sweep":         func() error { _, err := c.Sweep(ctx, []wallet.Address{s.query.From}, 1); return err },
+		"Walk": func() error {
+			_, err := c.Walk(ctx, wallet.HistoryQuery{Address: s.query.From, From: wallet.Watermark{Slot: 5}})
+			return err
+		},
+		"History":   func() error { _, err := c.History(ctx, s.query.From, wallet.Signature{}, 5); return err },
 		"Holdings":  func() error { _, err := c.Holdings(ctx, s.query.From); return err },
 		"UnitPrice": func() error { _, err := c.UnitPrice(ctx, []wallet.Address{s.query.From}); return err },
 		"Fee":       func() error { _, err := c.Fee(ctx, s.wire[65:]); return err },

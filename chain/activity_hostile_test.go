@@ -1,0 +1,632 @@
+package chain
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/gagliardetto/solana-go"
+
+	"purser/sandbox/solana"
+	"purser/wallet"
+)
+
+// shown is the node's answer about a transaction, as it wrote it.
+func (w *town) shown(sig wallet.Signature) []byte {
+	w.t.Helper()
+	raw, err := call[json.RawMessage](w.t.Context(), w.primary(), "getTransaction", sig.String(),
+		settings{"commitment": confirmed, "encoding": "base64", "maxSupportedTransactionVersion": newestVersion})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return raw
+}
+
+// changed is such an answer after a change to it.
+func changed(t *testing.T, raw []byte, change func(answer, meta map[string]any)) []byte {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(string(raw)))
+	decoder.UseNumber()
+	var answer map[string]any
+	if err := decoder.Decode(&answer); err != nil {
+		t.Fatal(err)
+	}
+	meta, _ := answer["meta"].(map[string]any)
+	change(answer, meta)
+	raw, err := json.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// at is a part of a decoded JSON value.
+func at(value any, path ...any) map[string]any {
+	for _, step := range path {
+		switch key := step.(type) {
+		case string:
+			value = value.(map[string]any)[key]
+		case int:
+			value = value.([]any)[key]
+		}
+	}
+	return value.(map[string]any)
+}
+
+// paidTokens lands a transfer of tokens with a new account and a memo: it has inner instructions and balances of every
+// form.
+func (w *town) paidTokens(version string) wallet.Signature {
+	alice, bob := person("alice").address(), person("bob").address()
+	return w.land(version, "alice", memoOf("thanks"), openOf(alice, bob, w.usdc, wallet.TokenProgram), tokensOf(alice, bob, w.usdc, wallet.TokenProgram, 250, 6))
+}
+
+func TestNoAnswerThatContradictsItselfIsTold(t *testing.T) {
+	w := newTown(t)
+	sig := w.paidTokens("")
+	raw := w.shown(sig)
+	type object = map[string]any
+	for name, c := range map[string]struct {
+		change func(answer, meta object)
+		want   string // part of the reason; "": it is told as before
+	}{
+		"as it is":                     {func(_, _ object) {}, ""},
+		"no meta":                      {func(a, _ object) { a["meta"] = nil }, "makes no sense"},
+		"no slot":                      {func(a, _ object) { delete(a, "slot") }, "makes no sense"},
+		"no fee":                       {func(_, m object) { delete(m, "fee") }, "makes no sense"},
+		"a negative fee":               {func(_, m object) { m["fee"] = -1 }, "makes no sense"},
+		"a negative balance":           {func(_, m object) { m["preBalances"].([]any)[0] = -5 }, "makes no sense"},
+		"a balance with a fraction":    {func(_, m object) { m["preBalances"].([]any)[0] = 1.5 }, "makes no sense"},
+		"a fee beyond what there was":  {func(_, m object) { m["fee"] = json.Number("18446744073709551615") }, "fee is more"},
+		"a balance too few":            {func(_, m object) { m["preBalances"] = m["preBalances"].([]any)[1:] }, "one balance for each"},
+		"a balance too many":           {func(_, m object) { m["postBalances"] = append(m["postBalances"].([]any), 0) }, "one balance for each"},
+		"balances null":                {func(_, m object) { m["preBalances"], m["postBalances"] = nil, nil }, "one balance for each"},
+		"lamports out of nothing":      {func(_, m object) { m["postBalances"].([]any)[1] = json.Number("9000000000000000") }, "do not add up"},
+		"lamports beyond everything":   {func(_, m object) { m["preBalances"].([]any)[1] = json.Number("18446744073709551615") }, "do not add up"},
+		"block time as text":           {func(a, _ object) { a["blockTime"] = "now" }, "block time"},
+		"block time null":              {func(a, _ object) { a["blockTime"] = nil }, ""},
+		"block time of another world":  {func(a, _ object) { a["blockTime"] = json.Number("9223372036854775807") }, ""},
+		"an index beyond the accounts": {func(_, m object) { at(m, "postTokenBalances", 0)["accountIndex"] = 64 }, "of no account"},
+		"a negative index":             {func(_, m object) { at(m, "postTokenBalances", 0)["accountIndex"] = -1 }, "of no account"},
+		"a huge index":                 {func(_, m object) { at(m, "postTokenBalances", 0)["accountIndex"] = 1 << 40 }, "of no account"},
+		"no index":                     {func(_, m object) { delete(at(m, "postTokenBalances", 0), "accountIndex") }, "of no account"},
+		"amount null":                  {func(_, m object) { at(m, "postTokenBalances", 0)["uiTokenAmount"] = nil }, "has no amount"},
+		"no units":                     {func(_, m object) { delete(at(m, "postTokenBalances", 0, "uiTokenAmount"), "amount") }, "impossible amount"},
+		"units negative":               {func(_, m object) { at(m, "postTokenBalances", 0, "uiTokenAmount")["amount"] = "-250" }, "impossible amount"},
+		"units with an exponent":       {func(_, m object) { at(m, "postTokenBalances", 0, "uiTokenAmount")["amount"] = "1e3" }, "impossible amount"},
+		"units beyond 64 bits":         {func(_, m object) { at(m, "postTokenBalances", 0, "uiTokenAmount")["amount"] = "18446744073709551616" }, "impossible amount"},
+		"more units than there can be": {func(_, m object) { at(m, "postTokenBalances", 0, "uiTokenAmount")["amount"] = "18446744073709551615" }, "more units"},
+		"a huge amount for display":    {func(_, m object) { at(m, "postTokenBalances", 0, "uiTokenAmount")["uiAmount"] = json.Number("1e308") }, ""},
+		"lying text for display":       {func(_, m object) { at(m, "postTokenBalances", 0, "uiTokenAmount")["uiAmountString"] = "1000000" }, ""},
+		"decimals beyond a byte":       {func(_, m object) { at(m, "postTokenBalances", 0, "uiTokenAmount")["decimals"] = 256 }, "make no sense"},
+		"no decimals":                  {func(_, m object) { delete(at(m, "postTokenBalances", 0, "uiTokenAmount"), "decimals") }, "has no amount"},
+		"two numbers of decimals":      {func(_, m object) { at(m, "postTokenBalances", 0, "uiTokenAmount")["decimals"] = 9 }, "two numbers of decimals"},
+		"other decimals everywhere": {func(_, m object) {
+			for _, list := range []string{"preTokenBalances", "postTokenBalances"} {
+				for i := range m[list].([]any) {
+					at(m, list, i, "uiTokenAmount")["decimals"] = 0
+				}
+			}
+		}, "other decimals than its instructions"},
+		"a mint that is none":         {func(_, m object) { at(m, "postTokenBalances", 0)["mint"] = "x" }, "of no token"},
+		"a program that is none":      {func(_, m object) { at(m, "postTokenBalances", 0)["programId"] = memoProgram.String() }, "no token program"},
+		"an owner that is none":       {func(_, m object) { at(m, "postTokenBalances", 0)["owner"] = "x" }, "impossible owner"},
+		"a balance listed twice":      {func(_, m object) { l := m["postTokenBalances"].([]any); m["postTokenBalances"] = append(l, l[0]) }, "listed twice"},
+		"token balances as an object": {func(_, m object) { m["preTokenBalances"] = object{} }, "make no sense"},
+		"loaded accounts from nowhere": {func(_, m object) {
+			m["loadedAddresses"] = object{"writable": []string{testKey(9).address().String()}, "readonly": []string{}}
+		}, "not as many"},
+		"loaded accounts as text":        {func(_, m object) { m["loadedAddresses"] = "x" }, "make no sense"},
+		"loaded accounts missing":        {func(_, m object) { delete(m, "loadedAddresses") }, ""},
+		"an inner program beyond":        {func(_, m object) { at(m, "innerInstructions", 0, "instructions", 0)["programIdIndex"] = 200 }, "called no program"},
+		"an inner program negative":      {func(_, m object) { at(m, "innerInstructions", 0, "instructions", 0)["programIdIndex"] = -1 }, "called no program"},
+		"an inner account beyond":        {func(_, m object) { at(m, "innerInstructions", 0, "instructions", 0)["accounts"] = []int{0, 255} }, "names no account"},
+		"inner data of another alphabet": {func(_, m object) { at(m, "innerInstructions", 0, "instructions", 1)["data"] = "0OIl" }, "no known form"},
+		"inner instructions of none":     {func(_, m object) { at(m, "innerInstructions", 0)["index"] = 3 }, "belong to none"},
+		"inner instructions twice":       {func(_, m object) { l := m["innerInstructions"].([]any); m["innerInstructions"] = append(l, l[0]) }, "belong to none"},
+		"inner instructions as text":     {func(_, m object) { m["innerInstructions"] = "x" }, "make no sense"},
+		"it failed, and moved money":     {func(_, m object) { m["err"] = object{"InstructionError": []any{0, "Custom"}} }, "moved more than its fee"},
+		"other bytes":                    {func(a, _ object) { a["transaction"] = []string{"AQ==", "base64"} }, "makes no sense"},
+		"bytes in another encoding":      {func(a, _ object) { a["transaction"].([]any)[1] = "base58" }, "makes no sense"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := changed(t, raw, c.change)
+			client := scripted(t, func(string) string { return result(string(answer)) })
+			got, err := client.Activities(t.Context(), sig, person("bob").address())
+			if c.want == "" {
+				if err != nil || len(got) != 1 || got[0].Kind != wallet.ActivityReceived || got[0].Net[0].Units != 250 {
+					t.Fatalf("%+v, %v", got, err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("%+v, %v", got, err)
+			}
+			keepsSecret(t, err)
+			// The second node tells it.
+			both, closed := withSecond(t, client, w.Client)
+			defer closed()
+			if got, err := both.Activities(t.Context(), sig, person("bob").address()); err != nil || got[0].Net[0].Units != 250 {
+				t.Errorf("with a second node: %+v, %v", got, err)
+			}
+		})
+	}
+}
+
+// withSecond is a client that asks the first node of one client, then that of another.
+func withSecond(t *testing.T, first, second *Client) (*Client, func()) {
+	t.Helper()
+	c, err := New(Options{RPCURLs: []string{first.primary().url, second.primary().url}, Cluster: wallet.Localnet, Now: first.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, c.Close
+}
+
+func TestUnreadableIsOneThingAndUnreachableAnother(t *testing.T) {
+	w := newTown(t)
+	sig := w.paidTokens("v1")
+	owner := person("bob").address()
+	var unread *wallet.UnreadableTransaction
+	newer := scripted(t, func(string) string { return `{"jsonrpc":"2.0","id":1,"error":{"code":-32015,"message":"s3cr3t"}}` })
+	if _, err := newer.Activities(t.Context(), sig, owner); !errors.As(err, &unread) || unread.Signature != sig || !strings.Contains(unread.Why, "version") {
+		t.Errorf("a version that is not read: %v", err)
+	}
+	none := scripted(t, func(string) string { return result("null") })
+	if _, err := none.Activities(t.Context(), sig, owner); !errors.Is(err, wallet.ErrTransactionUnknown) || errors.As(err, &unread) {
+		t.Errorf("a node that has none: %v", err)
+	}
+	// While one node cannot be asked, nothing is final.
+	broken, closed := withSecond(t, newer, scripted(t, func(string) string { return "" }))
+	defer closed()
+	if _, err := broken.Activities(t.Context(), sig, owner); errors.As(err, &unread) || wallet.CodeOf(err) != wallet.NetworkError {
+		t.Errorf("one node is broken: %v", err)
+	}
+	both, closed := withSecond(t, none, w.Client)
+	defer closed()
+	if got, err := both.Activities(t.Context(), sig, owner); err != nil || w.told(got[0]) != w.told(w.activities(sig, "bob")[0]) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func (w *town) activities(sig wallet.Signature, names ...string) []wallet.Activity {
+	w.t.Helper()
+	var owners []wallet.Address
+	for _, name := range names {
+		owners = append(owners, person(name).address())
+	}
+	all, err := w.Activities(w.t.Context(), sig, owners...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return all
+}
+
+func TestAFailedTransactionMovesItsFeeAlone(t *testing.T) {
+	w := newTown(t)
+	alice, bob := person("alice").address(), person("bob").address()
+	// The second transfer is more than there is. Preflight would refuse it, so it is emptied meanwhile.
+	w.SetFault(nil)
+	sig := w.landAnyway("alice", payOf(alice, bob, 5), payOf(alice, bob, 1<<60))
+	all := w.activities(sig, "alice", "bob")
+	if a := all[0]; a.Kind != wallet.ActivityFailed || a.Failure != "InstructionError 1: Custom 1" || len(a.Net) != 0 || len(a.Movements) != 0 || a.OwnFee(alice) != 5000 ||
+		len(a.Changes) != 1 || a.Changes[0].Before-a.Changes[0].After != 5000 {
+		t.Errorf("alice: %+v", a)
+	}
+	if b := all[1]; b.Kind != wallet.ActivityFailed || len(b.Changes) != 0 || b.OwnFee(bob) != 0 {
+		t.Errorf("bob: %+v", b)
+	}
+}
+
+// landAnyway is land without the node's preflight.
+func (w *town) landAnyway(payer string, instructions ...Instruction) wallet.Signature {
+	w.t.Helper()
+	wire, sig := w.signed("", payer, instructions...)
+	if _, err := call[string](w.t.Context(), w.primary(), "sendTransaction", base64.StdEncoding.EncodeToString(wire), settings{"encoding": "base64", "skipPreflight": true}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.advance(40)
+	return sig
+}
+
+func TestEveryVersionReadsTheSame(t *testing.T) {
+	w := newTown(t)
+	var lines []string
+	for _, version := range []string{"", "v0", "v1"} {
+		sig := w.paidTokens(version)
+		a := w.activities(sig, "alice", "bob")
+		lines = append(lines, w.told(a[0])+" | "+w.told(a[1]))
+	}
+	rent, err := w.RentMinimum(t.Context(), tokenSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	R := fmt.Sprint(rent)
+	if want := `sent, -` + R + ` SOL, -250 USDC, rent ` + R + ` SOL to bob, 250 USDC to bob, "thanks" | received, +250 USDC, rent ` + R + ` SOL from alice, 250 USDC from alice, opened 1, "thanks"`; lines[0] != want {
+		t.Errorf("got  %s\nwant %s", lines[0], want)
+	}
+	if want := `sent, -250 USDC, 250 USDC to bob, "thanks" | received, +250 USDC, 250 USDC from alice, "thanks"`; lines[1] != want || lines[2] != want {
+		t.Errorf("got %s\nand %s", lines[1], lines[2])
+	}
+}
+
+// tabled is a payment of a version 0 transaction whose recipient comes from a lookup table, as a node shows it.
+func tabled(t *testing.T, loaded ...wallet.Address) (wallet.Signature, string) {
+	t.Helper()
+	alice, bob := testKey(1), testKey(2).address()
+	table := sdk.PublicKey(testKey(50).address())
+	in := sdk.NewInstruction(sdk.SystemProgramID, sdk.AccountMetaSlice{sdk.Meta(sdk.PublicKey(alice.address())).WRITE().SIGNER(), sdk.Meta(sdk.PublicKey(bob)).WRITE()},
+		append([]byte{2, 0, 0, 0}, u64(700)...))
+	tx, err := sdk.NewTransaction([]sdk.Instruction{in}, sdk.Hash{7}, sdk.TransactionPayer(sdk.PublicKey(alice.address())),
+		sdk.TransactionAddressTables(map[sdk.PublicKey]sdk.PublicKeySlice{table: {sdk.PublicKey(bob)}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Sign(func(sdk.PublicKey) *sdk.PrivateKey { key := sdk.PrivateKey(alice.PrivateKey); return &key }); err != nil {
+		t.Fatal(err)
+	}
+	wire, err := tx.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, _ := json.Marshal(addresses(loaded))
+	return wallet.Signature(tx.Signatures[0]), fmt.Sprintf(`{"slot":80,"blockTime":1800000000,"transaction":[%q,"base64"],"meta":{"fee":5000,"err":null,`+
+		`"preBalances":[10000,1,5],"postBalances":[4300,1,705],"innerInstructions":null,"preTokenBalances":null,"postTokenBalances":null,"loadedAddresses":{"writable":%s,"readonly":[]}}}`,
+		base64.StdEncoding.EncodeToString(wire), names)
+}
+
+func TestAccountsFromLookupTables(t *testing.T) {
+	alice, bob := testKey(1).address(), testKey(2).address()
+	sig, answer := tabled(t, bob)
+	client := scripted(t, func(string) string { return result(answer) })
+	got, err := client.Activities(t.Context(), sig, alice, bob)
+	if err != nil || got[0].Kind != wallet.ActivitySent || got[0].Movements[0].With != bob || got[1].Kind != wallet.ActivityReceived || got[1].Net[0].Units != 700 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for name, loaded := range map[string][]wallet.Address{"none": {}, "too many": {bob, testKey(5).address()}, "the payer again": {alice}, "a program again": {wallet.SystemProgram}} {
+		sig, answer := tabled(t, loaded...)
+		var unread *wallet.UnreadableTransaction
+		if _, err := scripted(t, func(string) string { return result(answer) }).Activities(t.Context(), sig, bob); !errors.As(err, &unread) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestWhatInstructionsDoNotExplainHasNoCounterparty: balances are told, nobody is named.
+func TestWhatInstructionsDoNotExplainHasNoCounterparty(t *testing.T) {
+	w := newTown(t)
+	sig := w.paidTokens("")
+	bob := person("bob").address()
+	for name, c := range map[string]struct {
+		change func(meta map[string]any)
+		want   string
+	}{
+		"more tokens came": {func(m map[string]any) {
+			list := m["postTokenBalances"].([]any)
+			for i := range list {
+				if at(list[i])["owner"] == bob.String() {
+					at(list[i], "uiTokenAmount")["amount"] = "251"
+				}
+			}
+		}, `other, +251 USDC?, rent 2039280 SOL from alice, opened 1, "thanks"`},
+		"fewer tokens came": {func(m map[string]any) {
+			list := m["postTokenBalances"].([]any)
+			for i := range list {
+				if at(list[i])["owner"] == bob.String() {
+					at(list[i], "uiTokenAmount")["amount"] = "249"
+				}
+			}
+		}, `other, +249 USDC?, rent 2039280 SOL from alice, opened 1, "thanks"`},
+		"no inner instructions": {func(m map[string]any) { delete(m, "innerInstructions") }, `other, +2039280 SOL?, +250 USDC, 250 USDC from alice, opened 1, "thanks"`},
+		"no owners": {func(m map[string]any) {
+			for _, list := range []string{"preTokenBalances", "postTokenBalances"} {
+				for i := range m[list].([]any) {
+					delete(at(m, list, i), "owner")
+					delete(at(m, list, i), "programId")
+				}
+			}
+		}, `received, +250 USDC, rent 2039280 SOL from alice, 250 USDC from nobody, opened 1, "thanks"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := changed(t, w.shown(sig), func(_, m map[string]any) { c.change(m) })
+			got, err := scripted(t, func(string) string { return result(string(answer)) }).Activities(t.Context(), sig, bob)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rent, err := w.RentMinimum(t.Context(), tokenSize)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if told, want := w.told(got[0]), strings.ReplaceAll(c.want, "2039280", fmt.Sprint(rent)); told != want {
+				t.Errorf("got  %s\nwant %s", told, want)
+			}
+		})
+	}
+}
+
+// TestRandomTransactionsAddUp: whatever happens, the changes of all owners and the fee are nothing, and each owner's
+// balances are those of the chain.
+func TestRandomTransactionsAddUp(t *testing.T) {
+	w := newTown(t)
+	random := rand.New(rand.NewPCG(14, 22))
+	names := []string{"alice", "bob", "carol", "dora"}
+	who := func() wallet.Address { return person(names[random.IntN(len(names))]).address() }
+	mints := map[wallet.Address]wallet.Address{w.usdc: wallet.TokenProgram, w.fee: wallet.Token2022Program, wrappedSOL: wallet.TokenProgram}
+	order := []wallet.Address{w.usdc, w.fee, wrappedSOL}
+	landed, told := 0, map[wallet.Address]uint64{} // what was last said of each account
+	for range 60 {
+		payer := names[random.IntN(3)]
+		me := person(payer).address()
+		var list []Instruction
+		for range 1 + random.IntN(5) {
+			mint := order[random.IntN(3)]
+			program, decimals := mints[mint], byte(6)
+			if mint == wrappedSOL {
+				decimals = 9
+			}
+			to := who()
+			switch random.IntN(6) {
+			case 0:
+				list = append(list, payOf(me, to, uint64(random.IntN(3))*5_000_000))
+			case 1:
+				list = append(list, openOf(me, to, mint, program))
+			case 2, 3:
+				list = append(list, openOf(me, me, mint, program), openOf(me, to, mint, program), tokensOf(me, to, mint, program, uint64(random.IntN(300)), decimals))
+			case 4:
+				list = append(list, openOf(me, me, wrappedSOL, wallet.TokenProgram), payOf(me, ata(me, wrappedSOL, wallet.TokenProgram), 5000), syncOf(ata(me, wrappedSOL, wallet.TokenProgram)))
+			case 5:
+				list = append(list, openOf(me, me, wrappedSOL, wallet.TokenProgram), closeOf(ata(me, wrappedSOL, wallet.TokenProgram), to, me, wallet.TokenProgram))
+			}
+		}
+		wire, sig := w.signed([]string{"", "v1"}[random.IntN(2)], payer, list...)
+		if len(wire) > packetSize && wire[0] < 0x80 {
+			continue
+		}
+		if _, err := call[string](t.Context(), w.primary(), "sendTransaction", base64.StdEncoding.EncodeToString(wire), settings{"encoding": "base64", "skipPreflight": true}); err != nil {
+			t.Fatal(err)
+		}
+		w.advance(3)
+		landed++
+		w.addsUp(sig)
+		for _, a := range w.activities(sig, names...) {
+			for _, c := range a.Changes {
+				told[c.Account] = c.After
+			}
+		}
+	}
+	if landed < 40 {
+		t.Errorf("only %d landed", landed)
+	}
+	w.advance(40)
+	truth, err := w.Sweep(t.Context(), slices.Collect(maps.Keys(told)), 0)
+	if err != nil || len(truth) < 8 {
+		t.Fatalf("%d accounts, %v", len(truth), err)
+	}
+	for _, b := range truth {
+		units := b.Lamports
+		if b.Token != nil {
+			units = b.Token.Units
+		}
+		if told[b.Address] != units && b.Exists || !b.Exists && told[b.Address] != 0 {
+			t.Errorf("%s holds %d, and was told to hold %d", w.named(b.Address.String()), units, told[b.Address])
+		}
+	}
+}
+
+// addsUp checks one transaction for all who have a part in it.
+func (w *town) addsUp(sig wallet.Signature) {
+	w.t.Helper()
+	answer, err := transaction(w.t.Context(), w.primary(), sig)
+	if err != nil || answer == nil {
+		w.t.Fatalf("%v, %v", answer, err)
+	}
+	e, err := answer.effects(sig)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	owners := map[wallet.Address]bool{}
+	for i, key := range e.keys {
+		if held, ok := e.tokens[byte(i)]; ok {
+			for _, side := range []*heldTokens{held.pre, held.post} {
+				if side != nil {
+					owners[side.owner] = true
+				} else {
+					owners[key] = true // an address like any other, then
+				}
+			}
+			continue
+		}
+		owners[key] = true
+	}
+	list := slices.Collect(maps.Keys(owners))
+	var lamports int64
+	net := map[wallet.Address]int64{}
+	rent := int64(0)
+	for _, a := range e.activities(list) {
+		for _, c := range a.Changes {
+			if c.Token.Native() {
+				lamports += int64(c.After) - int64(c.Before)
+			}
+			if c.Token.Mint == wrappedSOL {
+				lamports += int64(c.After) - int64(c.Before)
+			}
+		}
+		lamports += int64(a.Rent.After) - int64(a.Rent.Before)
+		for _, n := range a.Net {
+			units := int64(n.Units)
+			if n.Lost {
+				units = -units
+			}
+			if !n.Explained {
+				w.t.Errorf("%s is not explained: %s", sig, w.told(a))
+			}
+			net[n.Token.Mint] += units
+		}
+		for _, m := range a.Movements {
+			if m.Fee > 0 && m.In {
+				net[m.Token.Mint] += int64(m.Fee)
+			}
+			if m.How == wallet.MovedAsRent && m.In {
+				rent += int64(m.Units)
+			}
+			if m.How == wallet.MovedAsRent && !m.In {
+				rent -= int64(m.Units)
+			}
+		}
+	}
+	if lamports+int64(e.fee) != 0 {
+		w.t.Errorf("%s: lamports of all change by %d, the fee is %d", sig, lamports, e.fee)
+	}
+	for mint, sum := range net {
+		if !mint.IsZero() && mint != wrappedSOL && sum != 0 {
+			w.t.Errorf("%s: %s of all change by %d", sig, w.named(mint.String()), sum)
+		}
+	}
+	if rent != 0 {
+		w.t.Errorf("%s: rent of all is %d", sig, rent)
+	}
+}
+
+// FuzzActivity reads any answer about a transaction: it ends in an activity that holds together, or in a reason.
+func FuzzActivity(f *testing.F) {
+	sig, answer := tabled(&testing.T{}, testKey(2).address())
+	f.Add([]byte(answer))
+	f.Add([]byte(strings.Replace(answer, `"preTokenBalances":null`, `"preTokenBalances":[{"accountIndex":2,"mint":"`+wrappedSOL.String()+`","uiTokenAmount":{"amount":"5","decimals":9,"uiAmount":1e300}}]`, 1)))
+	f.Add([]byte(strings.Replace(answer, `"innerInstructions":null`, `"innerInstructions":[{"index":0,"instructions":[{"programIdIndex":1,"accounts":[2,0],"data":"3Bxs4h24hBtQy9rw"}]}]`, 1)))
+	f.Add([]byte(strings.Replace(answer, `"err":null`, `"err":{"InstructionError":[0,{"Custom":1}]}`, 1)))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var tx *transactionAnswer
+		if json.Unmarshal(raw, &tx) != nil || tx == nil || !tx.sound() {
+			return
+		}
+		e, err := tx.effects(sig)
+		if err != nil {
+			var why unreadable
+			if !errors.As(err, &why) && !errors.Is(err, errGarbage) && !errors.Is(err, errUnreadable) {
+				t.Fatal(err)
+			}
+			return
+		}
+		for _, a := range e.activities([]wallet.Address{testKey(1).address(), testKey(2).address(), wallet.SystemProgram}) {
+			if a.Failure != "" && (len(a.Net) > 0 || len(a.Movements) > 0) || a.Kind == "" {
+				t.Fatalf("%+v", a)
+			}
+			for _, n := range a.Net {
+				if n.Units == 0 || n.Token.Mint.IsZero() != (n.Token == wallet.SOL) {
+					t.Fatalf("%+v", a)
+				}
+			}
+			if _, err := json.Marshal(a); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkActivity(b *testing.B) {
+	sig, answer := tabled(&testing.T{}, testKey(2).address())
+	owner := []wallet.Address{testKey(2).address()}
+	b.ReportAllocs()
+	for b.Loop() {
+		var tx *transactionAnswer
+		if err := json.Unmarshal([]byte(answer), &tx); err != nil {
+			b.Fatal(err)
+		}
+		e, err := tx.effects(sig)
+		if err != nil {
+			b.Fatal(err)
+		}
+		e.activities(owner)
+	}
+}
+
+func TestSweepReadsWalletsAndTokenAccounts(t *testing.T) {
+	w := newTown(t)
+	alice, bob, dora := person("alice").address(), person("bob").address(), person("dora").address()
+	as := []wallet.Address{alice, dora, ata(alice, w.usdc, wallet.TokenProgram), ata(bob, w.fee, wallet.Token2022Program), w.usdc, w.fee, wallet.SystemProgram}
+	for len(as) < 230 {
+		as = append(as, wallet.Address{9, byte(len(as))})
+	}
+	as = append(as, bob)
+	calls := 0
+	w.SetFault(func(method string, _ json.RawMessage) solana.Fault {
+		if method == "getMultipleAccounts" {
+			calls++
+		}
+		return solana.Fault{}
+	})
+	got, err := w.Sweep(t.Context(), as, 1)
+	if err != nil || len(got) != len(as) || calls != 3 {
+		t.Fatalf("%d of %d in %d calls, %v", len(got), len(as), calls, err)
+	}
+	for i, b := range got {
+		if b.Address != as[i] || b.Slot == 0 || b.Exists != (b.Lamports > 0) {
+			t.Errorf("%d: %+v", i, b)
+		}
+		isToken := i == 2 || i == 3
+		if (b.Token != nil) != isToken {
+			t.Errorf("%d: %+v", i, b)
+		}
+	}
+	if got[0].Lamports != w.Balance(alice.String()) || got[1].Exists || got[230].Lamports != w.Balance(bob.String()) || got[0].Program != wallet.SystemProgram {
+		t.Errorf("%+v, %+v", got[0], got[1])
+	}
+	want := wallet.TokenAccount{Address: as[3], Exists: true, Mint: w.fee, Owner: bob, Program: wallet.Token2022Program, Units: 100_000_000}
+	if *got[3].Token != want || got[2].Token.Units != 100_000_000 || got[2].Token.Owner != alice {
+		t.Errorf("%+v, %+v", *got[2].Token, *got[3].Token)
+	}
+	if _, err := w.Sweep(t.Context(), as[:1], 1<<40); !errors.Is(err, wallet.ErrNodeBehind) {
+		t.Errorf("beyond its slot: %v", err)
+	}
+	if none, err := w.Sweep(t.Context(), nil, 0); err != nil || len(none) != 0 {
+		t.Errorf("%v, %v", none, err)
+	}
+	accounts, err := w.TokenAccounts(t.Context(), bob)
+	if err != nil || len(accounts) != 1 || accounts[0] != want {
+		t.Errorf("%+v, %v", accounts, err)
+	}
+}
+
+func TestASweepBelievesNoNodeThatIsBehind(t *testing.T) {
+	row := func(slot int) string {
+		return result(fmt.Sprintf(`{"context":{"slot":%d},"value":[{"lamports":%d,"owner":"11111111111111111111111111111111","executable":false,"rentEpoch":0,"space":0,"data":["","base64"]}]}`, slot, slot))
+	}
+	as := []wallet.Address{testKey(1).address()}
+	careless := scripted(t, func(string) string { return row(5) }) // it does not look at minContextSlot
+	if _, err := careless.Sweep(t.Context(), as, 6); !errors.Is(err, wallet.ErrNodeBehind) {
+		t.Errorf("%v", err)
+	}
+	if got, err := careless.Sweep(t.Context(), as, 5); err != nil || got[0].Lamports != 5 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	both, closed := withSecond(t, careless, scripted(t, func(string) string { return row(7) }))
+	defer closed()
+	if got, err := both.Sweep(t.Context(), as, 6); err != nil || got[0].Lamports != 7 || got[0].Slot != 7 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func BenchmarkSweep100(b *testing.B) {
+	var rows []string
+	data := make([]byte, sweepData)
+	data[108], data[tokenSize] = 1, kindAccount
+	for range 100 {
+		rows = append(rows, fmt.Sprintf(`{"lamports":2039280,"owner":%q,"executable":false,"rentEpoch":18446744073709551615,"space":170,"data":[%q,"base64"]}`,
+			wallet.Token2022Program, base64.StdEncoding.EncodeToString(data)))
+	}
+	answer := result(`{"context":{"slot":9},"value":[` + strings.Join(rows, ",") + `]}`)
+	c := &Client{nodes: []*node{newNode("rpc 1", "http://node", Options{Timeout: 1 << 40}, saying(answer))}}
+	as := make([]wallet.Address, 100)
+	b.ReportAllocs()
+	for b.Loop() {
+		got, err := c.Sweep(b.Context(), as, 1)
+		if err != nil || got[99].Token == nil {
+			b.Fatal(got, err)
+		}
+	}
+}
