@@ -133,7 +133,7 @@ func (e *effects) replay() *ledger {
 	l := &ledger{lamports: slices.Clone(e.pre), broken: make([]bool, len(e.keys)), tokens: e.holders(), deposits: map[int]wallet.BalanceChange{}}
 	l.lamports[0] -= e.fee
 	for at, t := range e.tokens {
-		l.deposits[int(at)] = wallet.BalanceChange{Before: deposit(t.pre, e.pre[at]), After: deposit(t.post, e.post[at])}
+		l.deposits[int(at)] = wallet.BalanceChange{Pre: deposit(t.pre, e.pre[at]), Post: deposit(t.post, e.post[at])}
 	}
 	if e.failure != "" {
 		return l
@@ -171,18 +171,18 @@ func deposit(held *heldTokens, lamports uint64) uint64 {
 func (l *ledger) findRent() {
 	left := make(map[int]uint64, len(l.deposits)) // of the change of each account
 	for at, d := range l.deposits {
-		left[at] = max(d.Before, d.After) - min(d.Before, d.After)
+		left[at] = max(d.Pre, d.Post) - min(d.Pre, d.Post)
 	}
 	for i := range l.flows {
 		f := &l.flows[i]
 		if !f.deposit {
 			continue
 		}
-		if d := l.deposits[f.from]; d.After < d.Before {
+		if d := l.deposits[f.from]; d.Post < d.Pre {
 			f.rentFrom = min(f.units, left[f.from])
 			left[f.from] -= f.rentFrom
 		}
-		if d := l.deposits[f.to]; d.After > d.Before {
+		if d := l.deposits[f.to]; d.Post > d.Pre {
 			f.rentTo = min(f.units, left[f.to])
 			left[f.to] -= f.rentTo
 		}

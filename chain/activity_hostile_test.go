@@ -5,15 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
 	sdk "github.com/gagliardetto/solana-go"
 
-	"purser/sandbox/solana"
 	"purser/wallet"
 )
 
@@ -215,7 +211,7 @@ func TestAFailedTransactionMovesItsFeeAlone(t *testing.T) {
 	sig := w.landAnyway("alice", payOf(alice, bob, 5), payOf(alice, bob, 1<<60))
 	all := w.activities(sig, "alice", "bob")
 	if a := all[0]; a.Kind != wallet.ActivityFailed || a.Failure != "InstructionError 1: Custom 1" || len(a.Net) != 0 || len(a.Movements) != 0 || a.OwnFee(alice) != 5000 ||
-		len(a.Changes) != 1 || a.Changes[0].Before-a.Changes[0].After != 5000 {
+		len(a.Changes) != 1 || a.Changes[0].Pre-a.Changes[0].Post != 5000 {
 		t.Errorf("alice: %+v", a)
 	}
 	if b := all[1]; b.Kind != wallet.ActivityFailed || len(b.Changes) != 0 || b.OwnFee(bob) != 0 {
@@ -349,149 +345,6 @@ func TestWhatInstructionsDoNotExplainHasNoCounterparty(t *testing.T) {
 	}
 }
 
-// TestRandomTransactionsAddUp: whatever happens, the changes of all owners and the fee are nothing, and each owner's
-// balances are those of the chain.
-func TestRandomTransactionsAddUp(t *testing.T) {
-	w := newTown(t)
-	random := rand.New(rand.NewPCG(14, 22))
-	names := []string{"alice", "bob", "carol", "dora"}
-	who := func() wallet.Address { return person(names[random.IntN(len(names))]).address() }
-	mints := map[wallet.Address]wallet.Address{w.usdc: wallet.TokenProgram, w.fee: wallet.Token2022Program, wrappedSOL: wallet.TokenProgram}
-	order := []wallet.Address{w.usdc, w.fee, wrappedSOL}
-	landed, told := 0, map[wallet.Address]uint64{} // what was last said of each account
-	for range 60 {
-		payer := names[random.IntN(3)]
-		me := person(payer).address()
-		var list []Instruction
-		for range 1 + random.IntN(5) {
-			mint := order[random.IntN(3)]
-			program, decimals := mints[mint], byte(6)
-			if mint == wrappedSOL {
-				decimals = 9
-			}
-			to := who()
-			switch random.IntN(6) {
-			case 0:
-				list = append(list, payOf(me, to, uint64(random.IntN(3))*5_000_000))
-			case 1:
-				list = append(list, openOf(me, to, mint, program))
-			case 2, 3:
-				list = append(list, openOf(me, me, mint, program), openOf(me, to, mint, program), tokensOf(me, to, mint, program, uint64(random.IntN(300)), decimals))
-			case 4:
-				list = append(list, openOf(me, me, wrappedSOL, wallet.TokenProgram), payOf(me, ata(me, wrappedSOL, wallet.TokenProgram), 5000), syncOf(ata(me, wrappedSOL, wallet.TokenProgram)))
-			case 5:
-				list = append(list, openOf(me, me, wrappedSOL, wallet.TokenProgram), closeOf(ata(me, wrappedSOL, wallet.TokenProgram), to, me, wallet.TokenProgram))
-			}
-		}
-		wire, sig := w.signed([]string{"", "v1"}[random.IntN(2)], payer, list...)
-		if len(wire) > packetSize && wire[0] < 0x80 {
-			continue
-		}
-		if _, err := call[string](t.Context(), w.primary(), "sendTransaction", base64.StdEncoding.EncodeToString(wire), settings{"encoding": "base64", "skipPreflight": true}); err != nil {
-			t.Fatal(err)
-		}
-		w.advance(3)
-		landed++
-		w.addsUp(sig)
-		for _, a := range w.activities(sig, names...) {
-			for _, c := range a.Changes {
-				told[c.Account] = c.After
-			}
-		}
-	}
-	if landed < 40 {
-		t.Errorf("only %d landed", landed)
-	}
-	w.advance(40)
-	truth, err := w.Sweep(t.Context(), slices.Collect(maps.Keys(told)), 0)
-	if err != nil || len(truth) < 8 {
-		t.Fatalf("%d accounts, %v", len(truth), err)
-	}
-	for _, b := range truth {
-		units := b.Lamports
-		if b.Token != nil {
-			units = b.Token.Units
-		}
-		if told[b.Address] != units && b.Exists || !b.Exists && told[b.Address] != 0 {
-			t.Errorf("%s holds %d, and was told to hold %d", w.named(b.Address.String()), units, told[b.Address])
-		}
-	}
-}
-
-// addsUp checks one transaction for all who have a part in it.
-func (w *town) addsUp(sig wallet.Signature) {
-	w.t.Helper()
-	answer, err := transaction(w.t.Context(), w.primary(), sig)
-	if err != nil || answer == nil {
-		w.t.Fatalf("%v, %v", answer, err)
-	}
-	e, err := answer.effects(sig)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	owners := map[wallet.Address]bool{}
-	for i, key := range e.keys {
-		if held, ok := e.tokens[byte(i)]; ok {
-			for _, side := range []*heldTokens{held.pre, held.post} {
-				if side != nil {
-					owners[side.owner] = true
-				} else {
-					owners[key] = true // an address like any other, then
-				}
-			}
-			continue
-		}
-		owners[key] = true
-	}
-	list := slices.Collect(maps.Keys(owners))
-	var lamports int64
-	net := map[wallet.Address]int64{}
-	rent := int64(0)
-	for _, a := range e.activities(list) {
-		for _, c := range a.Changes {
-			if c.Token.Native() {
-				lamports += int64(c.After) - int64(c.Before)
-			}
-			if c.Token.Mint == wrappedSOL {
-				lamports += int64(c.After) - int64(c.Before)
-			}
-		}
-		lamports += int64(a.Rent.After) - int64(a.Rent.Before)
-		for _, n := range a.Net {
-			units := int64(n.Units)
-			if n.Lost {
-				units = -units
-			}
-			if !n.Explained {
-				w.t.Errorf("%s is not explained: %s", sig, w.told(a))
-			}
-			net[n.Token.Mint] += units
-		}
-		for _, m := range a.Movements {
-			if m.Fee > 0 && m.In {
-				net[m.Token.Mint] += int64(m.Fee)
-			}
-			if m.How == wallet.MovedAsRent && m.In {
-				rent += int64(m.Units)
-			}
-			if m.How == wallet.MovedAsRent && !m.In {
-				rent -= int64(m.Units)
-			}
-		}
-	}
-	if lamports+int64(e.fee) != 0 {
-		w.t.Errorf("%s: lamports of all change by %d, the fee is %d", sig, lamports, e.fee)
-	}
-	for mint, sum := range net {
-		if !mint.IsZero() && mint != wrappedSOL && sum != 0 {
-			w.t.Errorf("%s: %s of all change by %d", sig, w.named(mint.String()), sum)
-		}
-	}
-	if rent != 0 {
-		w.t.Errorf("%s: rent of all is %d", sig, rent)
-	}
-}
-
 // FuzzActivity reads any answer about a transaction: it ends in an activity that holds together, or in a reason.
 func FuzzActivity(f *testing.F) {
 	sig, answer := tabled(&testing.T{}, testKey(2).address())
@@ -542,91 +395,5 @@ func BenchmarkActivity(b *testing.B) {
 			b.Fatal(err)
 		}
 		e.activities(owner)
-	}
-}
-
-func TestSweepReadsWalletsAndTokenAccounts(t *testing.T) {
-	w := newTown(t)
-	alice, bob, dora := person("alice").address(), person("bob").address(), person("dora").address()
-	as := []wallet.Address{alice, dora, ata(alice, w.usdc, wallet.TokenProgram), ata(bob, w.fee, wallet.Token2022Program), w.usdc, w.fee, wallet.SystemProgram}
-	for len(as) < 230 {
-		as = append(as, wallet.Address{9, byte(len(as))})
-	}
-	as = append(as, bob)
-	calls := 0
-	w.SetFault(func(method string, _ json.RawMessage) solana.Fault {
-		if method == "getMultipleAccounts" {
-			calls++
-		}
-		return solana.Fault{}
-	})
-	got, err := w.Sweep(t.Context(), as, 1)
-	if err != nil || len(got) != len(as) || calls != 3 {
-		t.Fatalf("%d of %d in %d calls, %v", len(got), len(as), calls, err)
-	}
-	for i, b := range got {
-		if b.Address != as[i] || b.Slot == 0 || b.Exists != (b.Lamports > 0) {
-			t.Errorf("%d: %+v", i, b)
-		}
-		isToken := i == 2 || i == 3
-		if (b.Token != nil) != isToken {
-			t.Errorf("%d: %+v", i, b)
-		}
-	}
-	if got[0].Lamports != w.Balance(alice.String()) || got[1].Exists || got[230].Lamports != w.Balance(bob.String()) || got[0].Program != wallet.SystemProgram {
-		t.Errorf("%+v, %+v", got[0], got[1])
-	}
-	want := wallet.TokenAccount{Address: as[3], Exists: true, Mint: w.fee, Owner: bob, Program: wallet.Token2022Program, Units: 100_000_000}
-	if *got[3].Token != want || got[2].Token.Units != 100_000_000 || got[2].Token.Owner != alice {
-		t.Errorf("%+v, %+v", *got[2].Token, *got[3].Token)
-	}
-	if _, err := w.Sweep(t.Context(), as[:1], 1<<40); !errors.Is(err, wallet.ErrNodeBehind) {
-		t.Errorf("beyond its slot: %v", err)
-	}
-	if none, err := w.Sweep(t.Context(), nil, 0); err != nil || len(none) != 0 {
-		t.Errorf("%v, %v", none, err)
-	}
-	accounts, err := w.TokenAccounts(t.Context(), bob)
-	if err != nil || len(accounts) != 1 || accounts[0] != want {
-		t.Errorf("%+v, %v", accounts, err)
-	}
-}
-
-func TestASweepBelievesNoNodeThatIsBehind(t *testing.T) {
-	row := func(slot int) string {
-		return result(fmt.Sprintf(`{"context":{"slot":%d},"value":[{"lamports":%d,"owner":"11111111111111111111111111111111","executable":false,"rentEpoch":0,"space":0,"data":["","base64"]}]}`, slot, slot))
-	}
-	as := []wallet.Address{testKey(1).address()}
-	careless := scripted(t, func(string) string { return row(5) }) // it does not look at minContextSlot
-	if _, err := careless.Sweep(t.Context(), as, 6); !errors.Is(err, wallet.ErrNodeBehind) {
-		t.Errorf("%v", err)
-	}
-	if got, err := careless.Sweep(t.Context(), as, 5); err != nil || got[0].Lamports != 5 {
-		t.Errorf("%+v, %v", got, err)
-	}
-	both, closed := withSecond(t, careless, scripted(t, func(string) string { return row(7) }))
-	defer closed()
-	if got, err := both.Sweep(t.Context(), as, 6); err != nil || got[0].Lamports != 7 || got[0].Slot != 7 {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
-
-func BenchmarkSweep100(b *testing.B) {
-	var rows []string
-	data := make([]byte, sweepData)
-	data[108], data[tokenSize] = 1, kindAccount
-	for range 100 {
-		rows = append(rows, fmt.Sprintf(`{"lamports":2039280,"owner":%q,"executable":false,"rentEpoch":18446744073709551615,"space":170,"data":[%q,"base64"]}`,
-			wallet.Token2022Program, base64.StdEncoding.EncodeToString(data)))
-	}
-	answer := result(`{"context":{"slot":9},"value":[` + strings.Join(rows, ",") + `]}`)
-	c := &Client{nodes: []*node{newNode("rpc 1", "http://node", Options{Timeout: 1 << 40}, saying(answer))}}
-	as := make([]wallet.Address, 100)
-	b.ReportAllocs()
-	for b.Loop() {
-		got, err := c.Sweep(b.Context(), as, 1)
-		if err != nil || got[99].Token == nil {
-			b.Fatal(got, err)
-		}
 	}
 }

@@ -146,8 +146,8 @@ func initializeOf(account, mint, owner wallet.Address) Instruction {
 
 func memoOf(text string) Instruction { return Instruction{Program: memoProgram, Data: []byte(text)} }
 
-// named turns addresses into the names of people and tokens, so that expectations read as sentences.
-func (w *town) named(text string) string {
+// spelled turns addresses into the names of people and tokens, so that expectations read as sentences.
+func (w *town) spelled(text string) string {
 	replace := []string{w.usdc.String(), "USDC", w.fee.String(), "FEE", wrappedSOL.String(), "wSOL"}
 	for name := range people {
 		a := person(name).address()
@@ -206,7 +206,7 @@ func (w *town) told(a wallet.Activity) string {
 	if a.Memo != "" {
 		parts = append(parts, fmt.Sprintf("%q", a.Memo))
 	}
-	return w.named(strings.Join(parts, ", "))
+	return w.spelled(strings.Join(parts, ", "))
 }
 
 func TestActivityOfEveryKind(t *testing.T) {

@@ -34,7 +34,7 @@ func (v *view) accounts() {
 		if t, ok := v.effects.tokens[byte(v.wallet)]; ok && (t.pre != nil || t.post != nil) {
 			v.wallet = absent // a token account owns nothing but what it holds
 		} else if v.pre[v.wallet] != v.post[v.wallet] {
-			a.Changes = append(a.Changes, wallet.BalanceChange{Token: wallet.SOL, Account: v.owner, Before: v.pre[v.wallet], After: v.post[v.wallet]})
+			a.Changes = append(a.Changes, wallet.BalanceChange{Token: wallet.SOL, Account: v.owner, Pre: v.pre[v.wallet], Post: v.post[v.wallet]})
 		}
 	}
 	a.Rent.Token, a.Rent.Account = wallet.SOL, v.owner
@@ -49,15 +49,15 @@ func (v *view) accounts() {
 		}
 		change := wallet.BalanceChange{Account: key}
 		if had {
-			change.Token, change.Before = t.pre.token, t.pre.units
-			a.Rent.Before += v.deposits[at].Before
+			change.Token, change.Pre = t.pre.token, t.pre.units
+			a.Rent.Pre += v.deposits[at].Pre
 			if t.post == nil {
 				v.rentOut = append(v.rentOut, v.post[at]) // it is no token account any more, and keeps these lamports
 			}
 		}
 		if has {
-			change.Token, change.After = t.post.token, t.post.units
-			a.Rent.After += v.deposits[at].After
+			change.Token, change.Post = t.post.token, t.post.units
+			a.Rent.Post += v.deposits[at].Post
 			a.Accounts = append(a.Accounts, key)
 			if t.pre == nil {
 				v.rentIn = append(v.rentIn, v.pre[at]) // anybody may send lamports to an address before it is one
@@ -70,7 +70,7 @@ func (v *view) accounts() {
 			a.Closed = append(a.Closed, key)
 		}
 		v.count(t, had, has)
-		if change.Before != change.After {
+		if change.Pre != change.Post {
 			a.Changes = append(a.Changes, change)
 		}
 	}
@@ -190,7 +190,7 @@ func (v *view) handedOver(f flow) {
 		m.With = t.post.owner
 	}
 	v.activity.Movements = append(v.activity.Movements, m)
-	m.How, m.Token, m.Units = wallet.MovedAsRent, wallet.SOL, v.deposits[f.from].Before
+	m.How, m.Token, m.Units = wallet.MovedAsRent, wallet.SOL, v.deposits[f.from].Pre
 	v.rent(m, true)
 }
 
@@ -199,7 +199,7 @@ func (v *view) net() {
 	a := v.activity
 	v.explained, v.totals = map[wallet.Address]bool{}, map[wallet.Address]wallet.NetChange{}
 	// SOL: the wallet itself, without the fee, and with what its token accounts hold as rent, as far as it paid that.
-	before, after := []uint64{a.Rent.Before}, []uint64{a.Rent.After, a.OwnFee(v.owner)}
+	before, after := []uint64{a.Rent.Pre}, []uint64{a.Rent.Post, a.OwnFee(v.owner)}
 	if v.wallet != absent {
 		before, after = append(before, v.pre[v.wallet]), append(after, v.post[v.wallet])
 	}

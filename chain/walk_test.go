@@ -116,8 +116,8 @@ func sigOf(n int) wallet.Signature {
 	return wallet.Signature{1, byte(n), byte(n >> 8), byte(n >> 16)}
 }
 
-// written is a history of n finalized transactions, perSlot in each slot from 101 on, newest first.
-func written(n, perSlot int) []wallet.SignatureEntry {
+// historyOf is a history of n finalized transactions, perSlot in each slot from 101 on, newest first.
+func historyOf(n, perSlot int) []wallet.SignatureEntry {
 	out := make([]wallet.SignatureEntry, n)
 	for i := range out {
 		out[n-1-i] = wallet.SignatureEntry{Signature: sigOf(i), Slot: uint64(101 + i/perSlot), At: time.Unix(int64(1_800_000_000+i), 0).UTC(), Finalized: true, Failed: i%7 == 3}
@@ -142,7 +142,7 @@ func walkers(t *testing.T, nodes ...*chronicle) *Client {
 }
 
 func TestAWalkFindsWhatIsNewInOrder(t *testing.T) {
-	node := &chronicle{entries: written(120, 3)}
+	node := &chronicle{entries: historyOf(120, 3)}
 	c := walkers(t, node)
 	query := wallet.HistoryQuery{Address: testKey(1).address(), Finalized: true}
 	all, err := c.Walk(t.Context(), query)
@@ -183,7 +183,7 @@ func TestAWalkFindsWhatIsNewInOrder(t *testing.T) {
 
 // TestTheWatermarkStaysBeforeWhatMayBeDropped: after a rollback, the same walk finds what came instead.
 func TestTheWatermarkStaysBeforeWhatMayBeDropped(t *testing.T) {
-	node := &chronicle{entries: written(6, 1)}
+	node := &chronicle{entries: historyOf(6, 1)}
 	for i := range 3 { // the newest three
 		node.entries[i].Finalized = false
 	}
@@ -202,7 +202,7 @@ func TestTheWatermarkStaysBeforeWhatMayBeDropped(t *testing.T) {
 }
 
 func TestNoNodeIsBelievedThatDoesNotShowWhatItKnows(t *testing.T) {
-	full := written(200, 2)
+	full := historyOf(200, 2)
 	from := wallet.Watermark{Slot: 150, Seen: []wallet.Signature{sigOf(98), sigOf(99)}}
 	gone := full[:60] // 60 newest: from slot 171 on
 	for name, test := range map[string]struct {
@@ -267,7 +267,7 @@ func TestNoNodeIsBelievedThatDoesNotShowWhatItKnows(t *testing.T) {
 
 // TestALongHistoryComesInParts with small bounds: 2,000 entries are kept, and a walk takes six calls at most.
 func TestALongHistoryComesInParts(t *testing.T) {
-	node := &chronicle{entries: written(12_345, 5)}
+	node := &chronicle{entries: historyOf(12_345, 5)}
 	c := walkers(t, node)
 	query := wallet.HistoryQuery{Address: testKey(1).address(), Finalized: true}
 	next, walks, replaced := 0, 0, false
@@ -318,7 +318,7 @@ func TestACursorDoesNotGrowWithoutEnd(t *testing.T) {
 }
 
 func TestHistoryPages(t *testing.T) {
-	full := written(30, 1)
+	full := historyOf(30, 1)
 	a := testKey(1).address()
 	good := &chronicle{entries: full}
 	for name, test := range map[string]struct {

@@ -79,11 +79,11 @@ type NetChange struct {
 	Explained bool
 }
 
-// BalanceChange is a balance before and after a transaction, in base units.
+// BalanceChange is a balance before (Pre) and after (Post) a transaction, in base units.
 type BalanceChange struct {
-	Token         Token
-	Account       Address // the token account; for SOL the wallet itself
-	Before, After uint64
+	Token     Token
+	Account   Address // the token account; for SOL the wallet itself
+	Pre, Post uint64
 }
 
 // Movement is money that came from somebody else or went there. Zero Units are possible: transfers of nothing put
