@@ -78,6 +78,18 @@ func TestASweepBelievesNoNodeThatIsBehind(t *testing.T) {
 	}
 }
 
+func TestASweepTakesNoMintForAnAccount(t *testing.T) {
+	data := make([]byte, sweepData)
+	data[108] = 1
+	for kind, is := range map[byte]bool{kindMint: false, kindAccount: true, 0: false} {
+		data[tokenSize] = kind
+		a := accountSnapshot{Account: wallet.Account{Exists: true, Owner: wallet.Token2022Program}, data: data, space: 200}
+		if b := balanceOf(testKey(1).address(), a); (b.Token != nil) != is {
+			t.Errorf("kind %d: %+v", kind, b)
+		}
+	}
+}
+
 func BenchmarkSweep100(b *testing.B) {
 	var rows []string
 	data := make([]byte, sweepData)

@@ -307,6 +307,23 @@ func TestALongHistoryComesInParts(t *testing.T) {
 	}
 }
 
+// TestACursorAtTheEndIsLeft: everything after it was delivered, or the node has forgotten it without saying so.
+func TestACursorAtTheEndIsLeft(t *testing.T) {
+	c := walkers(t, &chronicle{entries: historyOf(60, 1)})
+	got, err := c.Walk(t.Context(), wallet.HistoryQuery{Address: testKey(1).address(), Cursor: wallet.HistoryCursor{sigOf(0)}})
+	if err != nil || len(got.Entries) != 60 || got.More {
+		t.Errorf("%d entries, %v, %v", len(got.Entries), got.More, err)
+	}
+}
+
+func TestAPageWithTheSameTransactionTwiceIsNotBelieved(t *testing.T) {
+	entries := historyOf(3, 3)
+	entries[2] = entries[0]
+	if _, err := walkers(t, &chronicle{entries: entries}).Walk(t.Context(), wallet.HistoryQuery{Address: testKey(1).address()}); !errors.Is(err, errGarbage) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestACursorDoesNotGrowWithoutEnd(t *testing.T) {
 	w := &walker{}
 	for i := range 10 * maxCursor {
