@@ -175,6 +175,21 @@ func TestWhatAnotherProgramDoesIsNamedByIt(t *testing.T) {
 	if a := activity(sig, answer, alice); a.Kind != wallet.ActivityOther || a.Program != stakeProgram || !a.Net[0].Explained || a.Movements[0].Account != vault {
 		t.Errorf("%+v", a)
 	}
+	// What an unknown program moved from one own account to another is gained and lost, and not explained, although it
+	// adds up.
+	wrapped := func(units int) string {
+		return fmt.Sprintf(`[{"accountIndex":%d,"mint":%q,"owner":%q,"uiTokenAmount":{"amount":"%d","decimals":9}}]`, place(vault), wrappedSOL, alice, units)
+	}
+	sig, answer = madeUp(t, map[wallet.Address][2]uint64{alice: {10_000, 4_300}, vault: {1000, 1700}}, `,"preTokenBalances":`+wrapped(100)+`,"postTokenBalances":`+wrapped(800), claim)
+	if a := activity(sig, answer, alice); a.Kind != wallet.ActivityOther || len(a.Net) != 2 || a.Net[0].Explained || a.Net[1].Explained || a.Net[1].Units != 700 {
+		t.Errorf("%+v", a)
+	}
+	// A failed transaction in which tokens moved.
+	sig, answer = madeUp(t, map[wallet.Address][2]uint64{alice: {10_000, 5_000}, vault: {1000, 1000}}, `,"preTokenBalances":`+wrapped(100)+`,"postTokenBalances":`+wrapped(101), claim)
+	answer = strings.Replace(answer, `"err":null`, `"err":"AccountInUse"`, 1)
+	if _, err := scripted(t, func(string) string { return result(answer) }).Activities(t.Context(), sig, alice); err == nil || !strings.Contains(err.Error(), "it failed, and moved tokens") {
+		t.Errorf("%v", err)
+	}
 	// More wrapped SOL than lamports.
 	sig, answer = madeUp(t, map[wallet.Address][2]uint64{alice: {10_000, 5_000}, vault: {1000, 1000}},
 		`,"postTokenBalances":[{"accountIndex":`+fmt.Sprint(place(vault))+`,"mint":"`+wrappedSOL.String()+`","uiTokenAmount":{"amount":"1001","decimals":9}}]`, claim)

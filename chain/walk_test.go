@@ -317,8 +317,8 @@ func TestACursorAtTheEndIsLeft(t *testing.T) {
 }
 
 func TestAPageWithTheSameTransactionTwiceIsNotBelieved(t *testing.T) {
-	entries := historyOf(3, 3)
-	entries[2] = entries[0]
+	entries := historyOf(5, 5)
+	entries[2] = entries[1]
 	if _, err := walkers(t, &chronicle{entries: entries}).Walk(t.Context(), wallet.HistoryQuery{Address: testKey(1).address()}); !errors.Is(err, errGarbage) {
 		t.Errorf("%v", err)
 	}
