@@ -38,7 +38,7 @@ func (c *Client) Activities(ctx context.Context, sig wallet.Signature, owners ..
 }
 
 // effects reads a transaction from a node. The error is unreadable if the node answered, and the transaction cannot be
-// told.
+// read.
 func (n *node) effects(ctx context.Context, sig wallet.Signature) (*effects, error) {
 	raw, err := rawTransaction(ctx, n, sig)
 	switch {

@@ -40,7 +40,7 @@ type heldTokens struct {
 // lastSecond bounds block times: in the year 3058. Beyond the year 9999, time.Time has no JSON.
 const lastSecond = 1 << 35
 
-// unreadable is why a transaction cannot be told, in a few plain words of our own.
+// unreadable is why a transaction cannot be read, in a few plain words of our own.
 type unreadable string
 
 func (u unreadable) Error() string { return string(u) }
@@ -181,7 +181,7 @@ func (e *effects) readTokens(meta *transactionMeta) error {
 	if err != nil {
 		return err
 	}
-	// One mint has one program and one number of decimals, whoever holds it.
+	// One mint has one program and one number of decimals, in every account.
 	mints := map[wallet.Address]wallet.Token{}
 	e.tokens = make(map[byte]tokenAt, len(post))
 	for _, side := range []map[byte]*heldTokens{pre, post} {

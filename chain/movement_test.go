@@ -251,3 +251,30 @@ func (w *town) rent(size uint64) uint64 {
 	}
 	return lamports
 }
+
+// TestATransferIsOnlyThatOfItsToken: for settlement, every part of the token must be right.
+func TestATransferIsOnlyThatOfItsToken(t *testing.T) {
+	alice, bob, mint, reference := testKey(1).address(), testKey(2).address(), testKey(70).address(), testKey(3).address()
+	in := tokensOf(alice, bob, mint, wallet.TokenProgram, 5, 6)
+	in.Accounts = append(in.Accounts, as(reference, ""))
+	raw, err := marshal(alice, []Instruction{in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := structure(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := wallet.Token{Mint: mint, Decimals: 6, Program: wallet.TokenProgram}
+	if got, ok := m.transferred(m.instructions[0], right); !ok || got.units != 5 || got.from != alice || !slices.Equal(got.references, []wallet.Address{reference}) {
+		t.Errorf("%+v, %v", got, ok)
+	}
+	for name, token := range map[string]wallet.Token{
+		"decimals": {Mint: mint, Decimals: 9, Program: wallet.TokenProgram}, "mint": {Mint: bob, Decimals: 6, Program: wallet.TokenProgram},
+		"program": {Mint: mint, Decimals: 6, Program: wallet.Token2022Program}, "SOL": wallet.SOL,
+	} {
+		if got, ok := m.transferred(m.instructions[0], token); ok {
+			t.Errorf("another %s: %+v", name, got)
+		}
+	}
+}

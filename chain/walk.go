@@ -24,7 +24,7 @@ const (
 	cursorUnknown = -32020
 )
 
-// historyPage asks for one page of an address's history. The node is never told where to stop (until): it would not
+// historyPage asks for one page of an address's history. The request never says where to stop (until): a node would not
 // know of transactions in the same slot, and a node that does not know that signature answers with an error or, before
 // Agave 4.0, with anything.
 type historyPage struct {

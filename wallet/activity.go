@@ -101,7 +101,7 @@ type Movement struct {
 	References []Address
 }
 
-// UnreadableTransaction says that one transaction cannot be told as an Activity, by any configured node: they show it
+// UnreadableTransaction says that one transaction cannot be shown as an Activity, by any configured node: they show it
 // in a way that contradicts itself, or it is of a version that is not read here. It says nothing about other
 // transactions.
 type UnreadableTransaction struct {
