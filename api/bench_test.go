@@ -329,7 +329,7 @@ func BenchmarkManyRows(b *testing.B) {
 		return median(times)
 	}
 	put(0, few)
-	list, key := "/v1/wallet/transactions?limit=20", "/v1/key"
+	list, key := "/v1/wallet/transactions?limit=20&source=purser", "/v1/key"
 	listFew, keyFew := measure(list), measure(key)
 	put(few, many)
 	for i := range manyKeys {

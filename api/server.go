@@ -60,6 +60,7 @@ type Options struct {
 	Keys          *handlers.Keys
 	Wallets       *handlers.Wallets
 	Transfers     *handlers.Transfers
+	History       *handlers.History
 	Signing       *handlers.Signing
 	People        *handlers.People
 	Notifications *handlers.Notifications
@@ -121,7 +122,7 @@ func (o Options) complete() error {
 	switch {
 	case o.PublicURL == nil || o.PublicURL.Host == "" || o.PagesURL == nil || o.PagesURL.Host == "":
 		return errors.New("api: a public URL and one of the pages are needed")
-	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Signing == nil ||
+	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.History == nil || o.Signing == nil ||
 		o.People == nil || o.Notifications == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Portal == nil || o.BotName == nil || o.LinkedBot == nil ||
 		o.Chat == nil || o.Bot == nil || o.Meter == nil:
 		return errors.New("api: a store, the operations, the chat, the bot and a meter are needed")

@@ -37,6 +37,7 @@ func (r *harness) history(n int) {
 // listed follows the cursors of a query to the end.
 func (r *harness) listed(secret string, q url.Values) (ids []string, pages int) {
 	r.Helper()
+	q.Set("source", "purser")
 	for cursor := ""; ; {
 		if cursor != "" {
 			q.Set("cursor", cursor)

@@ -106,8 +106,81 @@ func (s *Server) createWallet(c *fiber.Ctx, key wallet.Key) error {
 // transactionsData is `data` of GET /v1/wallet/transactions, newest first. next_cursor is "" on the last page. A page may
 // have fewer entries than the limit, even none, and still not be the last.
 type transactionsData struct {
-	Transactions []transactionData    `json:"transactions"`
-	NextCursor   wallet.TransactionID `json:"next_cursor"`
+	Transactions []entryData `json:"transactions"`
+	NextCursor   string      `json:"next_cursor"`
+	Complete     bool        `json:"complete"` // false: a node did not answer, so what purser did not record is missing
+}
+
+// entryData is one transaction of the list: purser's own, or one that purser read on chain.
+type entryData struct {
+	transactionData
+	Source           string         `json:"source"` // "purser" or "chain"
+	Counterparty     wallet.Address `json:"counterparty"`
+	CounterpartyName string         `json:"counterparty_name"` // the owner's contact, for the owner's keys alone
+	Suspect          string         `json:"suspect"`           // "", "zero_value", "dust" or "lookalike"
+	Slot             *uint64        `json:"slot"`              // with source "chain"
+	Changes          []changeData   `json:"changes"`           // with source "chain": what the wallet gained and lost
+}
+
+// changeData is a gain or a loss of one token.
+type changeData struct {
+	Token     string `json:"token"`
+	Mint      string `json:"mint"` // "" for SOL
+	Amount    string `json:"amount"`
+	Direction string `json:"direction"` // "in" or "out"
+}
+
+// Sources of entries.
+const (
+	fromPurser = "purser"
+	fromChain  = "chain"
+)
+
+// entryOf returns an entry of the list as the API shows it.
+func (s *Server) entryOf(e handlers.HistoryEntry) (entryData, error) {
+	d := entryData{Source: fromPurser, Counterparty: e.With, CounterpartyName: e.Name, Suspect: e.Suspect, Changes: []changeData{}}
+	if t := e.Transaction; t != nil {
+		rules, err := s.Store.Kinds().Of(t.Kind)
+		d.transactionData = s.recordOf(*t, rules)
+		return d, err
+	}
+	d.Source = fromChain
+	d.transactionData = transactionData{Type: e.Type, Status: e.Status, WalletAddress: e.Wallet, Signature: e.Signature, CreatedAt: stamp(e.At),
+		Amount: e.Main.Token.Amount(e.Main.Units).String(), Fee: wallet.Lamports(0).String(), Rent: wallet.Lamports(0).String(), TransferFee: wallet.Lamports(0).String()}
+	if e.Main.Units > 0 {
+		d.Token, d.Mint = e.Main.Token.Name(), mintText(e.Main.Token)
+	}
+	switch {
+	case e.Type == wallet.Send:
+		d.Recipient = e.With
+	case e.Type == wallet.Receive:
+		d.Recipient = e.Wallet
+	}
+	switch e.Status {
+	case wallet.Failed:
+		d.ErrorCode = wallet.ChainError
+	case wallet.Confirmed, wallet.Received:
+		d.ConfirmedAt = d.CreatedAt
+	}
+	if a := e.Activity; a != nil {
+		d.Slot, d.Memo, d.ErrorMessage, d.Fee = &a.Slot, a.Memo, a.Failure, wallet.Lamports(a.OwnFee(e.Wallet)).String()
+		for _, change := range a.Net {
+			one := changeData{change.Token.Name(), mintText(change.Token), change.Token.Amount(change.Units).String(), "in"}
+			if change.Lost {
+				one.Direction = "out"
+			}
+			d.Changes = append(d.Changes, one)
+		}
+	}
+	return d, nil
+}
+
+// mintText is the mint of a token; "" for SOL.
+func mintText(t wallet.Token) string {
+	if t.Native() {
+		return ""
+	}
+	return t.Mint.String()
 }
 
 // Pages of transactions.
@@ -116,29 +189,33 @@ const (
 	largestPage = 100
 )
 
-// transactions is GET /v1/wallet/transactions?address&token&type&status&since&until&cursor&limit.
+// transactions is GET /v1/wallet/transactions?address&token&type&status&since&until&source&cursor&limit.
 func (s *Server) transactions(c *fiber.Ctx, key wallet.Key) error {
 	f, err := filterOf(c, s.Store.Kinds().Types())
 	if err != nil {
 		return err
 	}
-	page, next, err := s.Transfers.List(c.UserContext(), handlers.CallerOf(key), f)
+	page, err := s.History.List(c.UserContext(), handlers.CallerOf(key), f)
 	if err != nil {
 		return err
 	}
-	data := transactionsData{Transactions: []transactionData{}, NextCursor: next}
-	for _, t := range page {
-		rules, err := s.Store.Kinds().Of(t.Kind)
+	data := transactionsData{Transactions: []entryData{}, NextCursor: page.Next, Complete: !page.Incomplete}
+	for _, entry := range page.Entries {
+		one, err := s.entryOf(entry)
 		if err != nil {
 			return err
 		}
-		data.Transactions = append(data.Transactions, s.recordOf(t, rules))
+		data.Transactions = append(data.Transactions, one)
 	}
-	return s.succeed(c, fiber.StatusOK, "done.transactions", data)
+	message := "done.transactions"
+	if page.Incomplete {
+		message = "done.transactions_incomplete"
+	}
+	return s.succeed(c, fiber.StatusOK, message, data)
 }
 
 func filterOf(c *fiber.Ctx, types []wallet.Kind) (f handlers.Filter, err error) {
-	q, err := query(c, "address", "token", "type", "status", "since", "until", "cursor", "limit")
+	q, err := query(c, "address", "token", "type", "status", "since", "until", "source", "cursor", "limit")
 	if err != nil {
 		return f, err
 	}
@@ -168,14 +245,27 @@ func filterOf(c *fiber.Ctx, types []wallet.Kind) (f handlers.Filter, err error) 
 	if f.Until, err = parseMoment("until", q["until"]); err != nil {
 		return f, err
 	}
-	if q["cursor"] != "" {
-		if !saneID(q["cursor"]) {
-			return f, about("cursor", wallet.Refuse(wallet.InvalidRequest, "page.bad_cursor"))
-		}
-		f.Cursor = wallet.TransactionID(q["cursor"])
+	switch q["source"] {
+	case "":
+	case fromPurser:
+		f.OwnOnly = true
+	default:
+		return f, bad("source", "body.one_of", wallet.ListArg("Choices", []string{fromPurser}))
 	}
+	if !saneCursor(q["cursor"]) {
+		return f, about("cursor", wallet.Refuse(wallet.InvalidRequest, "page.bad_cursor"))
+	}
+	f.Cursor = q["cursor"]
 	f.Limit, err = parseLimit(q["limit"])
 	return f, err
+}
+
+// saneCursor reports whether a text may be a cursor of this list.
+func saneCursor(text string) bool {
+	const longest = 2500
+	return len(text) <= longest && only(text, func(b byte) bool {
+		return isAlphanumeric(b) || b == '-' || b == '_' || b == '.' || b == '~' || b == '!'
+	})
 }
 
 // Years that times may lie in.

@@ -51,7 +51,7 @@ func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 			_, err := c.Walk(ctx, wallet.HistoryQuery{Address: s.query.From, From: wallet.Watermark{Slot: 5}})
 			return err
 		},
-		"History":   func() error { _, err := c.History(ctx, s.query.From, wallet.Signature{}, 5); return err },
+		"History":   func() error { _, _, err := c.History(ctx, s.query.From, wallet.Signature{}, 5); return err },
 		"Holdings":  func() error { _, err := c.Holdings(ctx, s.query.From); return err },
 		"UnitPrice": func() error { _, err := c.UnitPrice(ctx, []wallet.Address{s.query.From}); return err },
 		"Fee":       func() error { _, err := c.Fee(ctx, s.wire[65:]); return err },

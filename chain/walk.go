@@ -97,10 +97,10 @@ func (p *historyPage) entries(ctx context.Context, n *node) ([]wallet.SignatureE
 }
 
 // History is one page of an address's confirmed transactions, newest first, of up to 1,000. before is the last
-// signature of the page before, zero for the newest. An empty page is the end. A node that fails, or does not know
-// before, is not believed, and the next one is asked. Errors are wallet.NetworkError, with wallet.ErrHistoryUnknown
-// inside if no node knows before.
-func (c *Client) History(ctx context.Context, a wallet.Address, before wallet.Signature, limit int) ([]wallet.SignatureEntry, error) {
+// signature of the page before, zero for the newest. more is false if there are no older ones. A node that fails, or does
+// not know before, is not believed, and the next one is asked. Errors are wallet.NetworkError, with
+// wallet.ErrHistoryUnknown inside if no node knows before.
+func (c *Client) History(ctx context.Context, a wallet.Address, before wallet.Signature, limit int) (_ []wallet.SignatureEntry, more bool, _ error) {
 	var first error
 	for i, n := range c.nodes {
 		ask := historyPage{address: a, before: before, commitment: confirmed, limit: min(max(limit, 1), mentionsAPage)}
@@ -112,13 +112,13 @@ func (c *Client) History(ctx context.Context, a wallet.Address, before wallet.Si
 			continue // before Agave 4.0, this may also mean that it does not know before
 		}
 		if err == nil {
-			return page, nil
+			return page, len(page) == ask.limit, nil // a node with large pages was asked for fewer
 		}
 		if first == nil {
 			first = err
 		}
 	}
-	return nil, first
+	return nil, false, first
 }
 
 // isUnknown tells whether a node says that it does not know the signature to go on from.

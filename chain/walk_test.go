@@ -353,7 +353,7 @@ func TestHistoryPages(t *testing.T) {
 		"down":                    {[]*chronicle{{down: true}, good}, wallet.Signature{}, full[:10], nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := walkers(t, test.nodes...).History(t.Context(), a, test.before, 10)
+			got, _, err := walkers(t, test.nodes...).History(t.Context(), a, test.before, 10)
 			if !errors.Is(err, test.err) || (err == nil) != (test.err == nil) || !slices.Equal(got, test.want) {
 				t.Errorf("got %+v, %v", got, err)
 			}

@@ -1,23 +1,23 @@
 package chat
 
 import (
+	"context"
 	"maps"
 	"strconv"
 	"strings"
 
 	"purser/handlers"
-	"purser/store"
 	"purser/wallet"
 )
 
-// mostPast is the number of payments that /wallet history shows.
+// mostPast is the number of payments on a page of /wallet history.
 const mostPast = 15
 
-// mostLookedAt bounds how many transactions /wallet history reads. Somebody who rejected more than that in a row sees no older
-// payment.
-const mostLookedAt = 300
+// mostPages bounds how many pages of the list one page of /wallet history is made of. Pages are short where a filter leaves
+// out much, such as spam.
+const mostPages = 3
 
-// allHistory is the word after /wallet history that shows rejected and expired payments as well.
+// allHistory is the word after /wallet history that shows rejected and expired payments as well, and suspicious ones.
 const allHistory = "all"
 
 // isFolded reports whether payments at this stage are only counted in the history: they moved no money and never will.
@@ -29,107 +29,235 @@ func isFolded(stage Stage) bool {
 	return false
 }
 
-// history lists the person's last payments that moved money or are still open, newest first, one line each. Rejected and
-// expired ones are counted in one line, with a button that shows them.
-func (s *replyTx) history() error {
-	lines, count, err := s.pastLines(isFolded)
-	if err != nil {
-		return err
+// past is a page of the history before it is worded.
+type past struct {
+	all        bool // with what is folded otherwise
+	entries    []handlers.HistoryEntry
+	folded     int    // rejected and expired payments
+	suspects   int    // incoming transactions that are left out
+	next       string // cursor of the page behind; "" at the end
+	incomplete bool   // a node did not answer
+}
+
+// history shows the newest page of what happened to the person's wallets, newest first, one line each. Rejected and expired
+// payments, and suspicious incoming ones, are only counted, with a button that shows them.
+func (c *Chat) history(ctx context.Context, h Inbound) (Action, error) {
+	return c.historyPage(ctx, h, false, "")
+}
+
+// wholeHistory is history with everything.
+func (c *Chat) wholeHistory(ctx context.Context, h Inbound) (Action, error) {
+	return c.historyPage(ctx, h, true, "")
+}
+
+// tapOlder and tapOlderOfAll show the page behind a cursor.
+func (c *Chat) tapOlder(ctx context.Context, h Inbound, cursor string) (Action, error) {
+	return c.historyPage(ctx, h, false, cursor)
+}
+
+func (c *Chat) tapOlderOfAll(ctx context.Context, h Inbound, cursor string) (Action, error) {
+	return c.historyPage(ctx, h, true, cursor)
+}
+
+// historyPage reads the page behind a cursor, and returns the action that words it.
+func (c *Chat) historyPage(ctx context.Context, h Inbound, all bool, cursor string) (Action, error) {
+	if err := c.mayAsk(h); err != nil {
+		return nil, err
 	}
-	if len(lines) == 0 && count == 0 {
-		return s.reply("history.none", nil)
+	p := past{all: all, next: cursor}
+	for read := 0; read < mostPages && len(p.entries) < mostPast && (read == 0 || p.next != "" && !p.incomplete); read++ {
+		page, err := c.History.List(ctx, h.caller(), handlers.Filter{Cursor: p.next, Limit: mostPast - len(p.entries), Fold: c.folding(all), Anonymous: h.app != nil})
+		if err != nil {
+			return refuse(err)
+		}
+		for _, entry := range page.Entries {
+			if entry.Suspect != "" && !all {
+				p.suspects++
+				continue
+			}
+			p.entries = append(p.entries, entry)
+		}
+		p.folded, p.next, p.incomplete = p.folded+page.Folded, page.Next, page.Incomplete
 	}
-	var rows [][]Button
-	if count > 0 {
-		if rows, err = s.menu("button.show_all", "/wallet history "+allHistory); err != nil {
+	return func(s *replyTx) error { return s.sayPast(p, cursor != "") }, nil
+}
+
+// folding returns what the history leaves out of purser's own transactions. Stages without a line are left out always: a
+// payment request that was paid is listed by the receipt of its payment.
+func (c *Chat) folding(all bool) func(wallet.Transaction) handlers.Folding {
+	return func(t wallet.Transaction) handlers.Folding {
+		rules, err := c.Store.Kinds().Of(t.Kind)
+		if err != nil { // the list itself fails on it
+			return handlers.Shown
+		}
+		stage := stageOf(t, rules.Life)
+		switch _, listed := c.cards[t.Kind].Lines[stage]; {
+		case !listed:
+			return handlers.Omitted
+		case !all && isFolded(stage):
+			return handlers.Counted
+		}
+		return handlers.Shown
+	}
+}
+
+// sayPast words a page of the history. older is true for every page but the newest.
+func (s *replyTx) sayPast(p past, older bool) error {
+	var lines []string
+	for _, entry := range p.entries {
+		line, err := s.entryLine(entry)
+		if err != nil {
 			return err
 		}
+		lines = append(lines, string(line))
 	}
-	v := vars{"Lines": html(strings.Join(lines, "\n")), "Network": s.network(), "Folded": "", "One": count == 1}
-	if count > 0 {
-		v["Folded"] = strconv.Itoa(count)
-	}
-	return s.reply("history.list", v, rows...)
-}
-
-// wholeHistory lists the person's last payments of all stages, newest first.
-func (s *replyTx) wholeHistory() error {
-	lines, _, err := s.pastLines(func(Stage) bool { return false })
-	if err != nil {
-		return err
-	}
-	if len(lines) == 0 {
+	if len(lines) == 0 && p.folded == 0 && p.suspects == 0 && !p.incomplete && p.next == "" {
+		if older {
+			return s.reply("activity.no_more", nil)
+		}
 		return s.reply("history.none", nil)
 	}
-	return s.reply("history.whole", vars{"Lines": html(strings.Join(lines, "\n")), "Network": s.network()})
+	var row []Button
+	if p.folded+p.suspects > 0 {
+		b, err := s.ours("button.show_all", "run:/wallet history "+allHistory, "menu", s.now.Add(menuLife))
+		if err != nil {
+			return err
+		}
+		row = append(row, b)
+	}
+	if p.next != "" {
+		action := "past:"
+		if p.all {
+			action = "pastall:"
+		}
+		b, err := s.ours("button.older", action+p.next, "menu", s.now.Add(menuLife))
+		if err != nil {
+			return err
+		}
+		row = append(row, b)
+	}
+	var rows [][]Button
+	if len(row) > 0 {
+		rows = append(rows, row)
+	}
+	v := vars{"Lines": html(strings.Join(lines, "\n")), "Network": s.network(), "Folded": "", "One": p.folded == 1,
+		"Suspects": "", "OneSuspect": p.suspects == 1, "Incomplete": p.incomplete, "Older": older}
+	if p.folded > 0 {
+		v["Folded"] = strconv.Itoa(p.folded)
+	}
+	if p.suspects > 0 {
+		v["Suspects"] = strconv.Itoa(p.suspects)
+	}
+	key := "history.list"
+	if p.all {
+		key = "history.whole"
+	}
+	return s.reply(key, v, rows...)
 }
 
-// pastLines returns the lines of the person's newest payments, at most mostPast, and how many payments between them are left
-// out by fold. Stages without a line count for nothing: a payment request that was paid is listed by the receipt of its
-// payment. It reads page by page, so that many rejections do not hide the payments before them.
-func (s *replyTx) pastLines(fold func(Stage) bool) (lines []string, count int, _ error) {
-	var after wallet.TransactionID
-	for read := 0; read < mostLookedAt && len(lines) < mostPast; {
-		past, err := s.tx.TransactionsOf(s.user.ID, store.Page{After: after, Limit: 2 * mostPast})
-		if err != nil {
-			return nil, 0, err
-		}
-		for _, t := range past {
-			line, stage, err := s.pastLine(t)
-			switch {
-			case err != nil:
-				return nil, 0, err
-			case line == "" || len(lines) == mostPast:
-			case fold(stage):
-				count++
-			default:
-				lines = append(lines, string(line))
-			}
-		}
-		if len(past) < 2*mostPast {
+// entryLine returns the line of one entry.
+func (s *replyTx) entryLine(e handlers.HistoryEntry) (html, error) {
+	if e.Transaction != nil {
+		return s.pastLine(*e.Transaction)
+	}
+	v := vars{"Sum": e.Main.Token.Amount(e.Main.Units).String(), "Pending": e.Status == wallet.Pending, "Suspect": e.Suspect,
+		"Signature": code("…" + tail(e.Signature.String())), "Program": html("")}
+	var err error
+	if v["Token"], err = s.sumName(e.Main.Token); err != nil {
+		return "", err
+	}
+	if v["Other"], err = s.nameOrEnd(e.Name, e.With); err != nil {
+		return "", err
+	}
+	if v["Changes"], err = s.changes(e.Activity); err != nil {
+		return "", err
+	}
+	if e.Activity != nil && !e.Activity.Program.IsZero() {
+		v["Program"] = code("…" + e.Activity.Program.Tail())
+	}
+	text, err := s.words.text(activityText(e), v)
+	return html(escape(e.At.UTC().Format("2 Jan 15:04"))) + " " + text, err
+}
+
+// activityText is the catalogue key of the line of a transaction that was read on chain.
+func activityText(e handlers.HistoryEntry) string {
+	switch {
+	case e.Activity == nil:
+		return "activity.unreadable"
+	case e.Activity.Failure != "":
+		return "activity.failed"
+	case e.Type == wallet.Receive && e.Main.Units == 0, e.Suspect == handlers.SuspectZero:
+		return "activity.nothing"
+	case e.Type == wallet.Send && e.Main.Units == 0:
+		return "activity.changed"
+	}
+	return map[wallet.Kind]string{wallet.Send: "activity.sent", wallet.Receive: "activity.received", handlers.TypeSwap: "activity.swap",
+		handlers.TypeInternal: "activity.internal", handlers.TypeAccountOpened: "activity.account_opened",
+		handlers.TypeAccountClosed: "activity.account_closed", handlers.TypeOther: "activity.changed"}[e.Type]
+}
+
+// mostChanges bounds how many tokens a line of the history names.
+const mostChanges = 4
+
+// changes lists what an activity added and took, such as "−1 SOL, +150 USDC". "" for nothing.
+func (s *replyTx) changes(a *wallet.Activity) (html, error) {
+	if a == nil {
+		return "", nil
+	}
+	var parts []string
+	for i, change := range a.Net {
+		if i == mostChanges {
+			parts = append(parts, "…")
 			break
 		}
-		read, after = read+len(past), past[len(past)-1].ID
+		name, err := s.sumName(change.Token)
+		if err != nil {
+			return "", err
+		}
+		sign := "+"
+		if change.Lost {
+			sign = "−"
+		}
+		parts = append(parts, sign+change.Token.Amount(change.Units).String()+" "+string(name))
 	}
-	return lines, count, nil
+	return html(strings.Join(parts, ", ")), nil
 }
 
-// pastLine returns the line of one payment: its time (UTC), what it is, and the other party; "" if its stage has no line. It
-// also returns the stage.
-func (s *replyTx) pastLine(t wallet.Transaction) (_ html, stage Stage, _ error) {
+// tail is the last characters of a long text.
+func tail(text string) string { return text[max(0, len(text)-6):] }
+
+// pastLine returns the line of one of purser's own payments: its time (UTC), what it is, and the other party.
+func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 	card, stage, err := s.cardOf(t)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
-	key, ok := card.Lines[stage]
-	if !ok {
-		return "", stage, nil
-	}
+	key := card.Lines[stage]
 	// The request may have named a token account of the recipient, and the person's contact may have that address.
 	with := card.With(t)
 	var name string
 	if s.inbound.app == nil { // apps must not learn contacts
 		if name, err = handlers.NameOf(s.tx, t.Owner, with, t.RequestedDestination); err != nil {
-			return "", "", err
+			return "", err
 		}
 	}
 	v := vars{"Sum": t.Money().String(), "State": html("")}
 	if v["Token"], err = s.sumName(t.Token); err != nil {
-		return "", "", err
+		return "", err
 	}
 	if v["Other"], err = s.nameOrEnd(name, with); err != nil {
-		return "", "", err
+		return "", err
 	}
 	if state, ok := stateNames()[t.Status]; ok {
 		if v["State"], err = s.words.text(state, nil); err != nil {
-			return "", "", err
+			return "", err
 		}
 	}
 	if card.Vars != nil {
 		maps.Copy(v, card.Vars(t))
 	}
 	text, err := s.words.text(key, v)
-	return html(escape(t.CreatedAt.UTC().Format("2 Jan 15:04"))) + " " + text, stage, err
+	return html(escape(t.CreatedAt.UTC().Format("2 Jan 15:04"))) + " " + text, err
 }
 
 // who returns the person's name for an address, or else its last characters.

@@ -21,6 +21,7 @@ type Options struct {
 	Users     *handlers.Users
 	Wallets   *handlers.Wallets
 	Transfers *handlers.Transfers
+	History   *handlers.History
 	Contacts  *handlers.Contacts
 	// Developers manage access to the API. Apps manage what people allow the apps of others.
 	Developers *handlers.Developers
@@ -70,9 +71,9 @@ func New(o Options) (*Chat, error) { return newChat(o, conversations(), locales)
 
 // newChat is New with a given list of conversations and the file systems that hold their texts. Tests use it.
 func newChat(o Options, all []conversation, texts ...fs.FS) (*Chat, error) {
-	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.Contacts == nil ||
+	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.History == nil || o.Contacts == nil ||
 		o.Developers == nil || o.Apps == nil || o.Portal == nil || o.Receives == nil || o.PublicURL == nil || o.PagesURL == nil || o.Now == nil || o.Random == nil || o.Log == nil || len(o.Cards) == 0 {
-		return nil, errors.New("chat: Store, Users, Wallets, Transfers, Contacts, Developers, Apps, Portal, Receives, PublicURL, PagesURL, Now, Random, Log and Cards are needed")
+		return nil, errors.New("chat: Store, Users, Wallets, Transfers, History, Contacts, Developers, Apps, Portal, Receives, PublicURL, PagesURL, Now, Random, Log and Cards are needed")
 	}
 	if o.ExplorerURL != "" {
 		if u, err := url.Parse(o.ExplorerURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {

@@ -58,6 +58,8 @@ func walletConversation() conversation {
 			"disconnect": (*Chat).tapDisconnect,
 			"takeover":   (*Chat).tapTakeOver,
 			"stopclaim":  (*Chat).tapStopClaim,
+			"past":       (*Chat).tapOlder,
+			"pastall":    (*Chat).tapOlderOfAll,
 		},
 		events: map[wallet.EventName]notice{
 			wallet.WalletProven:       {priority: confirmations, notify: (*replyTx).notifyProven},
@@ -127,7 +129,7 @@ func (c *Chat) wallet(ctx context.Context, h Inbound) (Action, error) {
 	case action == "balance" && len(more) == 1:
 		return c.walletBalanceOf(ctx, h, more[0])
 	case action == "history" && len(more) == 1 && strings.EqualFold(more[0], allHistory):
-		return (*replyTx).wholeHistory, nil
+		return c.wholeHistory(ctx, h)
 	case action == "use", action == "disconnect":
 		return c.walletChosen(action, more), nil
 	case len(h.line.args) == 1 && c.Transfers.Lists(action):
@@ -146,7 +148,7 @@ func (c *Chat) wallet(ctx context.Context, h Inbound) (Action, error) {
 	case "address":
 		return c.walletAddress(ctx, h)
 	case "history":
-		return (*replyTx).history, nil
+		return c.history(ctx, h)
 	case "new":
 		return c.begin((*replyTx).makeLink, nil)
 	}
@@ -387,7 +389,7 @@ func (c *Chat) walletForApp(ctx context.Context, h Inbound) (Action, error) {
 	case action == "balance" && len(more) == 1:
 		return c.walletBalanceOf(ctx, h, more[0])
 	case action == "history" && len(more) == 1 && strings.EqualFold(more[0], allHistory):
-		return (*replyTx).wholeHistory, nil
+		return c.wholeHistory(ctx, h)
 	case len(more) > 0:
 	case action == "list":
 		return c.walletOverview(ctx, h)
@@ -396,7 +398,7 @@ func (c *Chat) walletForApp(ctx context.Context, h Inbound) (Action, error) {
 	case action == "address":
 		return c.walletAddress(ctx, h)
 	case action == "history":
-		return (*replyTx).history, nil
+		return c.history(ctx, h)
 	case c.Transfers.Lists(action):
 		return c.walletBalanceOf(ctx, h, action)
 	}

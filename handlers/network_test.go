@@ -92,7 +92,7 @@ func TestWhatNeedsNoNodeIsLookedAtFirst(t *testing.T) {
 			t.Errorf("%s: %v, after %d questions to the node", name, err, node.calls)
 		}
 	}
-	if _, _, err := r.Transfers.List(context.Background(), alice.Caller(), handlers.Filter{Token: mint, Limit: 5}); err != nil || node.calls > 0 {
+	if _, err := r.History.List(context.Background(), alice.Caller(), handlers.Filter{OwnOnly: true, Token: mint, Limit: 5}); err != nil || node.calls > 0 {
 		t.Errorf("a list: %v, after %d questions", err, node.calls)
 	}
 }

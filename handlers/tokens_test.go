@@ -192,19 +192,19 @@ func TestAListIsOfOneToken(t *testing.T) {
 	for name, want := range map[string][]wallet.TransactionID{
 		"": {inSOL.ID, usdc.ID}, "SOL": {inSOL.ID}, "sol": {inSOL.ID}, "usdc": {usdc.ID}, usdc.Token.Mint.String(): {usdc.ID}, r.Stranger().String(): nil,
 	} {
-		var f handlers.Filter
+		f := handlers.Filter{OwnOnly: true}
 		if f.Limit = 5; name != "" {
 			f.Token = world.TokenRef(name)
 		}
-		page, _, err := r.Transfers.List(context.Background(), alice.Caller(), f)
+		page, err := r.History.List(context.Background(), alice.Caller(), f)
 		var got []wallet.TransactionID
-		for _, t := range page {
-			got = append(got, t.ID)
+		for _, entry := range page.Entries {
+			got = append(got, entry.Transaction.ID)
 		}
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("of %q: %v, %v, want %v", name, got, err, want)
 		}
 	}
-	_, _, err := r.Transfers.List(context.Background(), alice.Caller(), handlers.Filter{Token: world.TokenRef("NOSUCH"), Limit: 5})
+	_, err := r.History.List(context.Background(), alice.Caller(), handlers.Filter{OwnOnly: true, Token: world.TokenRef("NOSUCH"), Limit: 5})
 	r.Refused(wallet.TokenNotFound, err)
 }

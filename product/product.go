@@ -67,6 +67,7 @@ type Parts struct {
 	Wallets       *handlers.Wallets
 	Transactions  *handlers.Transactions // proposals of every kind
 	Transfers     *handlers.Transfers    // sends and payment requests, over Transactions
+	History       *handlers.History      // what happened to wallets, on chain and here
 	Signing       *handlers.Signing
 	Contacts      *handlers.Contacts
 	Keys          *handlers.Keys
@@ -100,6 +101,7 @@ func New(o Options) (*Parts, error) {
 		Now: o.Now, Random: o.Random, Verify: chain.VerifySignature}
 	p.Transactions = &handlers.Transactions{Store: o.Store, Network: o.Chain, Build: o.Kinds.Codec().Build, Now: o.Now, NewID: o.NewID, Random: o.Random}
 	p.Transfers = &handlers.Transfers{Transactions: p.Transactions, Chain: o.Chain, Tokens: tokens}
+	p.History = &handlers.History{Transfers: p.Transfers, Chain: o.Chain}
 	// The operations of kinds need parts that exist by now, such as Transfers.
 	if p.Transactions.Operations, err = o.Kinds.operations(p); err != nil {
 		return nil, err
@@ -139,7 +141,7 @@ func (p *Parts) deliver() {
 // Chat returns the options of the chat over these parts.
 func (p *Parts) Chat() chat.Options {
 	c := p.Config
-	return chat.Options{Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers,
+	return chat.Options{Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, History: p.History,
 		Contacts: p.Contacts, Developers: p.Developers, Apps: p.Apps, Portal: p.Portal, Receives: p.Delivery.Receives,
 		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Hourly: c.Limits.Hourly,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,

@@ -134,13 +134,14 @@ type TransactionFilter struct {
 	Type         string // "send" or "receive"
 	Status       Status
 	Since, Until time.Time
+	Source       string // "purser": only what purser recorded itself, without asking a Solana node
 	Cursor       string // where a page begins: NextCursor of the one before
 	Limit        int    // of a page: 1 to 100; 0: purser's usual
 }
 
 func (f TransactionFilter) query() url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{"address": f.Address, "token": f.Token, "type": f.Type, "status": string(f.Status), "cursor": f.Cursor} {
+	for name, value := range map[string]string{"address": f.Address, "token": f.Token, "type": f.Type, "status": string(f.Status), "source": f.Source, "cursor": f.Cursor} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -159,11 +160,38 @@ func (f TransactionFilter) query() url.Values {
 // TransactionPage is one page of a list, newest first. It can have fewer items than requested, even none, and still have a
 // next page.
 type TransactionPage struct {
-	Transactions []Transaction `json:"transactions"`
-	NextCursor   string        `json:"next_cursor"` // "" on the last page
+	Transactions []HistoryEntry `json:"transactions"`
+	NextCursor   string         `json:"next_cursor"` // "" on the last page
+	// Complete is false if transactions that purser did not record itself are missing because no Solana node answered.
+	Complete bool `json:"complete"`
 }
 
 func (p TransactionPage) complete() bool { return p.Transactions != nil && all(p.Transactions) }
+
+// HistoryEntry is one transaction of the list: purser's own, or one that purser read on chain.
+type HistoryEntry struct {
+	Transaction             // without a TransactionID if Source is "chain". Type can be "swap", "internal", "account_opened", "account_closed" or "other" too
+	Source           string `json:"source"`            // "purser" or "chain"
+	Counterparty     string `json:"counterparty"`      // who was paid, or who paid; "" if there are several, or it is not known
+	CounterpartyName string `json:"counterparty_name"` // the owner's contact; "" for none
+	// Suspect is why an incoming transaction may be there only to put an address into the history: "zero_value", "dust" or
+	// "lookalike". "" if nothing is suspected.
+	Suspect string   `json:"suspect"`
+	Slot    *uint64  `json:"slot"`    // nil if Source is "purser"
+	Changes []Change `json:"changes"` // what the wallet gained and lost, with Source "chain"
+}
+
+func (e HistoryEntry) complete() bool {
+	return e.Status != "" && (e.TransactionID != "" || e.Source == "chain" && e.Signature != "")
+}
+
+// Change is a gain or a loss of one token.
+type Change struct {
+	Token     string `json:"token"`
+	Mint      string `json:"mint"` // "" for SOL
+	Amount    string `json:"amount"`
+	Direction string `json:"direction"` // "in" or "out"
+}
 
 // TransactionPage is GET /v1/wallet/transactions: one page.
 func (c *Client) TransactionPage(ctx context.Context, f TransactionFilter) (TransactionPage, error) {
@@ -171,8 +199,8 @@ func (c *Client) TransactionPage(ctx context.Context, f TransactionFilter) (Tran
 }
 
 // Transactions iterates over the whole list, newest first, and requests each page when it is needed. An error ends it.
-func (c *Client) Transactions(ctx context.Context, f TransactionFilter) iter.Seq2[Transaction, error] {
-	return walk(f.Cursor, func(cursor string) ([]Transaction, string, error) {
+func (c *Client) Transactions(ctx context.Context, f TransactionFilter) iter.Seq2[HistoryEntry, error] {
+	return walk(f.Cursor, func(cursor string) ([]HistoryEntry, string, error) {
 		f := f
 		f.Cursor = cursor
 		page, err := c.TransactionPage(ctx, f)

@@ -277,7 +277,7 @@ func (g *program) stored() map[string]bool {
 				Next string `json:"next_cursor"`
 			}
 		}
-		status, raw := g.do("GET", "/v1/wallet/transactions?address="+g.address.String()+"&limit=100&cursor="+cursor, "", "")
+		status, raw := g.do("GET", "/v1/wallet/transactions?address="+g.address.String()+"&source=purser&limit=100&cursor="+cursor, "", "")
 		if status != 200 || json.Unmarshal(raw, &page) != nil {
 			g.Fatalf("list: %d %s", status, raw)
 		}

@@ -1,7 +1,7 @@
 import { SecretLostError } from "./errors.js";
 import { read } from "./records.js";
 import type {
-  Balance, BotUser, BotWebhookRequest, Challenge, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, Key, Message,
+  Balance, BotUser, BotWebhookRequest, Challenge, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, HistoryEntry, Key, Message,
   NotificationSettings, Notifications, OwnerCommand, OwnerMessage, PaymentRequest, Progress, Proposal, Recovery, RequestedPayment, RotatedKey, SendRequest, SentMessage, Signature, Transaction,
   TransactionFilter, TransactionPage, Wallet, WalletLink, Webhook, WebhookChange, WebhookEvent, WebhookRequest, WebhookSecret, WebhookStatus,
   WebhookTest, WholeDelivery,
@@ -131,7 +131,7 @@ export class PurserClient {
   }
 
   /** Walks the whole list, newest first, asking for a page when it is needed. */
-  transactions(filter: TransactionFilter = {}, options?: CallOptions): AsyncGenerator<Transaction, void, undefined> {
+  transactions(filter: TransactionFilter = {}, options?: CallOptions): AsyncGenerator<HistoryEntry, void, undefined> {
     return walk(filter.cursor, async (cursor) => {
       const page = await this.transactionPage({ ...filter, cursor }, options);
       return [page.transactions, page.nextCursor];

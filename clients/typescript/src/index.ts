@@ -11,7 +11,7 @@ export type { Expected } from "./decode.js";
 export { sign, signBlindly, signChallenge, type Signer } from "./sign.js";
 export { verifyWebhook } from "./webhook.js";
 export type {
-  Balance, BotUser, BotWebhookRequest, Challenge, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, Holding, Key,
+  Balance, BotUser, BotWebhookRequest, Challenge, Change, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, HistoryEntry, Holding, Key,
   Message, NotificationSettings, Notifications, OwnerCommand, OwnerMessage, PaymentRequest, Progress, Proposal, RateLimit, Recovery, RequestedPayment, RotatedKey, SendRequest, SentMessage, Signature,
   Status, Transaction, TransactionFilter, TransactionPage, Wallet, WalletLink, Webhook, WebhookChange, WebhookEvent, WebhookHealth,
   WebhookRequest, WebhookSecret, WebhookStatus, WebhookTest, WholeDelivery,

@@ -99,6 +99,32 @@ export interface Transaction {
   expiresAt: Date | undefined;
 }
 
+/** A gain or a loss of one token. */
+export interface Change {
+  token: string;
+  /** "" for SOL. */
+  mint: string;
+  amount: string;
+  /** "in" or "out". */
+  direction: string;
+}
+
+/** One transaction of the list: purser's own, or one that purser read on chain, which has no transactionId. */
+export interface HistoryEntry extends Transaction {
+  /** "purser" or "chain". */
+  source: string;
+  /** Who was paid, or who paid; "" if there are several, or it is not known. */
+  counterparty: string;
+  /** The owner's contact with that address; "" for none. */
+  counterpartyName: string;
+  /** Why it may be there only to put an address into the history: "zero_value", "dust", "lookalike" or "". */
+  suspect: string;
+  /** undefined if source is "purser". */
+  slot: number | undefined;
+  /** What the wallet gained and lost, if source is "chain". */
+  changes: Change[];
+}
+
 /** Filters transactions. An empty filter selects all. */
 export interface TransactionFilter {
   address?: string;
@@ -107,6 +133,8 @@ export interface TransactionFilter {
   status?: Status;
   since?: Date;
   until?: Date;
+  /** "purser": only what purser recorded itself, without asking a Solana node. */
+  source?: "purser";
   /** Where a page begins: nextCursor of the one before. */
   cursor?: string;
   /** Of a page: 1 to 100. */
@@ -115,9 +143,11 @@ export interface TransactionFilter {
 
 /** One page of a list, newest first. It can have fewer items than requested, even none, and still have a next page. */
 export interface TransactionPage {
-  transactions: Transaction[];
+  transactions: HistoryEntry[];
   /** "" on the last page. */
   nextCursor: string;
+  /** False if transactions that purser did not record itself are missing because no Solana node answered. */
+  complete: boolean;
 }
 
 /** The state of a transaction after a signature was submitted. */
@@ -139,16 +169,24 @@ export const transactionReaders = {
     transactionId: f.some("transaction_id"), status: f.some("status"), recipient: f.text("recipient"), expiresAt: f.time("expires_at"),
     unsignedTransaction: f.text("unsigned_transaction") || undefined,
   }),
-  transaction: (f: Fields): Transaction => ({
-    transactionId: f.some("transaction_id"), type: f.text("type"), status: f.some("status"), walletAddress: f.text("wallet_address"),
+  transaction: (f: Fields): Transaction => ({ ...transactionReaders.transactionFields(f), transactionId: f.some("transaction_id") }),
+  transactionFields: (f: Fields): Transaction => ({
+    transactionId: f.text("transaction_id"), type: f.text("type"), status: f.some("status"), walletAddress: f.text("wallet_address"),
     recipient: f.text("recipient"), amount: f.text("amount"), token: f.text("token"), mint: f.text("mint"), fee: f.text("fee"),
     rent: f.text("rent"), transferFee: f.text("transfer_fee"), retryOf: f.text("retry_of"), memo: f.text("memo"), label: f.text("label"), signature: f.text("signature"),
     reference: f.text("reference"), createdAt: f.time("created_at"), submittedAt: f.time("submitted_at"),
     confirmedAt: f.time("confirmed_at"), blockHeight: f.number("block_height"), confirmations: f.number("confirmations"),
     errorCode: f.text("error_code"), errorMessage: f.text("error_message"), held: f.flag("held"), expiresAt: f.time("expires_at"),
   }),
+  entry: (f: Fields): HistoryEntry => ({
+    ...transactionReaders.transactionFields(f), transactionId: f.text("source") === "chain" ? f.text("transaction_id") : f.some("transaction_id"),
+    source: f.some("source"), counterparty: f.text("counterparty"), counterpartyName: f.text("counterparty_name"), suspect: f.text("suspect"),
+    slot: f.number("slot"), changes: f.records("changes").map((c) => ({
+      token: c.text("token"), mint: c.text("mint"), amount: c.text("amount"), direction: c.text("direction"),
+    })),
+  }),
   transactionPage: (f: Fields): TransactionPage => ({
-    transactions: f.records("transactions").map(transactionReaders.transaction), nextCursor: f.text("next_cursor"),
+    transactions: f.records("transactions").map(transactionReaders.entry), nextCursor: f.text("next_cursor"), complete: f.flag("complete"),
   }),
   progress: (f: Fields): Progress => ({ transactionId: f.some("transaction_id"), status: f.some("status") }),
 };

@@ -1,0 +1,219 @@
+package handlers
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// HistoryChain is what History needs of the chain. Errors are NETWORK_ERROR unless stated otherwise.
+type HistoryChain interface {
+	// History returns a page of an address's confirmed transactions behind one of them, newest first; zero: from the
+	// newest. more is false if the chain has no older ones.
+	History(ctx context.Context, a wallet.Address, before wallet.Signature, limit int) (page []wallet.SignatureEntry, more bool, err error)
+	// Activities reads what a transaction did for each owner. *wallet.UnreadableTransaction if it is shown in a way that
+	// contradicts itself. wallet.ErrTransactionUnknown is inside the error if no node has the transaction any more.
+	Activities(ctx context.Context, sig wallet.Signature, owners ...wallet.Address) ([]wallet.Activity, error)
+}
+
+// History lists what happened to wallets: what the chain says of them, merged with purser's own transactions. A
+// transaction on chain that purser knows is listed once, as purser's own.
+type History struct {
+	Transfers *Transfers
+	Chain     HistoryChain
+
+	read activityCache
+}
+
+// Filter selects transactions of a list. A zero field selects all.
+type Filter struct {
+	Address      wallet.Address // of a wallet; required for an operator's key
+	Token        wallet.TokenRef
+	Type         wallet.Kind // as programs see it (wallet.Rules.Type)
+	Status       wallet.Status
+	Since, Until time.Time // by creation or block time; Since is included, Until is not
+	Cursor       string    // HistoryPage.Next of the page before; "" for the first page
+	Limit        int       // entries per page, at least 1
+	OwnOnly      bool      // only what purser itself recorded. No node is asked
+	// Fold leaves out some of purser's own transactions. nil: all are shown.
+	Fold func(wallet.Transaction) Folding
+}
+
+// Folding says what a list does with a transaction.
+type Folding int
+
+// The values of Folding.
+const (
+	Shown   Folding = iota
+	Counted         // left out, and counted in HistoryPage.Folded
+	Omitted         // left out
+)
+
+// HistoryPage is a part of the list, newest first. It may have fewer entries than the limit, even none, and still not be
+// the last.
+type HistoryPage struct {
+	Entries []HistoryEntry
+	Next    string // "" at the end
+	Folded  int    // how many transactions between these were Counted
+	// Incomplete: transactions that purser did not record are missing here, because a node did not answer, or because the
+	// caller has more than maxWalletsListed wallets. After a node's failure the same cursor gives them another time. So does
+	// Next as far as it leads on, then among older ones.
+	Incomplete bool
+}
+
+// Why an incoming transaction is not taken at face value. Such transactions put addresses into somebody's history, in
+// the hope that the person copies one of them (address poisoning).
+const (
+	SuspectZero      = "zero_value" // a transfer of nothing
+	SuspectDust      = "dust"       // less than DustLamports from an unknown sender
+	SuspectLookalike = "lookalike"  // the other address resembles one that the owner knows
+)
+
+// DustLamports is the amount of SOL below which a payment from an unknown sender counts as dust: 0.0001 SOL.
+const DustLamports = 100_000
+
+// Types of transactions that are known from the chain alone, besides those of wallet.Kinds.
+const (
+	TypeSwap          wallet.Kind = "swap"           // gave one token and got another
+	TypeInternal      wallet.Kind = "internal"       // moved between token accounts of the owner
+	TypeAccountOpened wallet.Kind = "account_opened" // opened token accounts, and nothing else
+	TypeAccountClosed wallet.Kind = "account_closed" // closed token accounts, and nothing else
+	TypeOther         wallet.Kind = "other"          // everything else; the balance changes hold all the same
+)
+
+// ChainTypes are the types of transactions that have no wallet.Kind.
+func ChainTypes() []wallet.Kind {
+	return []wallet.Kind{TypeSwap, TypeInternal, TypeAccountOpened, TypeAccountClosed, TypeOther}
+}
+
+// HistoryEntry is one transaction of the list.
+type HistoryEntry struct {
+	// Transaction is purser's own record; nil if purser read the transaction on chain. Then the fields from Signature on
+	// say what it did for Wallet.
+	Transaction *wallet.Transaction
+
+	Wallet wallet.Address
+	// With is the only other party of what was sent or received; zero if there are several, or nobody knows.
+	With wallet.Address
+	Name string // the owner's contact with that address, for the owner alone; "" for none
+
+	Signature wallet.Signature
+	At        time.Time // of the block
+	Type      wallet.Kind
+	Status    wallet.Status    // Pending until it is finalized; then Failed, Received or Confirmed
+	Activity  *wallet.Activity // nil if no node shows the transaction in a way that can be read
+	Main      wallet.NetChange // what was sent or received; the zero value for other types
+	Suspect   string           // one of the constants SuspectZero and so on; "" for none
+}
+
+// List returns a page of the caller's transactions, or of those of one wallet that the caller may read. A node that fails
+// makes the page incomplete, and is no error. Errors: INVALID_REQUEST, TOKEN_NOT_FOUND, WALLET_NOT_FOUND.
+func (h *History) List(ctx context.Context, who Caller, f Filter) (HistoryPage, error) {
+	mint := f.Token.Mint // used as it is: no RPC call is needed for it
+	if mint.IsZero() {
+		token, _, err := h.Transfers.listed(f.Token)
+		if err != nil {
+			return HistoryPage{}, err
+		}
+		mint = token.Mint
+	}
+	// An operator's key has no history of its own: it reads that of one wallet.
+	if who.operator() && f.Address.IsZero() {
+		return HistoryPage{}, wallet.About("address", wallet.Refuse(wallet.InvalidRequest, "page.address_needed"))
+	}
+	from, err := parseHistoryCursor(f.Cursor)
+	if err != nil {
+		return HistoryPage{}, err
+	}
+	// The chain first, outside any store transaction: what purser records meanwhile is then found in the store.
+	var lists []chainList
+	missing := false
+	if !f.OwnOnly {
+		wallets, err := read(ctx, h.Transfers.Store, func(tx store.Tx) ([]wallet.Wallet, error) { return f.wallets(tx, who) })
+		if err != nil {
+			return HistoryPage{}, err
+		}
+		lists = h.signatures(ctx, wallets[:min(len(wallets), maxWalletsListed)], from, f)
+		missing = len(wallets) > maxWalletsListed
+	}
+	m, err := read(ctx, h.Transfers.Store, func(tx store.Tx) (merged, error) { return f.merge(tx, who, mint, from, lists) })
+	if err != nil {
+		return HistoryPage{}, err
+	}
+	h.activities(ctx, m)
+	page, err := read(ctx, h.Transfers.Store, func(tx store.Tx) (HistoryPage, error) { return h.page(tx, who, f, mint, m) })
+	page.Incomplete = page.Incomplete || missing
+	return page, err
+}
+
+// wallets lists the wallets of the list: the one that is asked for, or all of the caller.
+func (f Filter) wallets(tx store.Tx, who Caller) ([]wallet.Wallet, error) {
+	if f.Address.IsZero() {
+		return tx.WalletsOf(who.User)
+	}
+	w, err := authorizeRead(tx, who, f.Address)
+	return []wallet.Wallet{w}, err
+}
+
+// page tells what the merged items are, inside a store transaction.
+func (h *History) page(tx store.Tx, who Caller, f Filter, mint wallet.Address, m merged) (HistoryPage, error) {
+	page := HistoryPage{Folded: m.folded}
+	m.ends = slices.Clone(m.ends) // the store may run this twice
+	people := acquaintances{tx: tx, who: who}
+	for i := range m.lists {
+		page.Incomplete = page.Incomplete || m.lists[i].failed
+	}
+	for _, it := range m.items {
+		if it.own != nil {
+			entry, err := ownEntry(tx, &people, it.own)
+			if err != nil {
+				return HistoryPage{}, err
+			}
+			page.Entries = append(page.Entries, entry)
+			page.Folded += it.folded
+			continue
+		}
+		list := &m.ends[it.list]
+		if list.stopped {
+			continue
+		}
+		if it.result.failed {
+			list.stopped, list.ended, list.position, page.Incomplete = true, false, it.before, true
+			continue
+		}
+		entry, ok, err := h.entry(tx, who, m.lists[it.list].wallet, it)
+		if err != nil {
+			return HistoryPage{}, err
+		}
+		if !ok || !f.fitsEntry(entry, mint) {
+			continue
+		}
+		if err := people.judge(&entry, m.lists[it.list].wallet.Owner); err != nil {
+			return HistoryPage{}, err
+		}
+		page.Entries = append(page.Entries, entry)
+	}
+	page.Next = m.next()
+	return page, nil
+}
+
+// fitsEntry reports whether an entry from the chain matches the filter's type, status and token.
+func (f Filter) fitsEntry(e HistoryEntry, mint wallet.Address) bool {
+	if f.Type != "" && f.Type != e.Type || f.Status != "" && f.Status != e.Status {
+		return false
+	}
+	if f.Token.IsZero() {
+		return true
+	}
+	if e.Activity != nil {
+		for _, change := range e.Activity.Net {
+			if change.Token.Mint == mint {
+				return true
+			}
+		}
+	}
+	return false
+}
