@@ -78,7 +78,7 @@ func FuzzListOfTransactions(f *testing.F) {
 				t.Errorf("made at %s, until %s", at, until)
 			}
 		}
-		if since == "" && until == "" && cursor == "" && limit == "" && len(listed) != sends {
+		if since == "" && until == "" && cursor == "" && limit == "" && len(listed) != sends+1 { // and what the faucet sent
 			t.Errorf("%d of %d are listed", len(listed), sends)
 		}
 	})

@@ -523,6 +523,8 @@ func (a *attacker) value(name string) string {
 		return one(a, "SOL", "SOL", "USDC", "sol", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v")
 	case "type":
 		return one(a, "send", "receive")
+	case "source":
+		return "purser"
 	case "status":
 		return one(a, "confirmed", "requested", "rejected")
 	case "since", "until":

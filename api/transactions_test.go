@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"purser/handlers"
+	"purser/sandbox/solana"
 	"purser/store"
 	"purser/wallet"
 )
@@ -131,5 +132,80 @@ func TestAPageCostsWhatItLooksAt(t *testing.T) {
 	got, pages := r.listed(r.alice.secret, url.Values{"status": {"confirmed"}, "limit": {"100"}})
 	if len(got) != 0 || pages < 3 || pages > 4 {
 		t.Errorf("%d in %d pages", len(got), pages)
+	}
+}
+
+// TestTransactionsOfTheChainAreListedToo: with the other party, the amount and what changed, by the document; without a
+// node, what purser recorded is there, and the answer says that it is not all.
+func TestTransactionsOfTheChainAreListedToo(t *testing.T) {
+	r := newHarness(t)
+	r.Must(r.Update(func(tx store.Tx) error {
+		return tx.PutContact(wallet.Contact{Owner: r.alice.User.ID, Name: "Bob", Address: r.bob.Address()})
+	}))
+	sent := r.Paid(r.alice.Person, r.bob.Address(), "1", "SOL")
+	r.SendBehind(r.bob.Person, wallet.Transaction{From: r.bob.Address(), To: r.alice.Address(), Amount: sol / 2, Memo: "thanks", Reference: r.Stranger()})
+	r.Blocks(3)
+	entries := func(query string) (all []map[string]any) {
+		a := r.get("/v1/wallet/transactions"+query, r.alice.secret)
+		r.want(a, 200, "", "")
+		list, _ := a.field("data", "transactions").([]any)
+		for _, one := range list {
+			all = append(all, one.(map[string]any))
+		}
+		return all
+	}
+	find := func(all []map[string]any, field string, value any) map[string]any {
+		for _, one := range all {
+			if one[field] == value {
+				return one
+			}
+		}
+		t.Fatalf("nothing has %s %v: %v", field, value, all)
+		return nil
+	}
+	all := entries("")
+	if len(all) != 3 {
+		t.Fatalf("%d are listed: %v", len(all), all)
+	}
+	own := find(all, "transaction_id", string(sent.ID))
+	if own["source"] != "purser" || own["counterparty"] != r.bob.Address().String() || own["counterparty_name"] != "Bob" || own["slot"] != nil || own["amount"] != "1" {
+		t.Errorf("purser's own: %v", own)
+	}
+	in := find(all, "memo", "thanks")
+	for field, want := range map[string]any{"transaction_id": "", "source": "chain", "type": "receive", "status": "pending", "wallet_address": r.alice.Address().String(),
+		"recipient": r.alice.Address().String(), "counterparty": r.bob.Address().String(), "counterparty_name": "Bob", "amount": "0.5", "token": "SOL", "mint": "",
+		"fee": "0", "suspect": "", "error_code": "", "confirmed_at": ""} {
+		if in[field] != want {
+			t.Errorf("%s is %v, want %v", field, in[field], want)
+		}
+	}
+	if fmt.Sprint(in["changes"]) != "[map[amount:0.5 direction:in mint: token:SOL]]" || in["slot"] == nil || in["created_at"] == "" {
+		t.Errorf("what came in: %v", in)
+	}
+	r.Blocks(40)
+	if in = find(entries(""), "memo", "thanks"); in["status"] != "received" || in["confirmed_at"] != in["created_at"] {
+		t.Errorf("once it is final: %v", in)
+	}
+	bobs := r.get("/v1/wallet/transactions?type=send", r.bob.secret)
+	list, _ := bobs.field("data", "transactions").([]any)
+	if len(list) != 1 {
+		t.Fatalf("Bob sent %s", bobs.body)
+	}
+	out := list[0].(map[string]any)
+	if out["recipient"] != r.alice.Address().String() || out["fee"] == "0" || out["status"] != "confirmed" || fmt.Sprint(out["changes"]) != "[map[amount:0.5 direction:out mint: token:SOL]]" ||
+		out["counterparty_name"] != "" {
+		t.Errorf("Bob's: %v", out)
+	}
+	r.want(r.get("/v1/wallet/transactions?source=chain", r.alice.secret), 400, wallet.InvalidRequest, "source")
+
+	r.During("getSignaturesForAddress", solana.Fault{Status: 503})
+	a := r.get("/v1/wallet/transactions", r.alice.secret)
+	r.want(a, 200, "", "")
+	if list, _ := a.field("data", "transactions").([]any); len(list) != 1 || a.field("data", "complete") != false {
+		t.Errorf("without a node: %s", a.body)
+	}
+	a = r.get("/v1/wallet/transactions?source=purser", r.alice.secret)
+	if list, _ := a.field("data", "transactions").([]any); len(list) != 1 || a.field("data", "complete") != true {
+		t.Errorf("purser's own, without a node: %s", a.body)
 	}
 }

@@ -207,11 +207,7 @@ func (s *Server) transactions(c *fiber.Ctx, key wallet.Key) error {
 		}
 		data.Transactions = append(data.Transactions, one)
 	}
-	message := "done.transactions"
-	if page.Incomplete {
-		message = "done.transactions_incomplete"
-	}
-	return s.succeed(c, fiber.StatusOK, message, data)
+	return s.succeed(c, fiber.StatusOK, "done.transactions", data)
 }
 
 func filterOf(c *fiber.Ctx, types []wallet.Kind) (f handlers.Filter, err error) {
