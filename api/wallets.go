@@ -148,13 +148,10 @@ func (s *Server) entryOf(e handlers.HistoryEntry) (entryData, error) {
 	d.transactionData = transactionData{Type: e.Type, Status: e.Status, WalletAddress: e.Wallet, Signature: e.Signature, CreatedAt: stamp(e.At),
 		Amount: e.Main.Token.Amount(e.Main.Units).String(), Fee: wallet.Lamports(0).String(), Rent: wallet.Lamports(0).String(), TransferFee: wallet.Lamports(0).String()}
 	if e.Main.Units > 0 {
-		d.Token, d.Mint = e.Main.Token.Name(), mintText(e.Main.Token)
-	}
-	switch {
-	case e.Type == wallet.Send:
-		d.Recipient = e.With
-	case e.Type == wallet.Receive:
-		d.Recipient = e.Wallet
+		d.Token, d.Mint, d.Recipient = e.Main.Token.Name(), mintText(e.Main.Token), e.Wallet
+		if e.Main.Lost {
+			d.Recipient = e.With
+		}
 	}
 	switch e.Status {
 	case wallet.Failed:

@@ -321,7 +321,7 @@ func TestANodesFailureLeavesWhatPurserKnows(t *testing.T) {
 	node.broken[numbered(3)] = errDown
 	page, err := r.History.List(context.Background(), alice.Caller(), handlers.Filter{Limit: 10})
 	r.Must(err)
-	if len(page.Entries) != 4 || !page.Incomplete {
+	if len(page.Entries) != 4 || !page.Incomplete || page.Next != "" {
 		t.Errorf("got %v, incomplete %v", named(page.Entries), page.Incomplete)
 	}
 	page, err = r.History.List(context.Background(), alice.Caller(), handlers.Filter{Limit: 3})
@@ -470,5 +470,84 @@ func TestHostileCursors(t *testing.T) {
 				t.Errorf("%q shows %+v", cursor, e)
 			}
 		}
+	}
+}
+
+// TestAListThatIsUsedUpHoldsBackTheOthers: what comes next in it could be newer.
+func TestAListThatIsUsedUpHoldsBackTheOthers(t *testing.T) {
+	r := newHarness(t)
+	alice := r.rich(1001, sol)
+	second := &world.Person{TelegramID: 1001, FirstName: "Alice", User: alice.User, Key: r.NewKey()}
+	r.Connect(second)
+	node := newScripted()
+	r.History.Chain = node
+	// 60 payments of purser's own, which are listed as such, then one of the other wallet between two of this one.
+	for i := range 62 {
+		at := r.Now().Add(-time.Duration(i) * time.Minute)
+		node.entries[alice.Address()] = append(node.entries[alice.Address()], wallet.SignatureEntry{Signature: numbered(i), At: at, Finalized: true})
+		if i < 60 {
+			r.Must(r.Update(func(tx store.Tx) error {
+				return tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_%04d", i)), Kind: wallet.Send, Status: wallet.Confirmed, Closed: true,
+					Owner: alice.User.ID, From: alice.Address(), To: wallet.Address{9}, Token: wallet.SOL, Amount: 1, Signature: numbered(i), CreatedAt: at})
+			}))
+		}
+	}
+	node.entries[second.Address()] = []wallet.SignatureEntry{{Signature: numbered(100), At: r.Now().Add(-60*time.Minute - time.Second), Finalized: true}}
+	got, _, _ := r.follow(alice.Caller(), handlers.Filter{Limit: 10, Type: wallet.Receive})
+	if want := []string{"signature     60", "signature    100", "signature     61"}; !slices.Equal(named(got), want) {
+		t.Errorf("got %v, want %v", named(got), want)
+	}
+}
+
+// TestTheHistoryOfAWalletThatChangedHandsIsItsOwnersOwn: what an earlier owner had purser send is a transaction on chain
+// like any other.
+func TestTheHistoryOfAWalletThatChangedHandsIsItsOwnersOwn(t *testing.T) {
+	r := newHarness(t)
+	alice, bob := r.rich(1001, sol), r.rich(1002, sol)
+	node := newScripted()
+	r.History.Chain = node
+	node.entries[alice.Address()] = []wallet.SignatureEntry{{Signature: numbered(1), At: r.Now(), Finalized: true}, {Signature: numbered(2), At: r.Now(), Finalized: true}}
+	r.Must(r.Update(func(tx store.Tx) error {
+		sent := wallet.Transaction{ID: "tx_1", Kind: wallet.Send, Status: wallet.Confirmed, Closed: true, Owner: bob.User.ID, From: alice.Address(), To: wallet.Address{9},
+			Token: wallet.SOL, Amount: 1, Signature: numbered(1), CreatedAt: r.Now()}
+		came := sent
+		came.ID, came.Kind, came.Status, came.Signature, came.From, came.To = wallet.ReceivedID(numbered(2), alice.Address(), wallet.Address{}), wallet.Receive, wallet.Received, numbered(2), wallet.Address{9}, alice.Address()
+		return errors.Join(tx.CreateTransaction(sent), tx.CreateTransaction(came))
+	}))
+	for _, f := range []handlers.Filter{{Limit: 5}, {Limit: 5, Address: alice.Address()}} {
+		got, _, _ := r.follow(alice.Caller(), f)
+		if len(got) != 2 || got[0].Transaction != nil || got[1].Transaction != nil {
+			t.Errorf("Alice reads %+v", got)
+		}
+	}
+	// A payment of one's own from another wallet is listed for that wallet, and received in this one.
+	r.Must(r.Update(func(tx store.Tx) error {
+		return tx.CreateTransaction(wallet.Transaction{ID: "tx_2", Kind: wallet.Send, Status: wallet.Confirmed, Closed: true, Owner: alice.User.ID, From: wallet.Address{8},
+			To: alice.Address(), Token: wallet.SOL, Amount: 1, Signature: numbered(3), CreatedAt: r.Now()})
+	}))
+	node.entries[alice.Address()] = []wallet.SignatureEntry{{Signature: numbered(3), At: r.Now(), Finalized: true}}
+	if got, _, _ := r.follow(alice.Caller(), handlers.Filter{Limit: 5, Address: alice.Address()}); len(got) != 1 || got[0].Transaction != nil {
+		t.Errorf("Alice reads %+v", got)
+	}
+}
+
+// TestOnlySoManyWalletsAreListedAtOnce: with more, the page says that it is not all.
+func TestOnlySoManyWalletsAreListedAtOnce(t *testing.T) {
+	r := newHarness(t)
+	alice := r.rich(1001, sol)
+	r.History.Chain = newScripted()
+	for n := 2; n <= 17; n++ {
+		page, err := r.History.List(context.Background(), alice.Caller(), handlers.Filter{Limit: 5})
+		if err != nil || page.Incomplete {
+			t.Fatalf("%d wallets: %+v, %v", n-1, page, err)
+		}
+		r.Connect(&world.Person{TelegramID: 1001, FirstName: "Alice", User: alice.User, Key: r.NewKey()})
+	}
+	page, err := r.History.List(context.Background(), alice.Caller(), handlers.Filter{Limit: 5})
+	if err != nil || !page.Incomplete {
+		t.Errorf("17 wallets: %+v, %v", page, err)
+	}
+	if page, err = r.History.List(context.Background(), alice.Caller(), handlers.Filter{Limit: 5, Address: alice.Address()}); err != nil || page.Incomplete {
+		t.Errorf("one of them: %+v, %v", page, err)
 	}
 }
