@@ -181,19 +181,21 @@ func (s *replyTx) entryLine(e handlers.HistoryEntry) (html, error) {
 
 // activityText is the catalogue key of the line of a transaction that was read on chain.
 func activityText(e handlers.HistoryEntry) string {
+	const received, sent = "activity.received", "activity.sent"
+	text := map[wallet.Kind]string{wallet.Send: sent, wallet.Receive: received, handlers.TypeSwap: "activity.swap",
+		handlers.TypeInternal: "activity.internal", handlers.TypeAccountOpened: "activity.account_opened",
+		handlers.TypeAccountClosed: "activity.account_closed", handlers.TypeOther: "activity.changed"}[e.Type]
 	switch {
 	case e.Activity == nil:
 		return "activity.unreadable"
 	case e.Activity.Failure != "":
 		return "activity.failed"
-	case e.Type == wallet.Receive && e.Main.Units == 0, e.Suspect == handlers.SuspectZero:
+	case text == received && e.Main.Units == 0, e.Suspect == handlers.SuspectZero:
 		return "activity.nothing"
-	case e.Type == wallet.Send && e.Main.Units == 0:
+	case text == sent && e.Main.Units == 0:
 		return "activity.changed"
 	}
-	return map[wallet.Kind]string{wallet.Send: "activity.sent", wallet.Receive: "activity.received", handlers.TypeSwap: "activity.swap",
-		handlers.TypeInternal: "activity.internal", handlers.TypeAccountOpened: "activity.account_opened",
-		handlers.TypeAccountClosed: "activity.account_closed", handlers.TypeOther: "activity.changed"}[e.Type]
+	return text
 }
 
 // mostChanges bounds how many tokens a line of the history names.

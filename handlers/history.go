@@ -38,6 +38,9 @@ type Filter struct {
 	Cursor       string    // HistoryPage.Next of the page before; "" for the first page
 	Limit        int       // entries per page, at least 1
 	OwnOnly      bool      // only what purser itself recorded. No node is asked
+	// Anonymous leaves out what only the owner may know: names of contacts, and which addresses resemble theirs. It is for
+	// apps that act in the owner's name.
+	Anonymous bool
 	// Fold leaves out some of purser's own transactions. nil: all are shown.
 	Fold func(wallet.Transaction) Folding
 }
@@ -162,7 +165,7 @@ func (f Filter) wallets(tx store.Tx, who Caller) ([]wallet.Wallet, error) {
 func (h *History) page(tx store.Tx, who Caller, f Filter, mint wallet.Address, m merged) (HistoryPage, error) {
 	page := HistoryPage{Folded: m.folded}
 	m.ends = slices.Clone(m.ends) // the store may run this twice
-	people := acquaintances{tx: tx, who: who}
+	people := acquaintances{tx: tx, who: who, anonymous: f.Anonymous}
 	for i := range m.lists {
 		page.Incomplete = page.Incomplete || m.lists[i].failed
 	}

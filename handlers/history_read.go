@@ -203,16 +203,17 @@ func (e *HistoryEntry) party() {
 
 // acquaintances are the addresses that an owner knows. They are read once, when they are first needed.
 type acquaintances struct {
-	tx       store.Tx
-	who      Caller
-	read     bool
-	known    []wallet.Address
-	contacts []wallet.Contact
+	tx        store.Tx
+	who       Caller
+	anonymous bool // nobody may learn them
+	read      bool
+	known     []wallet.Address
+	contacts  []wallet.Contact
 }
 
 // of reads whom an owner knows, if the owner is the one who asks. Others must not learn it.
 func (p *acquaintances) of(owner wallet.UserID) (own bool, err error) {
-	if owner == "" || p.who.User != owner {
+	if owner == "" || p.anonymous || p.who.User != owner {
 		return false, nil
 	}
 	if p.read {

@@ -551,3 +551,69 @@ func TestOnlySoManyWalletsAreListedAtOnce(t *testing.T) {
 		t.Errorf("one of them: %+v, %v", page, err)
 	}
 }
+
+// TestWhatFailedIsListedByALaterPage: a program that follows the cursors misses nothing, while purser's own list goes on.
+func TestWhatFailedIsListedByALaterPage(t *testing.T) {
+	r := newHarness(t)
+	alice := r.rich(1001, sol)
+	node := newScripted()
+	r.History.Chain = node
+	for i := range 2 {
+		node.entries[alice.Address()] = append(node.entries[alice.Address()], wallet.SignatureEntry{Signature: numbered(i), At: r.Now().Add(-time.Duration(i) * time.Second), Finalized: true})
+	}
+	for i := range 4 {
+		r.Must(r.Update(func(tx store.Tx) error {
+			return tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_%04d", i)), Kind: wallet.Send, Status: wallet.Rejected, Closed: true,
+				Owner: alice.User.ID, From: alice.Address(), To: wallet.Address{9}, Token: wallet.SOL, Amount: 1, CreatedAt: r.Now().Add(-time.Hour * time.Duration(i+1))})
+		}))
+	}
+	node.broken[numbered(1)] = errDown
+	f := handlers.Filter{Limit: 4}
+	page, err := r.History.List(context.Background(), alice.Caller(), f)
+	r.Must(err)
+	if got := named(page.Entries); len(got) != 3 || !page.Incomplete || page.Next == "" {
+		t.Fatalf("got %v, %+v", got, page)
+	}
+	delete(node.broken, numbered(1))
+	f.Cursor = page.Next
+	got, _, incomplete := r.follow(alice.Caller(), f)
+	if want := []string{"signature      1", "tx_0002", "tx_0003"}; !slices.Equal(named(got), want) || incomplete {
+		t.Errorf("then %v, want %v", named(got), want)
+	}
+	// Rejected ones that are folded are counted where they lie.
+	f = handlers.Filter{Limit: 4, Fold: func(t wallet.Transaction) handlers.Folding {
+		return map[wallet.TransactionID]handlers.Folding{"tx_0000": handlers.Counted, "tx_0001": handlers.Omitted, "tx_0003": handlers.Counted}[t.ID]
+	}}
+	page, err = r.History.List(context.Background(), alice.Caller(), f)
+	if err != nil || page.Folded != 2 || len(page.Entries) != 3 {
+		t.Errorf("folded: %v, %d, %v", named(page.Entries), page.Folded, err)
+	}
+	f.Limit = 2
+	if page, err = r.History.List(context.Background(), alice.Caller(), f); err != nil || page.Folded != 0 || len(page.Entries) != 2 {
+		t.Errorf("folded in a page of 2: %v, %d, %v", named(page.Entries), page.Folded, err)
+	}
+}
+
+// TestAppsLearnNobodysContacts: neither names nor marks on look-alikes, which would tell whom a person knows.
+func TestAppsLearnNobodysContacts(t *testing.T) {
+	r := newHarness(t)
+	alice, bob := r.rich(1001, sol), r.rich(1002, sol)
+	r.Must(r.Update(func(tx store.Tx) error {
+		return tx.PutContact(wallet.Contact{Owner: alice.User.ID, Name: "Bob", Address: bob.Address()})
+	}))
+	r.Propose(alice, bob.Address(), "0.1", "SOL")
+	node := newScripted()
+	r.History.Chain = node
+	for i, from := range []wallet.Address{bob.Address(), world.Resembling(r, bob.Address(), 4, 4)} {
+		node.entries[alice.Address()] = append(node.entries[alice.Address()], wallet.SignatureEntry{Signature: numbered(i), At: r.Now().Add(-time.Minute), Finalized: true})
+		node.does[numbered(i)] = receipt(sol, from)
+	}
+	for _, anonymous := range []bool{false, true} {
+		got, _, _ := r.follow(alice.Caller(), handlers.Filter{Limit: 10, Anonymous: anonymous})
+		told := len(got) == 3 && got[0].Name == "Bob" && got[1].Name == "Bob" && got[2].Suspect == handlers.SuspectLookalike
+		hidden := len(got) == 3 && got[0].Name == "" && got[1].Name == "" && got[2].Suspect == "" && got[1].With == bob.Address()
+		if told == anonymous || hidden != anonymous {
+			t.Errorf("anonymous %v: %+v", anonymous, got)
+		}
+	}
+}
