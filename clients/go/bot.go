@@ -10,7 +10,7 @@ import (
 
 // Message is a message to a person's chat.
 type Message struct {
-	ChatID    string `json:"chat_id"`              // their Telegram id, digits
+	ChatID    string `json:"chat_id"`              // the person's Telegram id, in digits
 	Text      string `json:"message"`              // 1 to 4000 characters
 	ParseMode string `json:"parse_mode,omitempty"` // "", "Markdown", "MarkdownV2" or "HTML"
 }
@@ -43,7 +43,7 @@ func (c *Client) MessageOwner(ctx context.Context, m OwnerMessage) (SentMessage,
 type Command struct {
 	ChatID  string `json:"chat_id"`
 	Command string `json:"command"` // "/wallet balance"
-	Silent  bool   `json:"silent"`  // its reply is not posted; what must be confirmed always is
+	Silent  bool   `json:"silent"`  // the reply is returned here only; prompts to confirm are always posted
 }
 
 // ExecutedCommand is a command that ran, with its reply.
@@ -55,8 +55,8 @@ type ExecutedCommand struct {
 
 func (e ExecutedCommand) complete() bool { return e.Command != "" }
 
-// ExecuteCommand is POST /v1/telegram/execute-command. A command that moves money only proposes: the
-// person is asked in chat.
+// ExecuteCommand is POST /v1/telegram/execute-command. A command that moves money only proposes a payment: the
+// person confirms in chat.
 func (c *Client) ExecuteCommand(ctx context.Context, cmd Command) (ExecutedCommand, error) {
 	return do[ExecutedCommand](ctx, c, call{method: http.MethodPost, path: "/v1/telegram/execute-command", body: cmd})
 }
@@ -64,7 +64,7 @@ func (c *Client) ExecuteCommand(ctx context.Context, cmd Command) (ExecutedComma
 // OwnerCommand is a slash command that runs for an API key's owner.
 type OwnerCommand struct {
 	Command string `json:"command"` // "/wallet balance"
-	Silent  bool   `json:"silent"`  // its reply is not posted; what must be confirmed always is
+	Silent  bool   `json:"silent"`  // the reply is returned here only; prompts to confirm are always posted
 }
 
 // CommandOwner is POST /v1/commands, with an API key: ExecuteCommand for the key's owner.

@@ -74,7 +74,7 @@ func (c *Client) roundTrips(ctx context.Context, r call) (*found, error) {
 			return nil, errors.New("purser: an idempotency key has 1 to 128 printable ASCII characters")
 		}
 	}
-	lost := false // of some try nobody knows whether it took effect
+	lost := false // it is unknown whether an earlier try took effect
 	for try := 1; ; try++ {
 		got, err := c.once(ctx, r.method, target.String(), body, key)
 		if err == nil {
@@ -113,7 +113,7 @@ func passing(e *Error) bool {
 // pause waits before the next try. It returns false at once when the context would end before that.
 func (c *Client) pause(ctx context.Context, try int, refused *Error) bool {
 	wait := min(c.first<<min(try-1, 16), longestPause)
-	wait = wait/2 + rand.N(wait/2+1) // so that many clients do not come back together
+	wait = wait/2 + rand.N(wait/2+1) // so that many clients do not retry together
 	if refused != nil && refused.RetryAfter > 0 {
 		if refused.RetryAfter > c.maxWait {
 			return false

@@ -29,7 +29,7 @@ type Client struct {
 const (
 	usualTries   = 4
 	usualFirst   = 250 * time.Millisecond
-	longestPause = 8 * time.Second // of those that grow by themselves
+	longestPause = 8 * time.Second // without a Retry-After
 	usualTimeout = 30 * time.Second
 	usualMaxWait = time.Minute
 )
@@ -37,16 +37,16 @@ const (
 // Option changes how a Client works.
 type Option func(*Client)
 
-// WithHTTPClient has requests go through h: its proxy, its certificates. Its redirects are not followed.
+// WithHTTPClient sends requests through h, with its proxy and certificates. Redirects are not followed.
 func WithHTTPClient(h *http.Client) Option {
 	return func(c *Client) {
-		own := *h // a copy: the caller's own goes on as it was
+		own := *h // a copy: the caller's client stays unchanged
 		c.http = &own
 	}
 }
 
-// WithTries tries a call at most n times (4 when not given); 1 never repeats one. first is the pause
-// before the second try, about; it doubles with each, up to 8 s (250 ms when not given or 0).
+// WithTries sets how often a call is tried at most (default 4). 1 means no retries. first is the approximate pause
+// before the second try (default 250 ms, also for 0). It doubles with each try, up to 8 s.
 func WithTries(n int, first time.Duration) Option {
 	return func(c *Client) {
 		c.tries = max(1, n)
@@ -56,17 +56,17 @@ func WithTries(n int, first time.Duration) Option {
 	}
 }
 
-// WithTimeout ends one try after d (30 s when not given); a context ends the whole call. purser itself
-// responds within 15 s.
+// WithTimeout sets the timeout of one try (default 30 s). A context ends the whole call. purser itself responds
+// within 15 s.
 func WithTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = d } }
 
-// WithMaxWait bounds how long a Retry-After is waited for (default 1 minute). A longer one ends the call with its *Error,
+// WithMaxWait sets the longest Retry-After to wait for (default 1 minute). A longer one ends the call with its *Error,
 // whose RetryAfter says when to try again.
 func WithMaxWait(d time.Duration) Option { return func(c *Client) { c.maxWait = d } }
 
 // New makes a client of the purser at baseURL ("https://wallet.example.org"; a path before /v1 is kept)
-// for a key ("pur_live_…", "pur_test_…" or "pur_bot_…"). It asks nothing yet; what is wrong with its
-// arguments is returned by the first call. Over http:// others can read the key: use it within one machine only.
+// for a key ("pur_live_…", "pur_test_…" or "pur_bot_…"). It makes no request. If an argument is wrong, the first call
+// returns the error. Over http:// others can read the key: use it within one machine only.
 func New(baseURL, key string, opts ...Option) *Client {
 	c := &Client{key: func() string { return key }, http: &http.Client{}, tries: usualTries, first: usualFirst,
 		timeout: usualTimeout, maxWait: usualMaxWait}
@@ -114,8 +114,8 @@ func (s Secret) GoString() string { return `purser.Secret("` + s.String() + `")`
 
 type idempotencyKey struct{}
 
-// WithIdempotencyKey has the POST that is made with this context carry key (1 to 128 printable ASCII
-// characters) instead of a random one. Use your own order number, and repeat the call whenever you do not know its result,
+// WithIdempotencyKey sets the Idempotency-Key (1 to 128 printable ASCII characters) of the POST that is made with this
+// context, instead of a random one. Use your own order number, and repeat the call whenever you do not know its result,
 // even after a restart of your process. For 24 hours purser returns the first response again and does nothing twice. Use a
 // key for one call only: another body is refused with IdempotencyConflict.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {

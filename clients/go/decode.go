@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// Expected is what a transaction must pay to be signed by Sign: no more, no less, and nothing else.
+// Expected is the payment that a transaction must make so that Sign signs it: exactly this, and nothing else.
 type Expected struct {
 	To     string // the recipient's wallet, or the token account that is paid, in base58
 	Amount string // in the token's own unit, as in SendRequest: "1.5"
-	Token  string // "SOL", or the address of a token's mint; a symbol says nothing that could be checked here
+	Token  string // "SOL", or the address of a token's mint; a symbol cannot be checked against the transaction
 }
 
 // Programs that may appear in a payment.
@@ -33,11 +33,11 @@ const (
 
 const (
 	solDecimals = 9
-	// maxPriorityFee is the most that a transaction may offer to be taken sooner, in lamports.
+	// maxPriorityFee is the highest priority fee, in lamports.
 	maxPriorityFee = 1_000_000
-	// maxUnits is what a transaction may compute at most.
+	// maxUnits is the highest compute unit limit.
 	maxUnits = 1_400_000
-	// maxReferences bounds the read-only accounts by which a payment is found again.
+	// maxReferences is how many references (read-only accounts) a payment may have.
 	maxReferences = 8
 )
 
@@ -50,7 +50,7 @@ type payment struct {
 	decimals uint8
 }
 
-// check refuses a message unless all that it does is the expected payment from its only signer.
+// check refuses a message unless it makes the expected payment from its only signer, and nothing else.
 func (want Expected) check(message []byte) error {
 	amount, err := plainDecimal(want.Amount)
 	if err != nil {
@@ -74,10 +74,10 @@ func (want Expected) check(message []byte) error {
 	return nil
 }
 
-// message is a legacy message or one of version 0, read whole.
+// message is a decoded message, legacy or version 0.
 type message struct {
 	keys         [][]byte
-	readOnly     int // how many of the last keys no instruction may write to
+	readOnly     int // how many of the last keys are read-only
 	instructions []instruction
 }
 
@@ -87,7 +87,7 @@ type instruction struct {
 	data     []byte
 }
 
-// readMessage reads a message of one signer, which pays for it.
+// readMessage reads a message with one signer, who is also the fee payer.
 func readMessage(raw []byte) (message, error) {
 	var m message
 	r := reader{rest: raw}
@@ -132,14 +132,14 @@ func readMessage(raw []byte) (message, error) {
 	return m, nil
 }
 
-// unread is an instruction whose program and accounts are numbers of keys.
+// unread is an instruction whose program and accounts are indexes of keys.
 type unread struct {
 	program  byte
 	accounts []byte
 	data     []byte
 }
 
-// instructions reads the instructions of a message, as far as they are whole.
+// instructions reads the instructions of a message, up to the first that is cut off.
 func (r *reader) instructions() (all []unread) {
 	for range r.count() {
 		program := r.bytes(1)
@@ -153,7 +153,7 @@ func (r *reader) instructions() (all []unread) {
 	return all
 }
 
-// resolve finds the keys that an instruction names.
+// resolve replaces an instruction's indexes by keys.
 func (m message) resolve(one unread) (instruction, error) {
 	in := instruction{data: one.data}
 	if int(one.program) >= len(m.keys) {
@@ -169,7 +169,7 @@ func (m message) resolve(one unread) (instruction, error) {
 	return in, nil
 }
 
-// payment finds the one transfer of a message and refuses all that is neither it nor harmless beside it.
+// payment finds the one transfer of a message. It refuses every instruction that is neither the transfer nor harmless.
 func (m message) payment(to []byte, token string) (payment, error) {
 	var paid *payment
 	memos, created := 0, 0
@@ -224,7 +224,7 @@ func (m message) payment(to []byte, token string) (payment, error) {
 	return *paid, nil
 }
 
-// writable tells whether an instruction may change an account. The first is the signer's.
+// writable reports whether an instruction may change an account. The first account is the signer's.
 func (m message) writable(at int) bool { return at < len(m.keys)-m.readOnly }
 
 // transfer reads a transfer of SOL (System program) or of a token (TransferChecked). why says what is wrong.
@@ -273,7 +273,7 @@ func (m message) transfer(in instruction, to []byte, token string) (paid payment
 	return paid, ""
 }
 
-// creates reads the creation of the recipient's token account, which the signer pays the rent of.
+// creates reads the creation of the recipient's token account, whose rent the signer pays.
 func (m message) creates(in instruction, to []byte, token string) (why string) {
 	kind := len(in.data) == 0 || len(in.data) == 1 && in.data[0] <= 1 // Create, CreateIdempotent
 	if !kind || len(in.accounts) != 6 || in.accounts[0] != 0 || !m.writable(in.accounts[1]) {
@@ -306,9 +306,9 @@ func budget(data []byte) (kind byte, value uint64, ok bool) {
 	return 0, 0, false
 }
 
-// isAssociated tells whether a token account is derived from its owner and mint. The true one has the highest
-// bump that is no point of the curve. Whether it is one is not looked at: an account under another bump has no
-// key that anybody could find, and the program creates none there.
+// isAssociated reports whether a token account is derived from its owner and mint. The real one has the highest bump
+// that gives an address off the curve. Being off the curve is not checked: nobody can find a key for another bump's
+// address, and the program creates no account there.
 func isAssociated(account, owner, mint, program []byte) bool {
 	associated, _ := address(associatedProgram)
 	for bump := 255; bump >= 0; bump-- {
@@ -323,7 +323,7 @@ func isAssociated(account, owner, mint, program []byte) bool {
 	return false
 }
 
-// reader takes bytes off a message; bad once they do not suffice.
+// reader reads bytes from a message. bad is set when there are too few.
 type reader struct {
 	rest []byte
 	bad  bool
@@ -339,8 +339,8 @@ func (r *reader) bytes(n int) []byte {
 	return taken
 }
 
-// count reads a length in Solana's compact form. No transaction holds more than two of its bytes can say, and
-// each length has one spelling.
+// count reads a length in Solana's compact form. Two bytes are enough for any transaction, and each length has one
+// encoding.
 func (r *reader) count() int {
 	first := r.bytes(1)
 	if r.bad {
@@ -377,13 +377,13 @@ func address(text string) ([]byte, error) {
 		return nil, wrong
 	}
 	out := n.FillBytes(make([]byte, ed25519.PublicKeySize))
-	if base58(out) != text { // one spelling for each address
+	if base58(out) != text { // each address has one encoding
 		return nil, wrong
 	}
 	return out, nil
 }
 
-// decimal writes base units as an exact decimal without needless zeros.
+// decimal writes base units as an exact decimal without trailing zeros.
 func decimal(units uint64, decimals uint8) string {
 	text := strconv.FormatUint(units, 10)
 	if missing := int(decimals) + 1 - len(text); missing > 0 {

@@ -44,17 +44,17 @@ const (
 
 // Error is an HTTP response other than success. Its texts never contain the client's key.
 type Error struct {
-	Status     int    // of HTTP
-	Code       Code   // "" for an answer that is not purser's (a proxy's page): the end of a POST is not known then
-	Message    string // a sentence for people: what kind of thing went wrong
-	Details    string // what exactly; may be ""
-	Field      string // of the request, that is to blame; may be ""
-	Reason     string // names Details, for programs that have their own words; may be "". Reasons may be renamed: decide by Code
-	RequestID  string // by which the operator finds the request in purser's log; may be ""
+	Status     int    // the HTTP status
+	Code       Code   // "" for a response that is not purser's (such as a proxy's page): the result of a POST is then unknown
+	Message    string // the kind of error, as a sentence for people
+	Details    string // what exactly is wrong, as a sentence; may be ""
+	Field      string // the field of the request that is wrong; may be ""
+	Reason     string // the key of the sentence in Details, for programs with their own texts; may be "". Reasons may be renamed: decide by Code
+	RequestID  string // the id by which the operator finds the request in purser's log; may be ""
 	RetryAfter time.Duration
 
 	// Arguments are the values in Details by name, each a string (amounts too), an int64 (durations are in seconds) or
-	// a []string. Without any it is empty.
+	// a []string. It is empty if there are none.
 	Arguments map[string]any
 }
 
@@ -82,7 +82,7 @@ func (e *Error) Error() string {
 // once. The method that returns this error says what to do.
 var ErrSecretLost = errors.New("purser: it is done, but the answer that held the new secret was lost, and it is not shown again")
 
-// longestText bounds what is kept of a text in a refusal, in bytes.
+// longestText is how much of a text in an error response is kept, in bytes.
 const longestText = 1000
 
 // printable returns a text of an error response as an error may show it: bounded, printable, without the key.
@@ -103,7 +103,7 @@ func (c *Client) printable(text string) string {
 // and lists of strings, because purser sends nothing else.
 func (c *Client) arguments(raw json.RawMessage) map[string]any {
 	values, given := map[string]any{}, map[string]json.RawMessage{}
-	_ = json.Unmarshal(raw, &given) // what is no object holds nothing
+	_ = json.Unmarshal(raw, &given) // anything but an object has no arguments
 	for name, value := range given {
 		var text string
 		var number int64

@@ -14,15 +14,15 @@ import (
 type WebhookRequest struct {
 	URL      string   // https
 	Events   []string // "transaction.confirmed", "price.*", "*", …
-	Secret   Secret   // 16 to 128 printable ASCII characters; "": purser draws one
-	Inactive bool     // nothing is delivered before it is turned on
+	Secret   Secret   // 16 to 128 printable ASCII characters; "": purser generates one
+	Inactive bool     // nothing is delivered until it is activated
 }
 
 // BotWebhookRequest is the webhook to register for a bot token.
 type BotWebhookRequest struct {
 	URL    string   `json:"url"`              // https
 	Events []string `json:"events"`           // "message.received", "wallet.*", "*", …
-	Secret Secret   `json:"secret,omitempty"` // 16 to 128 printable ASCII characters; "": purser draws one
+	Secret Secret   `json:"secret,omitempty"` // 16 to 128 printable ASCII characters; "": purser generates one
 }
 
 // Webhook is a registered webhook.
@@ -34,10 +34,10 @@ type Webhook struct {
 	CreatedAt     time.Time `json:"created_at"`
 	UpdatedAt     time.Time `json:"updated_at"`
 	LastTriggered time.Time `json:"last_triggered"` // zero: never
-	FailingSince  time.Time `json:"failing_since"`  // zero: it does not fail
-	Ended         string    `json:"ended"`          // why purser turned it off: "gone" (410), "failing", "backlog" (events waited for days), or "tier" (until the key has pro again); "" when it did not
-	Secret        Secret    `json:"secret"`         // one that purser drew, shown only once; else ""
-	SecretShown   bool      `json:"secret_shown"`   // it was shown in an answer that was lost
+	FailingSince  time.Time `json:"failing_since"`  // zero: it is not failing
+	Ended         string    `json:"ended"`          // why purser turned it off: "gone" (410), "failing", "backlog" (an event waited through 72 hours in which purser ran), or "tier" (until the key has pro again); "" when it did not
+	Secret        Secret    `json:"secret"`         // a secret that purser generated, shown only once; else ""
+	SecretShown   bool      `json:"secret_shown"`   // it was shown in a response that was lost
 }
 
 func (w Webhook) complete() bool { return w.WebhookID != "" && w.URL != "" }
@@ -59,10 +59,10 @@ type WebhookStatus struct {
 // WebhookHealth is the health of a webhook's deliveries.
 type WebhookHealth struct {
 	LastSuccess time.Time     `json:"last_success"` // zero: never
-	Failures    int           `json:"failures"`     // attempts in a row
-	LastStatus  int           `json:"last_status"`  // 0: no answer, or never tried
+	Failures    int           `json:"failures"`     // failed attempts in a row
+	LastStatus  int           `json:"last_status"`  // 0: no response, or never tried
 	LastError   string        `json:"last_error"`
-	Waiting     int           `json:"waiting"` // deliveries, counted up to 10,000
+	Waiting     int           `json:"waiting"` // waiting deliveries, counted up to 10,000
 	Hours       []WebhookHour `json:"hours"`   // of the last day, oldest first
 	Events      struct {
 		Used  uint64 `json:"used"` // in the last hour
@@ -75,7 +75,7 @@ type WebhookHour struct {
 	Hour         time.Time `json:"hour"`
 	Succeeded    int       `json:"succeeded"`
 	Failed       int       `json:"failed"`
-	DeadLettered int       `json:"dead_lettered"` // deliveries that were given up
+	DeadLettered int       `json:"dead_lettered"` // deliveries that were dead-lettered
 }
 
 type webhookList struct {
@@ -112,13 +112,13 @@ func (c *Client) SetBotWebhook(ctx context.Context, r BotWebhookRequest) (Webhoo
 // WebhookEvent is a type of event that webhooks can receive.
 type WebhookEvent struct {
 	Event   string          `json:"event"`
-	Kind    string          `json:"kind"`  // "api" or "bot": of the key whose webhooks take it
-	When    string          `json:"when"`  // it is sent
+	Kind    string          `json:"kind"`  // "api" or "bot": the kind of key whose webhooks can receive it
+	When    string          `json:"when"`  // when the event is sent
 	Scope   string          `json:"scope"` // that an app needs to receive the event about other people
 	Public  bool            `json:"public"`
 	Emitted bool            `json:"emitted"` // false: nothing emits it yet
-	Schema  json.RawMessage `json:"schema"`  // of a body
-	Example json.RawMessage `json:"example"` // a body
+	Schema  json.RawMessage `json:"schema"`  // JSON Schema of a body
+	Example json.RawMessage `json:"example"` // an example of a body
 }
 
 func (e WebhookEvent) complete() bool { return e.Event != "" }
@@ -185,7 +185,7 @@ func (h Hook) Delete(ctx context.Context) (Webhook, error) {
 type WebhookTest struct {
 	DeliveryID string `json:"delivery_id"`
 	Delivered  bool   `json:"delivered"`
-	Status     int    `json:"status"` // 0: no answer
+	Status     int    `json:"status"` // 0: no response
 	LatencyMS  int64  `json:"latency_ms"`
 	Error      string `json:"error"`
 }
@@ -197,7 +197,7 @@ func (h Hook) Test(ctx context.Context) (WebhookTest, error) {
 	return of[WebhookTest](ctx, h, http.MethodPost, "/test", nil)
 }
 
-// SecretRotation says how a secret is replaced. With the zero value deliveries are also signed with the old secret for a day.
+// SecretRotation is how a secret is replaced. With the zero value deliveries are also signed with the old secret for a day.
 type SecretRotation struct {
 	EndNow bool
 	Grace  time.Duration // whole seconds, a week at most; 0: a day
@@ -207,8 +207,8 @@ type SecretRotation struct {
 type WebhookSecret struct {
 	WebhookID     string    `json:"webhook_id"`
 	Secret        Secret    `json:"secret"`         // shown only once
-	SecretShown   bool      `json:"secret_shown"`   // it was shown in an answer that was lost
-	PreviousUntil time.Time `json:"previous_until"` // until when deliveries are signed by the one before too
+	SecretShown   bool      `json:"secret_shown"`   // it was shown in a response that was lost
+	PreviousUntil time.Time `json:"previous_until"` // until when deliveries are also signed with the previous secret
 }
 
 func (s WebhookSecret) complete() bool { return s.WebhookID != "" && (s.Secret != "" || s.SecretShown) }
@@ -237,7 +237,7 @@ type Delivery struct {
 	Event      string    `json:"event"`
 	State      string    `json:"state"` // "waiting", "delivered", "dead_lettered", "revoked", "superseded"
 	CreatedAt  time.Time `json:"created_at"`
-	NextAt     time.Time `json:"next_at"`  // of a waiting one
+	NextAt     time.Time `json:"next_at"`  // the next attempt of a waiting delivery
 	EndedAt    time.Time `json:"ended_at"` // zero while it waits
 	Resend     bool      `json:"resend"`
 	Attempts   int       `json:"attempts"`
@@ -251,7 +251,7 @@ func (d Delivery) complete() bool { return d.DeliveryID != "" && d.State != "" }
 type WholeDelivery struct {
 	Delivery
 	Body      string    `json:"body"`       // exactly what is signed and sent; "" where BodyShown is false
-	BodyShown bool      `json:"body_shown"` // it may be shown, and is kept
+	BodyShown bool      `json:"body_shown"` // whether the body may be shown and is still kept
 	Attempted []Attempt `json:"attempted"`
 }
 
@@ -259,9 +259,9 @@ type WholeDelivery struct {
 type Attempt struct {
 	At        time.Time `json:"at"`
 	LatencyMS int64     `json:"latency_ms"`
-	Status    int       `json:"status"` // 0: no answer
+	Status    int       `json:"status"` // 0: no response
 	Error     string    `json:"error"`
-	Answer    string    `json:"answer"` // its first KiB
+	Answer    string    `json:"answer"` // the first KiB of the receiver's response
 }
 
 // DeliveryFilter selects deliveries. The zero value selects all.
@@ -269,8 +269,8 @@ type DeliveryFilter struct {
 	State  string
 	Event  string
 	Since  time.Time
-	Cursor string // NextCursor of the page before
-	Limit  int    // of a page, at most 100; 0 is 20
+	Cursor string // the NextCursor of the previous page
+	Limit  int    // entries per page, at most 100; 0 means 20
 }
 
 func (f DeliveryFilter) query() url.Values {
@@ -337,7 +337,7 @@ func (h Hook) Resend(ctx context.Context, id string) (Delivery, error) {
 // Recovery is the progress of resending dead-lettered deliveries.
 type Recovery struct {
 	Recovered int       // deliveries that will be attempted again
-	NextSince time.Time // recover again from here on; zero when all was looked at
+	NextSince time.Time // the since of the next call; zero when everything was looked at
 }
 
 type recovery struct {
@@ -347,7 +347,7 @@ type recovery struct {
 
 func (r recovery) complete() bool { return r.Recovered != nil }
 
-// Recover is POST …/recover. It resends every delivery that was dead-lettered since a time, oldest first. Calling it twice
+// Recover is POST …/recover. It resends dead-lettered deliveries that were created since a time, oldest first. Calling it twice
 // resends nothing twice.
 func (h Hook) Recover(ctx context.Context, since time.Time) (Recovery, error) {
 	done, err := of[recovery](ctx, h, http.MethodPost, "/recover", map[string]string{"since": since.UTC().Format(time.RFC3339Nano)})

@@ -17,7 +17,7 @@ type Key struct {
 	Cluster    string    `json:"cluster"`
 	CreatedAt  time.Time `json:"created_at"`
 	ExpiresAt  time.Time `json:"expires_at"`   // zero: never
-	LastUsedAt time.Time `json:"last_used_at"` // zero: never; late by up to a minute
+	LastUsedAt time.Time `json:"last_used_at"` // zero: never; up to a minute late
 	RateLimit  RateLimit `json:"rate_limit"`
 }
 
@@ -25,7 +25,7 @@ type Key struct {
 type RateLimit struct {
 	Limit        uint64 `json:"limit"`
 	Remaining    uint64 `json:"remaining"`
-	ResetSeconds int64  `json:"reset_seconds"` // until one more is free
+	ResetSeconds int64  `json:"reset_seconds"` // seconds until one more is free
 }
 
 func (k Key) complete() bool { return k.KeyID != "" && k.Kind != "" }
@@ -35,7 +35,7 @@ func (c *Client) Key(ctx context.Context) (Key, error) {
 	return do[Key](ctx, c, call{method: http.MethodGet, path: "/v1/key"})
 }
 
-// Rotation says how a key is replaced.
+// Rotation is how a key is replaced.
 type Rotation struct {
 	EndNow bool `json:"end_now"` // the old key ends at once, not in 24 hours
 }
@@ -44,7 +44,7 @@ type Rotation struct {
 type RotatedKey struct {
 	KeyID       string    `json:"key_id"`
 	Key         Secret    `json:"key"`          // shown only once
-	SecretShown bool      `json:"secret_shown"` // it was shown in an answer that was lost
+	SecretShown bool      `json:"secret_shown"` // it was shown in a response that was lost
 	OldEndsAt   time.Time `json:"old_ends_at"`
 }
 

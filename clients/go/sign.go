@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxTransaction is Solana's bound on a transaction, in bytes.
+// maxTransaction is Solana's limit for a transaction, in bytes.
 const maxTransaction = 1232
 
 // Address is the base58 address of a key, or "" for one of the wrong length.
@@ -21,8 +21,8 @@ func Address(key ed25519.PrivateKey) string {
 
 // Sign signs a Proposal's UnsignedTransaction with a key of the developer's own, and returns the signature in
 // base58 for SubmitSignature. It reads the transaction itself and refuses it unless it is the expected payment
-// from this key's wallet and nothing else: whatever the purser that made it says, the key signs what its owner
-// meant. Beside the payment there may be the recipient's new token account, a memo, references, and a compute
+// from this key's wallet and nothing else. So the key signs what its owner meant, whatever purser says about the
+// transaction. Beside the payment it may contain the recipient's new token account, a memo, references, and a compute
 // budget whose priority fee is at most 0.001 SOL. Transactions of version 1 and with lookup tables are refused.
 func Sign(unsignedTransaction string, key ed25519.PrivateKey, want Expected) (signature string, err error) {
 	message, err := ownMessage(unsignedTransaction, key)
@@ -73,7 +73,7 @@ func ownMessage(unsignedTransaction string, key ed25519.PrivateKey) ([]byte, err
 }
 
 // SignChallenge signs a Challenge's Message, and returns the signature in base58 for Connect. It refuses
-// every text that does not ask to sign in with the key's own address, so that no server can get a transaction signed by it.
+// every text that is not a sign-in with the key's own address, so no server can get a transaction signed by it.
 func SignChallenge(message string, key ed25519.PrivateKey) (signature string, err error) {
 	if len(key) != ed25519.PrivateKeySize {
 		return "", errors.New("purser: not an Ed25519 private key")
@@ -91,7 +91,7 @@ const base58Alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwx
 
 // base58 writes bytes in Bitcoin's alphabet, as Solana does.
 func base58(b []byte) string {
-	var digits []byte // least first
+	var digits []byte // least significant first
 	for _, carry := range b {
 		c := int(carry)
 		for i := range digits {

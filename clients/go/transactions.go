@@ -34,14 +34,14 @@ type SendRequest struct {
 	Amount string `json:"amount"`          // "1.5", in the token's own unit
 	Token  string `json:"token"`           // a well-known symbol, or a mint
 	Memo   string `json:"memo,omitempty"`  // a public note on chain, at most 256 bytes
-	Label  string `json:"label,omitempty"` // what it is for: the owner sees it before they confirm; not on chain
+	Label  string `json:"label,omitempty"` // what the payment is for; the owner sees it before they confirm; not on chain
 }
 
 // Proposal is a proposed transfer, which waits for its owner's Confirm or for a signature.
 type Proposal struct {
 	TransactionID       string    `json:"transaction_id"`
 	Status              Status    `json:"status"`
-	Recipient           string    `json:"recipient"` // who is paid: the owner, where To was a token account
+	Recipient           string    `json:"recipient"` // the recipient; if To was a token account, its owner
 	ExpiresAt           time.Time `json:"expires_at"`
 	UnsignedTransaction string    `json:"unsigned_transaction"` // base64; "" until the owner's Confirm: see Sign
 }
@@ -54,13 +54,13 @@ func (c *Client) Send(ctx context.Context, r SendRequest) (Proposal, error) {
 	return do[Proposal](ctx, c, call{method: http.MethodPost, path: "/v1/wallet/send", body: r})
 }
 
-// PaymentRequest is a request for payment, which anybody can pay.
+// PaymentRequest is a payment request to create. Anybody can pay it.
 type PaymentRequest struct {
 	Address string `json:"address"`         // the wallet that is paid
 	Amount  string `json:"amount"`          // "1.5", in the token's own unit
 	Token   string `json:"token"`           // a well-known symbol, or a mint
-	Memo    string `json:"memo,omitempty"`  // a public note that the payment is asked to carry, at most 256 bytes
-	Label   string `json:"label,omitempty"` // who asks, or for what: wallets show it
+	Memo    string `json:"memo,omitempty"`  // a public note for the payment, at most 256 bytes; a wallet may omit it
+	Label   string `json:"label,omitempty"` // who requests the payment, or for what; wallets show it
 }
 
 // RequestedPayment is a payment request. purser watches for its payment until ExpiresAt.
@@ -71,7 +71,7 @@ type RequestedPayment struct {
 	Amount        string    `json:"amount"`
 	Token         string    `json:"token"`
 	URL           string    `json:"url"`       // a Solana Pay link: show it as a QR code
-	Reference     string    `json:"reference"` // what the payment is found by
+	Reference     string    `json:"reference"` // the public key by which the payment is found on chain
 	ExpiresAt     time.Time `json:"expires_at"`
 }
 
@@ -82,7 +82,7 @@ func (c *Client) RequestPayment(ctx context.Context, r PaymentRequest) (Requeste
 	return do[RequestedPayment](ctx, c, call{method: http.MethodPost, path: "/v1/wallet/request", body: r})
 }
 
-// Transaction is one transfer. What is not known yet is "", zero or nil.
+// Transaction is one transfer. A value that is not known yet is "", zero or nil.
 type Transaction struct {
 	TransactionID string    `json:"transaction_id"`
 	Type          string    `json:"type"` // "send" or "receive"
@@ -92,12 +92,12 @@ type Transaction struct {
 	Amount        string    `json:"amount"`
 	Token         string    `json:"token"`
 	Mint          string    `json:"mint"`         // "" for SOL
-	Fee           string    `json:"fee"`          // SOL: estimated until it lands
-	Rent          string    `json:"rent"`         // SOL: for the recipient's new token account
-	TransferFee   string    `json:"transfer_fee"` // of the token: what its issuer keeps of Amount
-	RetryOf       string    `json:"retry_of"`     // which failed one it takes the place of
+	Fee           string    `json:"fee"`          // in SOL; an estimate until it lands
+	Rent          string    `json:"rent"`         // in SOL, for the recipient's new token account
+	TransferFee   string    `json:"transfer_fee"` // in the token: the part of Amount that its issuer keeps
+	RetryOf       string    `json:"retry_of"`     // the failed transaction that it replaces
 	Memo          string    `json:"memo"`         // a public note on chain
-	Label         string    `json:"label"`        // what it is said to be for; not on chain
+	Label         string    `json:"label"`        // the sender's description; not on chain
 	Signature     string    `json:"signature"`
 	Reference     string    `json:"reference"`
 	CreatedAt     time.Time `json:"created_at"`
@@ -107,8 +107,8 @@ type Transaction struct {
 	Confirmations *int      `json:"confirmations"`
 	ErrorCode     string    `json:"error_code"`
 	ErrorMessage  string    `json:"error_message"`
-	Held          bool      `json:"held"`       // nobody can tell yet whether it landed
-	ExpiresAt     time.Time `json:"expires_at"` // of Confirm, then of the signature; of a payment request; then zero
+	Held          bool      `json:"held"`       // true while it is unclear whether it landed
+	ExpiresAt     time.Time `json:"expires_at"` // the deadline for Confirm, then for the signature, or of a payment request; later zero
 }
 
 func (t Transaction) complete() bool { return t.TransactionID != "" && t.Status != "" }
@@ -135,8 +135,8 @@ type TransactionFilter struct {
 	Status       Status
 	Since, Until time.Time
 	Source       string // "purser": only what purser recorded itself, without asking a Solana node
-	Cursor       string // where a page begins: NextCursor of the one before
-	Limit        int    // of a page: 1 to 100; 0: purser's usual
+	Cursor       string // the NextCursor of the previous page
+	Limit        int    // entries per page: 1 to 100; 0: purser's default
 }
 
 func (f TransactionFilter) query() url.Values {
@@ -208,7 +208,7 @@ func (c *Client) Transactions(ctx context.Context, f TransactionFilter) iter.Seq
 	})
 }
 
-// walk goes through a list, page by page. An error ends it.
+// walk iterates over a list, page by page. An error ends it.
 func walk[T any](first string, page func(cursor string) (list []T, next string, err error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for cursor := first; ; {
@@ -251,15 +251,15 @@ type Progress struct {
 
 func (p Progress) complete() bool { return p.TransactionID != "" && p.Status != "" }
 
-// Signature is one of both: over the newest blockhash (see Sign), or the whole transaction as a wallet
-// handed it back, in base64.
+// Signature is exactly one of the two: a signature over the newest blockhash (see Sign), or the whole transaction as
+// a wallet returned it, in base64.
 type Signature struct {
 	Signature         string `json:"signature,omitempty"`
 	SignedTransaction string `json:"signed_transaction,omitempty"`
 }
 
-// SubmitSignature is POST /v1/wallet/transactions/{id}/signature. From then on purser carries the
-// transaction to its end; the same again changes nothing.
+// SubmitSignature is POST /v1/wallet/transactions/{id}/signature. From then on purser settles
+// the transaction. Submitting the same signature again changes nothing.
 func (c *Client) SubmitSignature(ctx context.Context, id string, s Signature) (Progress, error) {
 	path, err := ofTransaction(id, "/signature")
 	if err != nil {

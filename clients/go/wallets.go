@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Wallet is one that is connected to a person, or to an operator's key itself.
+// Wallet is a wallet that is connected to a person, or to an operator's key itself.
 type Wallet struct {
 	Address     string    `json:"address"`
 	WalletType  string    `json:"wallet_type"` // "page", "external" or "developer"
@@ -37,8 +37,8 @@ func (c *Client) Wallets(ctx context.Context) ([]Wallet, error) {
 	return list.Wallets, err
 }
 
-// WalletsOf is GET /v1/wallets?chat_id: those of a person, by Telegram id, who has allowed the key's app
-// wallet:read; else the error's code is CONSENT_REQUIRED.
+// WalletsOf is GET /v1/wallets?chat_id: the wallets of a person (by Telegram id) who granted wallet:read to the key's
+// app. Without that grant the error's code is CONSENT_REQUIRED.
 func (c *Client) WalletsOf(ctx context.Context, chatID string) ([]Wallet, error) {
 	list, err := do[walletList](ctx, c, call{method: http.MethodGet, path: "/v1/wallets", query: url.Values{"chat_id": {chatID}}})
 	return list.Wallets, err
@@ -61,14 +61,13 @@ func (c *Client) Disconnect(ctx context.Context, address string) (Wallet, error)
 // WalletLink is a connection link that was sent to a person's chat.
 type WalletLink struct {
 	Status    string    `json:"status"`     // "sent_to_chat"
-	ExpiresAt time.Time `json:"expires_at"` // until when the link works
+	ExpiresAt time.Time `json:"expires_at"` // when the link expires
 }
 
 func (l WalletLink) complete() bool { return l.Status != "" }
 
-// CreateWallet is POST /v1/wallet/create: the person (by Telegram id, digits) gets a link in their chat
-// by which they create or connect a wallet on their own device. While one is open it is
-// RateLimitExceeded.
+// CreateWallet is POST /v1/wallet/create. The person (by Telegram id, digits) gets a link in their chat, to create or
+// connect a wallet on their own device. It fails with RateLimitExceeded while such a link is open.
 func (c *Client) CreateWallet(ctx context.Context, chatID string) (WalletLink, error) {
 	return do[WalletLink](ctx, c, call{method: http.MethodPost, path: "/v1/wallet/create", body: map[string]string{"chat_id": chatID}})
 }
@@ -76,7 +75,7 @@ func (c *Client) CreateWallet(ctx context.Context, chatID string) (WalletLink, e
 // Challenge is the text that a program signs to prove that it holds an address's key.
 type Challenge struct {
 	Address   string    `json:"address"`
-	Message   string    `json:"message"` // to be signed byte for byte: see SignChallenge
+	Message   string    `json:"message"` // sign it byte for byte: see SignChallenge
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
@@ -90,7 +89,7 @@ func (c *Client) ConnectChallenge(ctx context.Context, address string) (Challeng
 // Connection is the state of connecting a program's wallet.
 type Connection struct {
 	Address string `json:"address"`
-	Status  string `json:"status"` // "proven": the owner is asked in chat; "done": it is connected
+	Status  string `json:"status"` // "proven": the owner is being asked in chat; "done": it is connected
 }
 
 func (c Connection) complete() bool { return c.Address != "" && c.Status != "" }
@@ -106,15 +105,15 @@ func (c *Client) Connect(ctx context.Context, address, signature string) (Connec
 type Balance struct {
 	Address       string             `json:"address"`
 	Balances      map[string]Holding `json:"balances"`        // listed tokens by symbol ("SOL"), others by mint
-	TotalUSDValue string             `json:"total_usd_value"` // "" while a price is not known
+	TotalUSDValue string             `json:"total_usd_value"` // "" if a price is unknown
 	UpdatedAt     time.Time          `json:"updated_at"`
 }
 
 // Holding is the balance of one token.
 type Holding struct {
 	Amount   string `json:"amount"`
-	Reserved string `json:"reserved"`  // held back for confirmed transactions, part of Amount
-	USDValue string `json:"usd_value"` // "" while its price is not known
+	Reserved string `json:"reserved"`  // the part of Amount that is reserved for confirmed transactions
+	USDValue string `json:"usd_value"` // "" if its price is unknown
 	Mint     string `json:"mint"`      // "" for SOL
 	Decimals uint8  `json:"decimals"`
 }

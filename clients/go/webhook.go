@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// What VerifyWebhook finds wrong.
+// Errors of VerifyWebhook.
 var (
 	ErrWebhookSignature = errors.New("purser: the webhook's signature is missing or not of this secret")
 	ErrWebhookTime      = errors.New("purser: the webhook's time is missing or more than 5 minutes from now")
 )
 
-// webhookAge is how far a delivery's time may be from now: older ones may be replays, and a later one
-// would stay fresh for too long.
+// webhookAge is how far a delivery's time may be from now. An older delivery may be a replay, and one from the future
+// would stay valid for too long.
 const webhookAge = 5 * time.Minute
 
 // VerifyWebhook checks that a delivery was signed with the webhook's secret, and within the last 5 minutes. body is the raw

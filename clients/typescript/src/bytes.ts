@@ -1,4 +1,4 @@
-/** Bytes that WebCrypto takes: not in memory that is shared. */
+/** Bytes that WebCrypto accepts: not in shared memory. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 /** The bytes of text in UTF-8. */
@@ -6,11 +6,11 @@ export function utf8(text: string): Bytes {
   return new Uint8Array(new TextEncoder().encode(text));
 }
 
-/** Reads base64 (the standard alphabet, padded); undefined for what is none. */
+/** Reads base64 (the standard alphabet, padded); undefined if the text is not base64. */
 export function fromBase64(text: string): Bytes | undefined {
   if (text.length % 4 !== 0 || !/^[0-9A-Za-z+/]*={0,2}$/.test(text)) return undefined;
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  return toBase64(bytes) === text ? bytes : undefined; // two texts must not be one
+  return toBase64(bytes) === text ? bytes : undefined; // each value has one encoding
 }
 
 /** Writes base64. */
@@ -36,7 +36,7 @@ export function base58(bytes: Uint8Array): string {
   return "1".repeat(zeros < 0 ? bytes.length : zeros) + digits.reverse().map((d) => alphabet[d]).join("");
 }
 
-/** Reads the base58 of 32 bytes; undefined for what is none, or has another spelling. */
+/** Reads 32 bytes in base58; undefined if the text is not valid, or not in its only encoding. */
 export function fromBase58(text: string): Bytes | undefined {
   if (typeof text !== "string" || text.length < 32 || text.length > 44) return undefined;
   let n = 0n;

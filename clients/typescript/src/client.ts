@@ -11,37 +11,37 @@ import { Wire, type CallOptions, type ClientOptions } from "./wire.js";
 export type { CallOptions, ClientOptions } from "./wire.js";
 
 /**
- * Speaks for one key at one purser. What purser refuses is thrown as a PurserError; every other error
- * means that nobody answered, or that the arguments were never sent.
+ * Calls one purser with one key. An error response is thrown as a PurserError. Every other error means
+ * that there was no response, or that the request was never sent.
  *
- * A call is tried up to 4 times: after 429, 502, 503, 504, a 409 that asks for patience by Retry-After,
- * and where no answer came. That is safe for every call: each POST carries an Idempotency-Key, the same
- * one on every try, by which purser carries it out once.
+ * A call is tried up to 4 times: after 429, 502, 503, 504, a 409 with Retry-After, and when there was no
+ * response. This is safe for every call: each POST has an Idempotency-Key, the same on every try, so that
+ * purser executes it once.
  */
 export class PurserClient {
   readonly #wire: Wire;
 
   /**
-   * @param baseUrl of the purser: "https://wallet.example.org"; a path before /v1 is kept. Over http://
-   *   a key travels readable: only within one machine.
-   * @param key "pur_live_…", "pur_test_…" or "pur_bot_…". A page that others open is no place for one.
+   * @param baseUrl the purser's address: "https://wallet.example.org"; a path before /v1 is kept. Over
+   *   http:// others can read the key: use it within one machine only.
+   * @param key "pur_live_…", "pur_test_…" or "pur_bot_…". Never put it into a page that others open.
    */
   constructor(baseUrl: string, key: string, options: ClientOptions = {}) {
     this.#wire = new Wire(baseUrl, key, options);
   }
 
-  /** GET /v1/key: the key that this client speaks for. Any key may ask. */
+  /** GET /v1/key: the key that this client uses. It needs no scope. */
   async key(options?: CallOptions): Promise<Key> {
     return this.#wire.call("GET", "/v1/key", read.key, options);
   }
 
   /**
-   * POST /v1/key/rotate: makes the successor of this client's key; the client goes on with the old one.
-   * endNow ends the old key at once and not in 24 hours.
+   * POST /v1/key/rotate: creates the key that replaces this client's. The client continues with the old
+   * key: create another PurserClient with the new one. endNow ends the old key at once, not in 24 hours.
    *
-   * Where it fails with SecretLostError the old key works until record.oldEndsAt and cannot be rotated
-   * again: ask the operator for a key before that. With endNow a lost answer can leave no key at all (its
-   * repetition is refused with INVALID_API_KEY): prefer the 24 hours.
+   * If it fails with SecretLostError, the old key works until record.oldEndsAt and cannot be rotated
+   * again: ask the operator for a key before then. With endNow, a lost response can leave you without any
+   * key, since the retry is refused with INVALID_API_KEY. Prefer the 24 hours.
    */
   async rotateKey(how: { endNow?: boolean } = {}, options?: CallOptions): Promise<RotatedKey> {
     const { shown, ...made } = await this.#wire.call("POST", "/v1/key/rotate", read.rotatedKey, options, { end_now: how.endNow ?? false });
@@ -55,16 +55,16 @@ export class PurserClient {
   }
 
   /**
-   * GET /v1/wallets?chat_id: those of a person (by Telegram id, digits) who has allowed the key's app
-   * wallet:read; else it is CONSENT_REQUIRED.
+   * GET /v1/wallets?chat_id: the wallets of a person (by Telegram id, digits) who granted wallet:read to
+   * the key's app. Without that grant the error's code is CONSENT_REQUIRED.
    */
   async walletsOf(chatId: string, options?: CallOptions): Promise<Wallet[]> {
     return this.#wire.call("GET", `/v1/wallets?${new URLSearchParams({ chat_id: chatId })}`, read.wallets, options);
   }
 
   /**
-   * DELETE /v1/wallets/{address}: the wallet is the owner's no more; its key and its money are not
-   * touched. Where a first answer was lost, only the address is set.
+   * DELETE /v1/wallets/{address}. It removes the wallet from its owner's profile. The wallet's key and
+   * money are not touched. If the first response was lost, only the address is set.
    */
   async disconnect(address: string, options?: CallOptions): Promise<Wallet> {
     return await this.#wire.remove(`/v1/wallets/${segment("address", address)}`, read.wallet, options)
@@ -72,8 +72,8 @@ export class PurserClient {
   }
 
   /**
-   * POST /v1/wallet/create: the person (by Telegram id, digits) gets a link in their chat by which they
-   * create or connect a wallet on their own device. While one is open it is RATE_LIMIT_EXCEEDED.
+   * POST /v1/wallet/create. The person (by Telegram id, digits) gets a link in their chat, to create or
+   * connect a wallet on their own device. It fails with RATE_LIMIT_EXCEEDED while such a link is open.
    */
   async createWallet(chatId: string, options?: CallOptions): Promise<WalletLink> {
     return this.#wire.call("POST", "/v1/wallet/create", read.walletLink, options, { chat_id: chatId });
@@ -105,11 +105,11 @@ export class PurserClient {
   }
 
   /**
-   * POST /v1/wallet/send. No call moves money by itself: the owner is asked in chat, or, where a program
-   * of theirs holds the wallet's key, the signature is awaited at once.
+   * POST /v1/wallet/send. No call moves money by itself: the owner confirms in chat. If the owner's
+   * program holds the wallet's key, the proposal waits for the signature immediately.
    */
   async send(request: SendRequest, options?: CallOptions): Promise<Proposal> {
-    // Field by field: what else an object holds would be refused.
+    // Field by field: purser refuses unknown fields.
     const { from, to, amount, token, memo, label } = request;
     return this.#wire.call("POST", "/v1/wallet/send", read.proposal, options, { from, to, amount, token, memo, label });
   }
@@ -130,7 +130,7 @@ export class PurserClient {
     return this.#wire.call("GET", `/v1/wallet/transactions?${queryOf(filter)}`, read.transactionPage, options);
   }
 
-  /** Walks the whole list, newest first, asking for a page when it is needed. */
+  /** Iterates over the whole list, newest first, and requests each page when it is needed. */
   transactions(filter: TransactionFilter = {}, options?: CallOptions): AsyncGenerator<HistoryEntry, void, undefined> {
     return walk(filter.cursor, async (cursor) => {
       const page = await this.transactionPage({ ...filter, cursor }, options);
@@ -138,26 +138,29 @@ export class PurserClient {
     });
   }
 
-  /** POST /v1/wallet/transactions/{id}/refresh: with a fresh blockhash, to be signed and handed in within 150 blocks: about 45 seconds, and 30 soon. */
+  /**
+   * POST /v1/wallet/transactions/{id}/refresh: the transaction with a fresh blockhash, to be signed and
+   * submitted within 150 blocks, which takes well under a minute.
+   */
   async refresh(id: string, options?: CallOptions): Promise<Proposal> {
     return this.#wire.call("POST", ofTransaction(id, "/refresh"), read.proposal, options);
   }
 
   /**
-   * POST /v1/wallet/transactions/{id}/signature. From then on purser carries the transaction to its end;
-   * the same again changes nothing.
+   * POST /v1/wallet/transactions/{id}/signature. From then on purser settles the transaction. Submitting
+   * the same signature again changes nothing.
    */
   async submitSignature(id: string, signed: Signature, options?: CallOptions): Promise<Progress> {
     const body = "signature" in signed ? { signature: signed.signature } : { signed_transaction: signed.signedTransaction };
     return this.#wire.call("POST", ofTransaction(id, "/signature"), read.progress, options, body);
   }
 
-  /** POST /v1/wallet/transactions/{id}/reject: nothing is sent. Not after its signature. */
+  /** POST /v1/wallet/transactions/{id}/reject. Nothing is sent. It fails once the transaction is signed. */
   async reject(id: string, options?: CallOptions): Promise<Progress> {
     return this.#wire.call("POST", ofTransaction(id, "/reject"), read.progress, options);
   }
 
-  /** POST /v1/messages: to the chat of the API key's owner. It returns when Telegram has taken the message. */
+  /** POST /v1/messages: to the chat of the API key's owner. It returns when Telegram has accepted the message. */
   async messageOwner(message: OwnerMessage, options?: CallOptions): Promise<SentMessage> {
     return this.#wire.call("POST", "/v1/messages", read.sentMessage, options,
       { message: message.message, ...(message.parseMode && { parse_mode: message.parseMode }) });
@@ -168,13 +171,13 @@ export class PurserClient {
     return this.#wire.call("POST", "/v1/commands", read.executedCommand, options, { command: command.command, silent: command.silent ?? false });
   }
 
-  /** POST /v1/telegram/send-message (bot token). It returns when Telegram has taken the message. */
+  /** POST /v1/telegram/send-message (bot token). It returns when Telegram has accepted the message. */
   async sendMessage(message: Message, options?: CallOptions): Promise<SentMessage> {
     return this.#wire.call("POST", "/v1/telegram/send-message", read.sentMessage, options,
       { chat_id: message.chatId, message: message.message, ...(message.parseMode && { parse_mode: message.parseMode }) });
   }
 
-  /** POST /v1/telegram/execute-command (bot token). A command that moves money only proposes: the person is asked in chat. */
+  /** POST /v1/telegram/execute-command (bot token). A command that moves money only proposes a payment: the person confirms in chat. */
   async executeCommand(command: Command, options?: CallOptions): Promise<ExecutedCommand> {
     return this.#wire.call("POST", "/v1/telegram/execute-command", read.executedCommand, options,
       { chat_id: command.chatId, command: command.command, silent: command.silent ?? false });
@@ -194,22 +197,22 @@ export class PurserClient {
       { enabled: settings.enabled, events: settings.events });
   }
 
-  /** GET /v1/webhooks: those of this key and of the keys whose place it took, oldest first. */
+  /** GET /v1/webhooks: the webhooks of this key and of the keys that it replaced, oldest first. */
   async webhooks(options?: CallOptions): Promise<Webhook[]> {
     return this.#wire.call("GET", "/v1/webhooks", read.webhooks, options);
   }
 
   /**
-   * POST /v1/webhooks. Where it fails with SecretLostError the webhook is there, with a secret that nobody
-   * knows: rotate it.
+   * POST /v1/webhooks. If it fails with SecretLostError, the webhook exists with a secret that nobody
+   * knows: rotate the secret.
    */
   async createWebhook(wanted: WebhookRequest, options?: CallOptions): Promise<Webhook> {
     return this.#register("/v1/webhooks", { ...registration(wanted), active: wanted.active ?? true }, options);
   }
 
   /**
-   * POST /v1/telegram/webhook (bot token): takes the place of the one before. Where it fails with
-   * SecretLostError the webhook is set, with a secret that nobody knows: rotate it.
+   * POST /v1/telegram/webhook (bot token). It replaces the token's webhook. If it fails with
+   * SecretLostError, the webhook is set with a secret that nobody knows: rotate the secret.
    */
   async setBotWebhook(wanted: BotWebhookRequest, options?: CallOptions): Promise<Webhook> {
     return this.#register("/v1/telegram/webhook", registration(wanted), options);
@@ -226,18 +229,18 @@ export class PurserClient {
     return this.#wire.call("GET", "/v1/webhooks/events", read.webhookEvents, options);
   }
 
-  /** The webhook of an id, to do something with. */
+  /** Returns a reference to the webhook with this id. It makes no request. */
   hook(id: string): Hook {
     return new Hook(this.#wire, `/v1/webhooks/${segment("webhook id", id)}`);
   }
 
-  /** The one webhook of a bot token. */
+  /** Returns a reference to the one webhook of a bot token. It makes no request. */
   botHook(): Hook {
     return new Hook(this.#wire, "/v1/telegram/webhook");
   }
 }
 
-/** A webhook to do something with: see PurserClient.hook and botHook. */
+/** A reference to a webhook. Its methods call the API. See PurserClient.hook and botHook. */
 export class Hook {
   readonly #wire: Wire;
   readonly #path: string;
@@ -248,30 +251,30 @@ export class Hook {
     this.#path = path;
   }
 
-  /** GET: the webhook, and how its deliveries fare. */
+  /** GET: the webhook with the health of its deliveries. */
   async status(options?: CallOptions): Promise<WebhookStatus> {
     return this.#wire.call("GET", this.#path, read.webhookStatus, options);
   }
 
-  /** PUT: what is given is changed. */
+  /** PUT: changes the given fields. */
   async change(change: WebhookChange, options?: CallOptions): Promise<Webhook> {
     const { url, events, active } = change;
     return this.#wire.call("PUT", this.#path, read.plainWebhook, options, { url, events, active });
   }
 
-  /** DELETE: what waits for it goes with it. undefined where a first answer was lost: it is gone. */
+  /** DELETE. Deliveries that wait are deleted with the webhook. It returns undefined if the first response was lost. */
   async delete(options?: CallOptions): Promise<Webhook | undefined> {
     return this.#wire.remove(this.#path, read.plainWebhook, options);
   }
 
-  /** POST …/test: webhook.test is sent now, once. */
+  /** POST …/test. It sends one webhook.test event immediately. */
   async test(options?: CallOptions): Promise<WebhookTest> {
     return this.#wire.call("POST", `${this.#path}/test`, read.webhookTest, options);
   }
 
   /**
-   * POST …/secret/rotate. graceSeconds (a day when left out, at most a week) is for how long deliveries are
-   * signed by the secret before too. Where it fails with SecretLostError call again, before that ends.
+   * POST …/secret/rotate. graceSeconds (default: a day, at most a week) is for how long deliveries are also
+   * signed with the previous secret. If it fails with SecretLostError, call it again before that time ends.
    */
   async rotateSecret(how: { graceSeconds?: number } = {}, options?: CallOptions): Promise<WebhookSecret> {
     const { shown, ...made } = await this.#wire.call("POST", `${this.#path}/secret/rotate`, read.webhookSecret, options, { grace_seconds: how.graceSeconds });
@@ -284,7 +287,7 @@ export class Hook {
     return this.#wire.call("GET", `${this.#path}/deliveries?${queryOf(filter)}`, read.deliveryPage, options);
   }
 
-  /** Walks the whole list, newest first, asking for a page when it is needed. */
+  /** Iterates over the whole list, newest first, and requests each page when it is needed. */
   deliveries(filter: DeliveryFilter = {}, options?: CallOptions): AsyncGenerator<Delivery, void, undefined> {
     return walk(filter.cursor, async (cursor) => {
       const page = await this.deliveryPage({ ...filter, cursor }, options);
@@ -302,7 +305,7 @@ export class Hook {
     return this.#wire.call("POST", `${this.#path}/deliveries/${segment("delivery id", id)}/resend`, read.delivery, options);
   }
 
-  /** POST …/recover: what was given up since a time is sent again, oldest first. Doing it twice sends nothing twice. */
+  /** POST …/recover. It resends dead-lettered deliveries that were created since a time, oldest first. Calling it twice resends nothing twice. */
   async recover(since: Date, options?: CallOptions): Promise<Recovery> {
     return this.#wire.call("POST", `${this.#path}/recover`, read.recovery, options, { since: since.toISOString() });
   }
@@ -320,7 +323,7 @@ function queryOf(filter: object): URLSearchParams {
   return query;
 }
 
-/** Goes through a list, page by page. */
+/** Iterates over a list, page by page. */
 async function* walk<T>(first: string | undefined, page: (cursor: string) => Promise<[T[], string]>): AsyncGenerator<T, void, undefined> {
   for (let cursor = first ?? ""; ;) {
     const [list, next] = await page(cursor);
@@ -331,7 +334,7 @@ async function* walk<T>(first: string | undefined, page: (cursor: string) => Pro
   }
 }
 
-/** An id as a part of a path. One that could lead elsewhere is never sent. */
+/** Returns an id as a part of a path. It throws for an id that could lead to another path. */
 function segment(name: string, id: string): string {
   if (!/^[0-9A-Za-z_.-]{1,128}$/.test(id) || /^\.+$/.test(id)) throw new TypeError(`purser: ${name}: must be letters, digits, -, _ and dots`);
   return id;

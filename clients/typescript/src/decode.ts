@@ -1,14 +1,14 @@
 import { base58, fromBase58, utf8, type Bytes } from "./bytes.js";
 
-/** What a transaction must pay to be signed by sign: no more, no less, and nothing else. */
+/** The payment that a transaction must make so that sign signs it: exactly this, and nothing else. */
 export interface Expected {
-  /** The wallet that pays. Left out, it is whichever wallet the signer's signature fits. */
+  /** The wallet that pays. If omitted, the wallet whose key signs. */
   from?: string;
   /** The recipient's wallet, or the token account that is paid, in base58. */
   to: string;
   /** In the token's own unit, as in SendRequest: "1.5". */
   amount: string;
-  /** "SOL", or the address of a token's mint; a symbol says nothing that could be checked here. */
+  /** "SOL", or the address of a token's mint; a symbol cannot be checked against the transaction. */
   token: string;
 }
 
@@ -19,25 +19,25 @@ const budgetProgram = "ComputeBudget111111111111111111111111111111";
 const memoPrograms: readonly string[] = ["MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr", "Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH"]; // of versions 3 and 4
 
 const solDecimals = 9;
-/** The most that a transaction may offer to be taken sooner, in lamports. */
+/** The highest priority fee, in lamports. */
 const maxPriorityFee = 1_000_000n;
-/** What a transaction may compute at most. */
+/** The highest compute unit limit. */
 const maxUnits = 1_400_000n;
-/** Bounds the read-only accounts by which a payment is found again. */
+/** How many references (read-only accounts) a payment may have. */
 const maxReferences = 8;
 
-/** A legacy message or one of version 0, read whole. */
+/** A decoded message, legacy or version 0. */
 export interface Message {
   keys: Bytes[];
   names: string[];
-  /** How many of the last keys no instruction may write to. */
+  /** How many of the last keys are read-only. */
   readOnly: number;
   instructions: { program: string; accounts: number[]; data: Bytes }[];
 }
 
 const malformed = () => new Error("purser: the transaction's message is malformed");
 
-/** Reads a message of one signer, which pays for it. */
+/** Reads a message with one signer, who is also the fee payer. */
 export function readMessage(raw: Bytes): Message {
   let at = 0;
   const bytes = (n: number): Bytes => {
@@ -45,8 +45,7 @@ export function readMessage(raw: Bytes): Message {
     return raw.slice(at, at += n);
   };
   const byte = () => bytes(1)[0]!;
-  // A length in Solana's compact form: no transaction holds more than two of its bytes can say, and each length
-  // has one spelling.
+  // A length in Solana's compact form. Two bytes are enough for any transaction, and each length has one encoding.
   const count = () => {
     const first = byte();
     if (first < 0x80) return first;
@@ -72,7 +71,7 @@ export function readMessage(raw: Bytes): Message {
   return { keys, names, readOnly, instructions };
 }
 
-/** Refuses a message unless all that it does is the expected payment from its only signer. */
+/** Throws unless the message makes the expected payment from its only signer, and nothing else. */
 export async function check(m: Message, want: Expected): Promise<void> {
   const amount = plainDecimal(want.amount);
   const to = fromBase58(want.to);
@@ -132,7 +131,7 @@ async function transfer(m: Message, program: string, accounts: number[], data: B
   return decimal(littleEndian(data.slice(1, 9)), data[9]!);
 }
 
-/** Reads the creation of the recipient's token account, which the signer pays the rent of. */
+/** Reads the creation of the recipient's token account, whose rent the signer pays. */
 async function creates(m: Message, accounts: number[], data: Bytes, want: Expected, refuse: (why: string) => Error): Promise<void> {
   const known = data.length === 0 || data.length === 1 && data[0]! <= 1; // Create, CreateIdempotent
   if (!known || accounts.length !== 6 || accounts[0] !== 0 || accounts[1]! >= m.keys.length - m.readOnly) throw refuse("creates an account in an unknown way");
@@ -145,9 +144,9 @@ async function creates(m: Message, accounts: number[], data: Bytes, want: Expect
 }
 
 /**
- * Whether a token account is derived from its owner and mint. The true one has the highest bump that is no point of
- * the curve. Whether it is one is not looked at: an account under another bump has no key that anybody could find,
- * and the program creates none there.
+ * Returns whether a token account is derived from its owner and mint. The real one has the highest bump that gives an
+ * address off the curve. Being off the curve is not checked: nobody can find a key for another bump's address, and the
+ * program creates no account there.
  */
 async function isAssociated(account: Bytes, owner: Bytes, mint: Bytes, program: Bytes): Promise<boolean> {
   const end = [...fromBase58(associated)!, ...utf8("ProgramDerivedAddress")];
@@ -163,7 +162,7 @@ function littleEndian(bytes: Bytes): bigint {
   return bytes.reduceRight((n, b) => n << 8n | BigInt(b), 0n);
 }
 
-/** Writes base units as an exact decimal without needless zeros. */
+/** Writes base units as an exact decimal without trailing zeros. */
 export function decimal(units: bigint, decimals: number): string {
   const text = units.toString().padStart(decimals + 1, "0");
   const fraction = text.slice(text.length - decimals).replace(/0+$/, "");

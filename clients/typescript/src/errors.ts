@@ -1,4 +1,4 @@
-/** What purser names what went wrong by. More may come: treat one that you do not know by its status. */
+/** An error code of purser. Codes can be added: handle an unknown one by its status. */
 export type Code =
   | "INVALID_REQUEST" | "UNKNOWN_COMMAND" | "INVALID_WEBHOOK_URL" | "INVALID_API_KEY" | "INSUFFICIENT_SCOPE" | "TIER_REQUIRED"
   | "CONSENT_REQUIRED" | "POLICY_VIOLATION" | "BOT_BLOCKED" | "NOT_FOUND" | "USER_NOT_FOUND" | "WALLET_NOT_FOUND"
@@ -7,27 +7,27 @@ export type Code =
   | "TELEGRAM_ERROR" | "NETWORK_ERROR"
   | (string & {});
 
-/** An HTTP answer that is no success. Its texts never hold the client's key. */
+/** An HTTP response other than success. Its texts never contain the client's key. */
 export class PurserError extends Error {
   override readonly name = "PurserError";
 
-  /** Of HTTP. */
+  /** The HTTP status. */
   readonly status: number;
-  /** "" for an answer that is not purser's (a proxy's page): the end of a POST is not known then. */
+  /** "" for a response that is not purser's (such as a proxy's page): the result of a POST is then unknown. */
   readonly code: Code;
-  /** A sentence for people: what kind of thing went wrong. */
+  /** The kind of error, as a sentence for people. */
   readonly summary: string;
-  /** What exactly; may be "". */
+  /** What exactly is wrong, as a sentence; may be "". */
   readonly details: string;
-  /** Of the request, that is to blame; may be "". */
+  /** The field of the request that is wrong; may be "". */
   readonly field: string;
-  /** Names details, for programs that have their own words; may be "". Reasons may be renamed: decide by code. */
+  /** The key of the sentence in details, for programs with their own texts; may be "". Reasons may be renamed: decide by code. */
   readonly reason: string;
-  /** The values in details by name: texts (amounts too), whole numbers (durations are in seconds), or lists of texts. */
+  /** The values in details, by name: strings (amounts too), integers (durations are in seconds) or lists of strings. */
   readonly arguments: Readonly<Record<string, string | number | readonly string[]>>;
-  /** By which the operator finds the request in purser's log; may be "". */
+  /** The id by which the operator finds the request in purser's log; may be "". */
   readonly requestId: string;
-  /** Seconds to wait before the same is worth trying; 0 when purser did not say. */
+  /** Seconds to wait before a retry; 0 if purser did not say. */
   readonly retryAfter: number;
 
   constructor(refusal: Refusal) {
@@ -45,31 +45,31 @@ export class PurserError extends Error {
   }
 }
 
-/** What a PurserError is made of. */
+/** The fields of a PurserError. */
 export type Refusal = Pick<PurserError, "status" | "code" | "summary" | "requestId" | "retryAfter">
   & Partial<Pick<PurserError, "details" | "field" | "reason" | "arguments">>;
 
 /**
  * A call took effect, but the only response with its new secret was lost: purser shows a secret
- * once. What to do stands at the method.
+ * once. The method that throws it says what to do.
  */
 export class SecretLostError extends Error {
   override readonly name = "SecretLostError";
 
   constructor(
-    /** What was made, without its secret. */
+    /** The result of the call, without its secret. */
     readonly record: unknown,
   ) {
     super("purser: it is done, but the answer that held the new secret was lost, and it is not told again");
   }
 }
 
-/** A webhook delivery that is not to be believed: answer it with 401. */
+/** A webhook delivery that cannot be trusted: return 401. */
 export class WebhookError extends Error {
   override readonly name = "WebhookError";
 
   constructor(
-    /** "signature": missing, or not of this secret. "time": missing, or more than 5 minutes from now. */
+    /** "signature": missing, or not made with this secret. "time": missing, or more than 5 minutes from now. */
     readonly reason: "signature" | "time",
   ) {
     super(reason === "time" ? "purser: the webhook's time is missing or more than 5 minutes from now"

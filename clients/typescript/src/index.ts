@@ -1,9 +1,9 @@
 /**
- * A client of purser's /v1 API, for Node 20 and browsers. It knows the wire: paths, envelope, refusals,
- * retries and signatures. It refuses to know what is behind it, and to hold a wallet's key at all.
+ * A client of purser's /v1 API for Node 20 and browsers: paths, envelope, errors, retries and signatures. It
+ * never holds a wallet's key: sign and signChallenge take a function that signs.
  *
  * Amounts are decimal strings in the token's own unit ("1.5" SOL), never numbers. Addresses and
- * signatures are base58, transactions base64. A time that has not come is undefined.
+ * signatures are base58, transactions base64. A time that is not known yet is undefined.
  */
 export { Hook, PurserClient, type CallOptions, type ClientOptions } from "./client.js";
 export { PurserError, SecretLostError, WebhookError, type Code } from "./errors.js";

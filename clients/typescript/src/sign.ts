@@ -1,17 +1,17 @@
 import { base58, fromBase64, utf8, type Bytes } from "./bytes.js";
 import { check, readMessage, type Expected, type Message } from "./decode.js";
 
-/** Signs bytes with a wallet's Ed25519 key, wherever that is kept; 64 bytes come back. */
+/** Signs bytes with a wallet's Ed25519 key, wherever the key is kept, and returns 64 bytes. */
 export type Signer = (message: Uint8Array) => Promise<Uint8Array>;
 
-/** Solana's bound on a transaction, in bytes. */
+/** Solana's limit for a transaction, in bytes. */
 const maxTransaction = 1232;
 
 /**
  * Signs a Proposal's unsignedTransaction with a key of the developer's own, and returns the signature in base58 for
  * submitSignature. It reads the transaction itself and refuses it, before the signer sees it, unless it is the
- * expected payment and nothing else: whatever the purser that made it says, the key signs what its owner meant.
- * Beside the payment there may be the recipient's new token account, a memo, references, and a compute budget whose
+ * expected payment and nothing else. So the key signs what its owner meant, whatever purser says about the transaction.
+ * Beside the payment it may contain the recipient's new token account, a memo, references, and a compute budget whose
  * priority fee is at most 0.001 SOL. Transactions of version 1 and with lookup tables are refused.
  */
 export async function sign(unsignedTransaction: string, signer: Signer, expected: Expected): Promise<string> {
@@ -21,9 +21,9 @@ export async function sign(unsignedTransaction: string, signer: Signer, expected
 }
 
 /**
- * Signs a Proposal's unsignedTransaction without reading what it pays: whoever calls it trusts the purser that made
- * it, and everybody on the way, with all that the wallet holds. It refuses only what the wallet of this address
- * would not sign alone, as payer of the fee. sign is the safe way.
+ * Signs a Proposal's unsignedTransaction without reading what it pays. The caller trusts the purser that built it, and
+ * everyone on the network path, with the wallet's whole balance. It only checks that this address is the fee payer and
+ * the only signer. Use sign instead where you can.
  */
 export async function signBlindly(unsignedTransaction: string, signer: Signer, address?: string): Promise<string> {
   const { bytes, message } = ownMessage(unsignedTransaction);
@@ -31,7 +31,7 @@ export async function signBlindly(unsignedTransaction: string, signer: Signer, a
   return signed(bytes, message.keys[0]!, signer);
 }
 
-/** The message of a transaction that awaits one signature. */
+/** Returns the message of a transaction that needs exactly one signature. */
 function ownMessage(unsignedTransaction: string): { bytes: Bytes; message: Message } {
   const wire = unsignedTransaction.length <= Math.ceil(maxTransaction / 3) * 4 ? fromBase64(unsignedTransaction) : undefined;
   if (wire === undefined) throw new Error("purser: the transaction is not base64, or too large");
@@ -42,7 +42,7 @@ function ownMessage(unsignedTransaction: string): { bytes: Bytes; message: Messa
 
 /**
  * Signs a Challenge's message for an address, and returns the signature in base58 for connect. It refuses
- * every text that does not ask to sign in with that address: no answer can have a transaction signed by it.
+ * every text that is not a sign-in with that address, so no server can get a transaction signed by it.
  */
 export async function signChallenge(message: string, address: string, signer: Signer): Promise<string> {
   const [first = "", second, third, ...rest] = message.split("\n");
@@ -60,7 +60,7 @@ async function signed(message: Bytes, by: Bytes | undefined, signer: Signer): Pr
   return base58(signature);
 }
 
-/** Whether a signature fits; undefined where WebCrypto has no Ed25519: purser looks at it anyhow. */
+/** Returns whether a signature is valid, or undefined if WebCrypto has no Ed25519. purser checks it anyway. */
 async function fits(by: Bytes, signature: Bytes, message: Bytes): Promise<boolean | undefined> {
   let key: CryptoKey;
   try {

@@ -1,23 +1,23 @@
 import { fromBase64, utf8, type Bytes } from "./bytes.js";
 import { WebhookError } from "./errors.js";
 
-/** How far a delivery's time may be from now, in milliseconds: older ones may be replays. */
+/** How far a delivery's time may be from now, in milliseconds. An older delivery may be a replay. */
 const webhookAge = 5 * 60_000;
 
-/** Headers as a server has them: of fetch, or of Node (names in lower case). */
+/** Request headers: those of fetch, or of Node (names in lower case). */
 type HeadersLike = { get(name: string): string | null } | Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * Throws a WebhookError unless a delivery comes from who knows the webhook's secret, and just now. body is
- * the raw body as it arrived, before any JSON is parsed. Either of the two schemes that purser signs by
- * suffices:
+ * Throws a WebhookError unless a delivery was signed with the webhook's secret, and within the last 5 minutes.
+ * body is the raw body as it arrived, before any JSON is parsed. One valid signature of purser's two schemes
+ * is enough:
  *
  * - Standard Webhooks: webhook-id, webhook-timestamp, webhook-signature, which cover the time too;
  * - x-service-signature with x-service-timestamp, and x-service-signature-previous while the secret is
  *   being rotated.
  *
- * The second does not cover its time, so that whoever saw a delivery could send it again: let each
- * transaction_id, alert_id or message count once, whatever this says.
+ * The second does not cover its time, so anyone who saw a delivery could send it again. Handle each
+ * transaction_id, alert_id or message once, even if this check passes.
  */
 export async function verifyWebhook(secret: string, headers: HeadersLike, body: Uint8Array | string, now: Date = new Date()): Promise<void> {
   if (secret === "") throw new WebhookError("signature");
@@ -70,7 +70,7 @@ function fresh(at: number, now: Date): boolean {
   return Math.abs(now.getTime() - at) <= webhookAge; // false for NaN
 }
 
-/** Whether one of the signatures is HMAC-SHA256 of text. crypto.subtle.verify compares in constant time. */
+/** Returns whether one of the signatures is HMAC-SHA256 of text. crypto.subtle.verify compares in constant time. */
 async function matches(key: Bytes, text: Bytes, signatures: (Bytes | undefined)[]): Promise<boolean> {
   const imported = await crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
   let good = false;

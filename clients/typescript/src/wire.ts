@@ -1,39 +1,39 @@
 import { PurserError } from "./errors.js";
 import { Fields, Malformed } from "./records.js";
 
-/** How a client works. */
+/** Options of a client. */
 export interface ClientOptions {
-  /** Tries of one call at most; 4 when not given, 1 never repeats one. */
+  /** How often a call is tried at most (default 4). 1 means no retries. */
   tries?: number;
-  /** The pause before the second try, about, in milliseconds (250); it doubles with each, up to 8 s. */
+  /** The approximate pause before the second try, in milliseconds (default 250). It doubles with each try, up to 8 s. */
   firstPauseMs?: number;
-  /** One try ends after so many milliseconds (30,000); a signal ends the whole call. purser itself answers within 15 s. */
+  /** The timeout of one try, in milliseconds (default 30,000). A signal ends the whole call. purser itself responds within 15 s. */
   timeoutMs?: number;
-  /** The longest Retry-After that is waited for, in milliseconds (60,000); a longer one ends the call with its PurserError. */
+  /** The longest Retry-After to wait for, in milliseconds (default 60,000). A longer one ends the call with its PurserError. */
   maxWaitMs?: number;
-  /** In the place of the platform's own. */
+  /** Used instead of the platform's fetch. */
   fetch?: typeof globalThis.fetch;
 }
 
-/** How one call is made. */
+/** Options of one call. */
 export interface CallOptions {
-  /** Ends the call, with its tries and pauses. */
+  /** Aborts the call, including its retries and pauses. */
   signal?: AbortSignal;
   /**
-   * Of a POST, instead of a random one: 1 to 128 printable ASCII characters. Name your own order by it,
-   * and repeat the call whenever you do not know its end, also after a restart of your process: within
-   * 24 hours purser answers what it answered first, and does nothing twice. One key belongs to one call;
-   * another body is refused with IDEMPOTENCY_CONFLICT.
+   * The Idempotency-Key of a POST, instead of a random one: 1 to 128 printable ASCII characters. Use your own
+   * order number, and repeat the call whenever you do not know its result, even after a restart of your
+   * process. For 24 hours purser returns the first response again and does nothing twice. Use a key for one
+   * call only: another body is refused with IDEMPOTENCY_CONFLICT.
    */
   idempotencyKey?: string;
 }
 
-/** Bounds an answer, in bytes: a page of 100 transactions has about 80 KiB. */
+/** The longest response body, in bytes. A page of 100 transactions has about 80 KiB. */
 const maxAnswer = 4 << 20;
 const longestPause = 8_000;
 const longestText = 1_000;
 
-/** Requests of the API, each tried as often as it may be. */
+/** Sends requests to the API, with retries. */
 export class Wire {
   readonly #base: string;
   readonly #key: string;
@@ -44,7 +44,7 @@ export class Wire {
     try {
       base = new URL(baseUrl);
     } catch {
-      throw new TypeError("purser: the base URL must be such as https://wallet.example.org"); // the URL may hold anything: it is not repeated
+      throw new TypeError("purser: the base URL must be such as https://wallet.example.org"); // the URL is not repeated, because it may contain a secret
     }
     if (!/^https?:$/.test(base.protocol) || base.search !== "" || base.hash !== "") throw new TypeError("purser: the base URL must be such as https://wallet.example.org");
     if (base.username !== "" || base.password !== "") throw new TypeError("purser: the base URL must hold no user name or password");
@@ -59,7 +59,7 @@ export class Wire {
     };
   }
 
-  /** Makes a call and reads its data. */
+  /** Makes a call and returns the data of its response. */
   async call<T>(method: string, path: string, read: (data: Fields) => T, options: CallOptions = {}, body?: unknown): Promise<T> {
     const done = await this.#tried(method, path, read, options, body);
     if (done === gone) throw new Error("purser: only what is deleted can be gone");
@@ -67,8 +67,8 @@ export class Wire {
   }
 
   /**
-   * Makes a DELETE. undefined where the answer of one try was lost, and the next one says that it is not
-   * there: it is gone, and nothing more is known of it.
+   * Makes a DELETE. It returns undefined if the response of one try was lost and the next finds nothing: the
+   * first try deleted it.
    */
   async remove<T>(path: string, read: (data: Fields) => T, options: CallOptions = {}): Promise<T | undefined> {
     const done = await this.#tried("DELETE", path, read, options, undefined);
@@ -83,10 +83,10 @@ export class Wire {
       if (!/^[ -~]{1,128}$/.test(key)) throw new TypeError("purser: an idempotency key has 1 to 128 printable ASCII characters");
       headers["Idempotency-Key"] = key;
     }
-    // A redirect would carry key and body to wherever an answer says.
+    // A redirect would send the key and the body to another address.
     const init: RequestInit = { method, headers, redirect: "manual", credentials: "omit", cache: "no-store", referrerPolicy: "no-referrer" };
     if (body !== undefined) init.body = JSON.stringify(body);
-    let lost = false; // of some try nobody knows whether it took effect
+    let lost = false; // it is unknown whether an earlier try took effect
     for (let attempt = 1; ; attempt++) {
       options.signal?.throwIfAborted();
       try {
@@ -105,17 +105,17 @@ export class Wire {
     }
   }
 
-  /** How long to wait before the next try, in milliseconds; undefined when that is longer than wanted. */
+  /** Returns how long to wait before the next try, in milliseconds, or undefined if that is longer than maxWait. */
   #pause(attempt: number, refused: PurserError | undefined): number | undefined {
     const asked = (refused?.retryAfter ?? 0) * 1000;
     if (asked > this.#options.maxWaitMs) return undefined;
     const grown = Math.min(this.#options.firstPauseMs * 2 ** (attempt - 1), longestPause);
-    return Math.max(asked, grown * (0.5 + Math.random() / 2)); // so that many clients do not come back together
+    return Math.max(asked, grown * (0.5 + Math.random() / 2)); // so that many clients do not retry together
   }
 
-  /** One try. It throws a PurserError where there was an answer. */
+  /** Makes one try. It throws a PurserError if there was an error response. */
   async #once<T>(path: string, init: RequestInit, read: (data: Fields) => T, signal: AbortSignal | undefined): Promise<T> {
-    // By hand, since AbortSignal.any is younger than Node 20.
+    // Not AbortSignal.any: early versions of Node 20 do not have it.
     const ends = new AbortController();
     const abort = () => ends.abort(signal?.reason);
     const timer = setTimeout(() => ends.abort(new Error(`nothing within ${this.#options.timeoutMs} ms`)), this.#options.timeoutMs);
@@ -127,17 +127,17 @@ export class Wire {
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
-      ends.abort(); // what was not read of an answer is not waited for
+      ends.abort(); // stops an unread response
     }
   }
 
-  /** Takes an answer's envelope apart. */
+  /** Reads the envelope of a response. */
   #read<T>(response: Response, text: string | undefined, read: (data: Fields) => T): T {
     const { status } = response;
     const requestId = this.#told(response.headers.get("X-Request-Id") ?? "");
     const seconds = /^\d{1,9}$/.exec(response.headers.get("Retry-After")?.trim() ?? "");
     const retryAfter = seconds ? Math.min(Number(seconds[0]), 86_400) : 0;
-    // Nothing of an answer's body is shown that is not purser's.
+    // If the response is not purser's, nothing of its body is shown.
     const unreadable = (why: string) => new PurserError({ status, code: "", summary: why, requestId, retryAfter });
     if (!/^application\/json\s*(;|$)/i.test(response.headers.get("Content-Type") ?? "")) throw unreadable("the answer is not JSON: something else than purser answers there");
     if (text === undefined) throw unreadable("the answer is too large");
@@ -160,7 +160,7 @@ export class Wire {
     throw refusal;
   }
 
-  /** The values of a refusal. What is no text, whole number or list of texts is left out: no purser sends it today. */
+  /** Returns the values of an error response. It drops all but strings, integers and lists of strings: purser sends nothing else. */
   #arguments(given: unknown): PurserError["arguments"] {
     if (typeof given !== "object" || given === null || Array.isArray(given)) return {};
     const values: [string, string | number | string[]][] = [];
@@ -172,25 +172,25 @@ export class Wire {
     return Object.fromEntries(values);
   }
 
-  /** A text of a refusal as an error may show it: bounded, printable, without the key. */
+  /** Returns a text of an error response as an error may show it: shortened, printable, without the key. */
   #told(text: string): string {
     const short = text.length > longestText ? `${text.slice(0, longestText)}…` : text;
     return short.replace(/[\u0000-\u001f\u007f]/g, " ").replaceAll(this.#key, "[key]");
   }
 }
 
-/** What a DELETE finds whose first answer was lost. */
+/** The error of a repeated DELETE whose first try succeeded. */
 const gone = Symbol("gone");
 
 /**
- * Whether another try may be answered otherwise. A 409 asks for patience by Retry-After: the first try
- * of the same request is still being worked on.
+ * Returns whether another try can succeed. A 409 with Retry-After means that the first try of the same request
+ * is still in progress.
  */
 function passing(e: PurserError): boolean {
   return [429, 502, 503, 504].includes(e.status) || (e.status === 409 && e.retryAfter > 0);
 }
 
-/** The body of an answer, or undefined for one that is too large. */
+/** Returns the body of a response, or undefined if it is too large. */
 async function bounded(response: Response): Promise<string | undefined> {
   if (response.body === null) return "";
   const reader = response.body.getReader();
@@ -201,7 +201,7 @@ async function bounded(response: Response): Promise<string | undefined> {
     if (done) break;
     size += value.length;
     if (size > maxAnswer) {
-      void reader.cancel().catch(() => undefined); // whoever sends this does not care either
+      void reader.cancel().catch(() => undefined); // its failure changes nothing
       return undefined;
     }
     parts.push(value);

@@ -19,7 +19,7 @@ export interface Key {
   createdAt: Date | undefined;
   /** undefined: never. */
   expiresAt: Date | undefined;
-  /** undefined: never; late by up to a minute. */
+  /** undefined: never. It can be up to a minute late. */
   lastUsedAt: Date | undefined;
   rateLimit: RateLimit;
 }
@@ -28,14 +28,14 @@ export interface Key {
 export interface RateLimit {
   limit: number;
   remaining: number;
-  /** Until one more is free. */
+  /** Seconds until one more is free. */
   resetSeconds: number;
 }
 
 /** The key that replaces a rotated one. */
 export interface RotatedKey {
   keyId: string;
-  /** Told this once: keep it secret. */
+  /** Shown only once. */
   key: string;
   oldEndsAt: Date | undefined;
 }

@@ -18,7 +18,7 @@ export interface NotificationSettings {
 
 /** A message to a person's chat. */
 export interface Message {
-  /** Their Telegram id, digits. */
+  /** The person's Telegram id, in digits. */
   chatId: string;
   /** 1 to 4000 characters. */
   message: string;
@@ -39,7 +39,7 @@ export interface Command {
   chatId: string;
   /** "/wallet balance". */
   command: string;
-  /** Its reply is not posted; what must be confirmed always is. */
+  /** Whether the reply is returned here only. Prompts to confirm are always posted. */
   silent?: boolean;
 }
 

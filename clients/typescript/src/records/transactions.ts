@@ -17,11 +17,11 @@ export interface SendRequest {
   token: string;
   /** A public note on chain, at most 256 bytes. */
   memo?: string | undefined;
-  /** What it is for: the owner sees it before they confirm; not on chain. */
+  /** What the payment is for. The owner sees it before they confirm. It is not on chain. */
   label?: string | undefined;
 }
 
-/** A request for payment, which anybody can pay. */
+/** A payment request to create. Anybody can pay it. */
 export interface PaymentRequest {
   /** The wallet that is paid. */
   address: string;
@@ -29,9 +29,9 @@ export interface PaymentRequest {
   amount: string;
   /** A well-known symbol, or a mint. */
   token: string;
-  /** A public note that the payment is asked to carry, at most 256 bytes. */
+  /** A public note for the payment, at most 256 bytes. A wallet may omit it. */
   memo?: string | undefined;
-  /** Who asks, or for what: wallets show it. */
+  /** Who requests the payment, or for what. Wallets show it. */
   label?: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface RequestedPayment {
   token: string;
   /** A Solana Pay link: show it as a QR code. */
   url: string;
-  /** What the payment is found by. */
+  /** The public key by which the payment is found on chain. */
   reference: string;
   expiresAt: Date | undefined;
 }
@@ -53,7 +53,7 @@ export interface RequestedPayment {
 export interface Proposal {
   transactionId: string;
   status: Status;
-  /** Who is paid: the owner, where `to` was a token account. */
+  /** The recipient. If `to` was a token account, this is its owner. */
   recipient: string;
   expiresAt: Date | undefined;
   /** base64; undefined until the owner's Confirm: see sign. */
@@ -72,17 +72,17 @@ export interface Transaction {
   token: string;
   /** "" for SOL. */
   mint: string;
-  /** SOL: estimated until it lands. */
+  /** In SOL. An estimate until it lands. */
   fee: string;
-  /** SOL: for the recipient's new token account. */
+  /** In SOL, for the recipient's new token account. */
   rent: string;
-  /** Of the token: what its issuer keeps of the amount. */
+  /** In the token: the part of the amount that its issuer keeps. */
   transferFee: string;
-  /** Which failed one it takes the place of. */
+  /** The failed transaction that it replaces. */
   retryOf: string;
   /** A public note on chain. */
   memo: string;
-  /** What it is said to be for; not on chain. */
+  /** The sender's description. It is not on chain. */
   label: string;
   signature: string;
   reference: string;
@@ -93,9 +93,9 @@ export interface Transaction {
   confirmations: number | undefined;
   errorCode: string;
   errorMessage: string;
-  /** Nobody can tell yet whether it landed. */
+  /** True while it is unclear whether it landed. */
   held: boolean;
-  /** Of Confirm, then of the signature; then undefined. */
+  /** The deadline for Confirm, then for the signature. Later undefined. */
   expiresAt: Date | undefined;
 }
 
@@ -135,9 +135,9 @@ export interface TransactionFilter {
   until?: Date;
   /** "purser": only what purser recorded itself, without asking a Solana node. */
   source?: "purser";
-  /** Where a page begins: nextCursor of the one before. */
+  /** The nextCursor of the previous page. */
   cursor?: string;
-  /** Of a page: 1 to 100. */
+  /** Entries per page: 1 to 100. */
   limit?: number;
 }
 
@@ -156,7 +156,7 @@ export interface Progress {
   status: Status;
 }
 
-/** One of both: over the newest blockhash (see sign), or the whole transaction as a wallet handed it back, in base64. */
+/** Exactly one of the two: a signature over the newest blockhash (see sign), or the whole transaction as a wallet returned it, in base64. */
 export type Signature = { signature: string } | { signedTransaction: string };
 
 /** Readers of these types from `data` of a response. They throw Malformed. */

@@ -5,7 +5,7 @@ import type { Fields } from "./fields.js";
 /** A wallet that is connected to the key's owner, or to an operator's key itself. */
 export interface Wallet {
   address: string;
-  /** "page", "external" or "developer"; "" of one that was disconnected by a call whose answer was lost. */
+  /** "page", "external" or "developer". "" after a disconnect whose first response was lost. */
   walletType: string;
   connectedAt: Date | undefined;
 }
@@ -28,7 +28,7 @@ export interface Challenge {
 /** The state of connecting a program's wallet. */
 export interface Connection {
   address: string;
-  /** "proven": the owner is asked in chat; "done": it is connected. */
+  /** "proven": the owner is being asked in chat. "done": it is connected. */
   status: string;
 }
 
@@ -37,7 +37,7 @@ export interface Balance {
   address: string;
   /** Listed tokens by symbol ("SOL"), others by mint. */
   balances: Map<string, Holding>;
-  /** "" while a price is not known. */
+  /** "" if a price is unknown. */
   totalUsdValue: string;
   updatedAt: Date | undefined;
 }
@@ -45,9 +45,9 @@ export interface Balance {
 /** The balance of one token. */
 export interface Holding {
   amount: string;
-  /** Held back for confirmed transactions, part of amount. */
+  /** The part of amount that is reserved for confirmed transactions. */
   reserved: string;
-  /** "" while its price is not known. */
+  /** "" if its price is unknown. */
   usdValue: string;
   /** "" for SOL. */
   mint: string;

@@ -8,7 +8,7 @@ export interface BotWebhookRequest {
   url: string;
   /** "message.received", "wallet.*", "*", … */
   events: readonly string[];
-  /** 16 to 128 bytes; left out, purser draws one. */
+  /** 16 to 128 printable ASCII characters. If omitted, purser generates one. */
   secret?: string;
 }
 
@@ -18,13 +18,13 @@ export interface WebhookRequest {
   url: string;
   /** "transaction.confirmed", "price.*", "*", … */
   events: readonly string[];
-  /** 16 to 128 printable ASCII characters; left out, purser draws one. */
+  /** 16 to 128 printable ASCII characters. If omitted, purser generates one. */
   secret?: string;
-  /** true when left out. */
+  /** Default: true. */
   active?: boolean;
 }
 
-/** Changes to a webhook. Fields that are left out stay as they are. */
+/** Changes to a webhook. Omitted fields stay as they are. */
 export interface WebhookChange {
   url?: string;
   events?: readonly string[];
@@ -41,11 +41,11 @@ export interface Webhook {
   updatedAt: Date | undefined;
   /** undefined: never. */
   lastTriggered: Date | undefined;
-  /** undefined: it does not fail. */
+  /** undefined: it is not failing. */
   failingSince: Date | undefined;
-  /** Why purser turned it off: "gone" (410), "failing", "backlog" (events waited for days), or "tier" (until the key has pro again); "" when it did not. */
+  /** Why purser turned it off: "gone" (410), "failing", "backlog" (an event waited through 72 hours in which purser ran), or "tier" (until the key has pro again); "" when it did not. */
   ended: string;
-  /** One that purser drew, shown only once; else "". */
+  /** A secret that purser generated, shown only once. Otherwise "". */
   secret: string;
 }
 
@@ -58,14 +58,14 @@ export interface WebhookStatus extends Webhook {
 export interface WebhookHealth {
   /** undefined: never. */
   lastSuccess: Date | undefined;
-  /** Attempts in a row. */
+  /** Failed attempts in a row. */
   failures: number;
-  /** 0: no answer, or never tried. */
+  /** 0: no response, or never tried. */
   lastStatus: number;
   lastError: string;
-  /** Deliveries, counted up to 10,000. */
+  /** Waiting deliveries, counted up to 10,000. */
   waiting: number;
-  /** Of the last day, oldest first. failed counts attempts, deadLettered deliveries that were given up. */
+  /** Of the last day, oldest first. failed counts attempts, deadLettered counts deliveries that were dead-lettered. */
   hours: { hour: Date | undefined; succeeded: number; failed: number; deadLettered: number }[];
   /** Of the last hour. */
   events: { used: number; limit: number };
@@ -75,7 +75,7 @@ export interface WebhookHealth {
 export interface WebhookTest {
   deliveryId: string;
   delivered: boolean;
-  /** 0: no answer. */
+  /** 0: no response. */
   status: number;
   latencyMs: number;
   error: string;
@@ -84,27 +84,27 @@ export interface WebhookTest {
 /** The new secret of a webhook. */
 export interface WebhookSecret {
   webhookId: string;
-  /** Told this once: keep it secret. */
+  /** Shown only once. */
   secret: string;
-  /** Until when deliveries are signed by the one before too; undefined where that ended at once. */
+  /** Until when deliveries are also signed with the previous secret. undefined if that one ended at once. */
   previousUntil: Date | undefined;
 }
 
 /** A type of event that webhooks can receive. */
 export interface WebhookEvent {
   event: string;
-  /** "api" or "bot": of the key whose webhooks take it. */
+  /** "api" or "bot": the kind of key whose webhooks can receive it. */
   kind: string;
-  /** It is sent. */
+  /** When the event is sent. */
   when: string;
   /** The scope an app needs to receive the event about other people. */
   scope: string;
   public: boolean;
-  /** False: nothing emits it yet. */
+  /** false: nothing emits it yet. */
   emitted: boolean;
   /** JSON Schema of a body. */
   schema: unknown;
-  /** A body. */
+  /** An example of a body. */
   example: unknown;
 }
 
@@ -116,7 +116,7 @@ export interface Delivery {
   event: string;
   state: "waiting" | "delivered" | "dead_lettered" | "revoked" | "superseded" | (string & {});
   createdAt: Date | undefined;
-  /** Of a waiting one. */
+  /** The next attempt of a waiting delivery. */
   nextAt: Date | undefined;
   /** undefined while it waits. */
   endedAt: Date | undefined;
@@ -130,9 +130,9 @@ export interface Delivery {
 export interface WholeDelivery extends Delivery {
   /** Exactly what is signed and sent; "" where bodyShown is false. */
   body: string;
-  /** It may be shown, and is kept. */
+  /** Whether the body may be shown and is still kept. */
   bodyShown: boolean;
-  /** Oldest first. answer is the first KiB of the receiver's. */
+  /** Oldest first. answer is the first KiB of the receiver's response. */
   attempted: { at: Date | undefined; latencyMs: number; status: number; error: string; answer: string }[];
 }
 
@@ -143,7 +143,7 @@ export interface DeliveryFilter {
   since?: Date;
   /** nextCursor of the page before. */
   cursor?: string;
-  /** Of a page, at most 100; 20 when left out. */
+  /** Entries per page, at most 100 (default 20). */
   limit?: number;
 }
 
@@ -158,7 +158,7 @@ export interface DeliveryPage {
 export interface Recovery {
   /** Deliveries that will be attempted again. */
   recovered: number;
-  /** Recover again from here on; undefined when all was looked at. */
+  /** The since of the next call. undefined when everything was looked at. */
   nextSince: Date | undefined;
 }
 
