@@ -221,7 +221,7 @@ func (e *Engine) commitFront(batch []*job) (rest []*job) {
 	}
 }
 
-// begin starts the transaction of a commit. Whoever calls it, and what ends the transaction, holds committing.
+// begin starts the transaction of a commit. The caller holds committing until the transaction has ended.
 func (e *Engine) begin() (*group, error) {
 	if err := e.refusal(); err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ type Engine struct {
 	failed  chan struct{} // closed when the engine refuses to go on
 	poison  error         // the error of the commit whose outcome is unknown; guarded by committing, set before failed is closed
 
-	committing sync.Mutex  // held by whoever runs and commits Updates: the committer, or a lone writer (alone)
+	committing sync.Mutex  // held while Updates run and are committed, by the committer or by a lone writer (alone)
 	lone       atomic.Bool // the last commit was of one Update, and none has queued since
 
 	closing  sync.RWMutex // guards closed; held for reading while a job is queued
