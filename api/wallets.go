@@ -117,7 +117,7 @@ type entryData struct {
 	Source           string         `json:"source"` // "purser" or "chain"
 	Counterparty     wallet.Address `json:"counterparty"`
 	CounterpartyName string         `json:"counterparty_name"` // the owner's contact, for the owner's keys alone
-	Suspect          string         `json:"suspect"`           // "", "zero_value", "dust" or "lookalike"
+	Suspect          string         `json:"suspect"`           // "", "zero_value", "dust" or "similar_address"
 	Slot             *uint64        `json:"slot"`              // with source "chain"
 	Changes          []changeData   `json:"changes"`           // with source "chain": what the wallet gained and lost
 }

@@ -181,18 +181,23 @@ func (s *replyTx) entryLine(e handlers.HistoryEntry) (html, error) {
 
 // activityText is the catalogue key of the line of a transaction that was read on chain.
 func activityText(e handlers.HistoryEntry) string {
-	const received, sent = "activity.received", "activity.sent"
-	text := map[wallet.Kind]string{wallet.Send: sent, wallet.Receive: received, handlers.TypeSwap: "activity.swap",
-		handlers.TypeInternal: "activity.internal", handlers.TypeAccountOpened: "activity.account_opened",
-		handlers.TypeAccountClosed: "activity.account_closed", handlers.TypeOther: "activity.changed"}[e.Type]
 	switch {
 	case e.Activity == nil:
 		return "activity.unreadable"
 	case e.Activity.Failure != "":
 		return "activity.failed"
-	case text == received && e.Main.Units == 0, e.Suspect == handlers.SuspectZero:
+	case e.Suspect == handlers.SuspectZero:
 		return "activity.nothing"
-	case text == sent && e.Main.Units == 0:
+	}
+	text, ok := map[string]string{wallet.ActivitySent: "activity.sent", wallet.ActivityReceived: "activity.received",
+		wallet.ActivitySwapped: "activity.swap", wallet.ActivityMovedWithin: "activity.internal",
+		wallet.ActivityAccountOpened: "activity.account_opened", wallet.ActivityAccountClosed: "activity.account_closed"}[e.Activity.Kind]
+	switch {
+	case !ok:
+		return "activity.changed"
+	case text == "activity.received" && e.Main.Units == 0:
+		return "activity.nothing"
+	case text == "activity.sent" && e.Main.Units == 0:
 		return "activity.changed"
 	}
 	return text

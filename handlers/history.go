@@ -70,9 +70,9 @@ type HistoryPage struct {
 // Why an incoming transaction is not taken at face value. Such transactions put addresses into somebody's history, in
 // the hope that the person copies one of them (address poisoning).
 const (
-	SuspectZero      = "zero_value" // a transfer of nothing
-	SuspectDust      = "dust"       // less than DustLamports from an unknown sender
-	SuspectLookalike = "lookalike"  // the other address resembles one that the owner knows
+	SuspectZero    = "zero_value"      // a transfer of nothing
+	SuspectDust    = "dust"            // less than DustLamports from an unknown sender
+	SuspectSimilar = "similar_address" // the other address resembles one that the owner knows
 )
 
 // DustLamports is the amount of SOL below which a payment from an unknown sender counts as dust: 0.0001 SOL.

@@ -238,7 +238,7 @@ func (f Filter) merge(tx store.Tx, who Caller, mint wallet.Address, from history
 }
 
 // next is the cursor behind the page, "" at the end. Lists of which nothing can be read just now do not lead on, so that
-// whoever follows cursors arrives at an end.
+// a program that follows cursors arrives at an end.
 func (m *merged) next() string {
 	over := m.ownEnded
 	out := strings.Builder{}

@@ -101,7 +101,7 @@ func (c *activityCache) put(key activityKey, a wallet.Activity) {
 func (h *History) entry(tx store.Tx, who Caller, w wallet.Wallet, it item) (_ HistoryEntry, ok bool, _ error) {
 	e := HistoryEntry{Wallet: w.Address, Signature: it.entry.Signature, At: it.entry.at, Type: TypeOther}
 	if it.result.activity == nil {
-		e.Status = statusOf(it.entry.SignatureEntry, it.entry.Failed, TypeOther)
+		e.Status = statusOf(it.entry.SignatureEntry, it.entry.Failed, false)
 		return e, true, nil
 	}
 	a := *it.result.activity
@@ -125,7 +125,7 @@ func (h *History) entry(tx store.Tx, who Caller, w wallet.Wallet, it item) (_ Hi
 		return e, false, nil
 	}
 	e.Activity, e.Type = &a, typeOf(a.Kind)
-	e.Status = statusOf(it.entry.SignatureEntry, a.Failure != "", e.Type)
+	e.Status = statusOf(it.entry.SignatureEntry, a.Failure != "", a.Kind == wallet.ActivityReceived)
 	e.party()
 	return e, true, nil
 }
@@ -161,13 +161,13 @@ func typeOf(kind string) wallet.Kind {
 }
 
 // statusOf is the status of a transaction that purser read on chain.
-func statusOf(entry wallet.SignatureEntry, failed bool, typ wallet.Kind) wallet.Status {
+func statusOf(entry wallet.SignatureEntry, failed, received bool) wallet.Status {
 	switch {
 	case failed:
 		return wallet.Failed
 	case !entry.Finalized:
 		return wallet.Pending
-	case typ == wallet.Receive:
+	case received:
 		return wallet.Received
 	}
 	return wallet.Confirmed
@@ -176,11 +176,12 @@ func statusOf(entry wallet.SignatureEntry, failed bool, typ wallet.Kind) wallet.
 // party fills in what was sent or received, and the other side of it. A token comes before SOL: who sends tokens also
 // pays lamports for accounts.
 func (e *HistoryEntry) party() {
-	if e.Type != wallet.Send && e.Type != wallet.Receive {
+	in := e.Activity.Kind == wallet.ActivityReceived
+	if !in && e.Activity.Kind != wallet.ActivitySent {
 		return
 	}
 	for _, change := range e.Activity.Net {
-		if change.Lost == (e.Type == wallet.Send) && (e.Main.Units == 0 || e.Main.Token.Native()) {
+		if change.Lost != in && (e.Main.Units == 0 || e.Main.Token.Native()) {
 			e.Main = change
 		}
 	}
@@ -188,7 +189,7 @@ func (e *HistoryEntry) party() {
 		return
 	}
 	for _, movement := range e.Activity.Movements {
-		counts := movement.In == (e.Type == wallet.Receive) && movement.How != wallet.MovedAsRent &&
+		counts := movement.In == in && movement.How != wallet.MovedAsRent &&
 			(e.Main.Units == 0 || movement.Token.Mint == e.Main.Token.Mint)
 		switch {
 		case !counts || movement.With == e.With:
@@ -273,13 +274,13 @@ func (p *acquaintances) judge(e *HistoryEntry, owner wallet.UserID) error {
 	if e.Activity.Signed || slices.Contains(known, e.With) {
 		return nil
 	}
-	_, lookalike := wallet.PoisoningSuspect(e.With, known)
+	_, similar := wallet.PoisoningSuspect(e.With, known)
 	switch {
-	case lookalike && !e.With.IsZero():
-		e.Suspect = SuspectLookalike
+	case similar && !e.With.IsZero():
+		e.Suspect = SuspectSimilar
 	case len(e.Activity.Net) == 0 && e.Activity.Failure == "" && len(e.Activity.Movements) > 0:
 		e.Suspect = SuspectZero
-	case e.Type == wallet.Receive && e.Main.Token.Native() && len(e.Activity.Net) == 1 && e.Main.Units < DustLamports:
+	case e.Activity.Kind == wallet.ActivityReceived && e.Main.Token.Native() && len(e.Activity.Net) == 1 && e.Main.Units < DustLamports:
 		e.Suspect = SuspectDust
 	}
 	return nil

@@ -366,7 +366,7 @@ func TestSuspiciousTransfersAreMarked(t *testing.T) {
 		suspect string
 		with    wallet.Address
 	}{
-		{receipt(sol, like), handlers.SuspectLookalike, like},
+		{receipt(sol, like), handlers.SuspectSimilar, like},
 		{receipt(handlers.DustLamports-1, stranger), handlers.SuspectDust, stranger},
 		{receipt(handlers.DustLamports, stranger), "", stranger},
 		{receipt(1, bob.Address()), "", bob.Address()},

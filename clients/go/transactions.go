@@ -175,7 +175,7 @@ type HistoryEntry struct {
 	Counterparty     string `json:"counterparty"`      // who was paid, or who paid; "" if there are several, or it is not known
 	CounterpartyName string `json:"counterparty_name"` // the owner's contact; "" for none
 	// Suspect is why an incoming transaction may be there only to put an address into the history: "zero_value", "dust" or
-	// "lookalike". "" if nothing is suspected.
+	// "similar_address". "" if nothing is suspected.
 	Suspect string   `json:"suspect"`
 	Slot    *uint64  `json:"slot"`    // nil if Source is "purser"
 	Changes []Change `json:"changes"` // what the wallet gained and lost, with Source "chain"
