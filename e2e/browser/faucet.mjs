@@ -19,8 +19,11 @@ await play(async (settings, ask) => {
   const alice = await Chat.open(context, settings.chat, 'alice');
   await holds(alice.tab, '');
   await whatTheBotSays(alice.tab);
+  await withoutAnAddress(alice.tab);
+  await laidOut(alice.tab);
   const hers = await connect(alice, []);
   await holds(alice.tab, hers);
+  await alice.tab.getByText('has no wallet in this chat yet').waitFor({ state: 'hidden' });
 
   const field = alice.tab.getByLabel('To the address');
   const hold = (name) => alice.tab.getByRole('navigation').getByRole('button', { name }).click();
@@ -45,6 +48,7 @@ await play(async (settings, ask) => {
 
   // A receipt names the payer as well: what Bob is told of Alice's address does not make it his.
   await named(alice.tab);
+  await ownChoices(alice.tab, hold);
   for (let amount = ''; amount !== '5';) [amount] = await (await alice.ask('/wallet balance', 'Balance')).code();
   const card = await alice.ask(`/send 1 SOL ${his}`, 'Compare the whole address');
   await card.tap('Confirm');
@@ -73,13 +77,71 @@ function passphrase(person) {
 
 /** Title and button say what is chosen, and that is what comes: test USDC, and then SOL for what follows. */
 async function named(tab) {
-  for (const [choice, name, gone] of [['100 USDC', 'Get test USDC', '100 USDC went to'], ['5 SOL', 'Get test SOL', '5 SOL went to']]) {
+  for (const [choice, name, gone] of [['100 USDC', 'Get test USDC', /^100 USDC went to \w{4}…\w{4}, Alice's wallet\. Send \/balance/], ['5 SOL', 'Get test SOL', /^5 SOL went to \w{4}…\w{4}, Alice's wallet\. Send \/balance/]]) {
     await tab.getByRole('region', { name: 'Get test' }).getByText(choice, { exact: true }).click();
     const faucet = tab.getByRole('region', { name });
     await faucet.getByRole('heading', { name, exact: true }).waitFor();
     await faucet.getByRole('button', { name, exact: true }).click();
     await tab.getByText(gone).waitFor();
   }
+}
+
+/** Who has no wallet yet is told what to do, and the page does it for them. */
+async function withoutAnAddress(tab) {
+  const faucet = tab.getByRole('region', { name: 'Get test' });
+  const hint = faucet.getByText('Alice has no wallet in this chat yet.');
+  await hint.waitFor();
+  await faucet.getByRole('button', { name: 'Get test SOL' }).click();
+  await faucet.getByText('The address is missing.', { exact: true }).waitFor();
+  await faucet.getByLabel('To the address').fill(STRANGER);
+  await hint.waitFor({ state: 'hidden' });
+  await faucet.getByRole('button', { name: 'Get test SOL' }).click();
+  await faucet.getByText(/^5 SOL went to 9xQe…VFin\.$/).waitFor();
+  await faucet.getByLabel('To the address').fill('');
+  await hint.waitFor();
+  await faucet.getByRole('button', { name: 'Send /wallet new' }).click();
+  await tab.locator('article.theirs').filter({ hasText: 'Create or connect a wallet' }).waitFor();
+}
+
+/** At every width the amounts stand in full rows, and each label fits its button. */
+async function laidOut(tab) {
+  const before = tab.viewportSize();
+  for (const [width, columns] of [[320, 2], [375, 4], [414, 4], [1280, 2], [1600, 2]]) {
+    await tab.setViewportSize({ width, height: 800 });
+    if (width < 760) await tab.getByRole('button', { name: 'Test SOL & shop' }).click();
+    const seen = await tab.evaluate(() => [...document.querySelectorAll('.amounts span')].map((s) => {
+      const { left, right, top } = s.getBoundingClientRect();
+      return { top, fits: s.scrollWidth <= s.clientWidth && s.clientHeight < 45 && left >= 0 && right <= innerWidth };
+    }));
+    assert.ok(seen.every((s) => s.fits), `at ${width} px: ${JSON.stringify(seen)}`);
+    const tops = [...new Set(seen.map((s) => s.top))];
+    const rows = tops.map((top) => seen.filter((s) => s.top === top).length);
+    assert.deepEqual(rows, Array(4 / columns).fill(columns), `rows at ${width} px`);
+    if (width < 760) await tab.getByRole('button', { name: 'Close', exact: true }).click();
+  }
+  await tab.setViewportSize(before);
+}
+
+/** A choice and an answer belong to the person who made and got them. */
+async function ownChoices(tab, hold) {
+  const faucet = tab.getByRole('region', { name: 'Get test' });
+  const chosen = async (choice) => assert.equal(await faucet.getByRole('radio', { checked: true }).getAttribute('value'), choice);
+  await faucet.getByText('100 USDC', { exact: true }).click();
+  await hold('Bob');
+  await chosen('5');
+  await faucet.getByRole('heading', { name: 'Get test SOL' }).waitFor();
+  assert.equal(await faucet.getByText('went to').count(), 0, "Alice's answer stands at Bob's phone");
+  await faucet.getByText('10 SOL', { exact: true }).click();
+  await faucet.getByLabel('To the address').fill(STRANGER);
+  await faucet.getByRole('button', { name: 'Get test SOL' }).click();
+  await faucet.getByText("10 SOL went to 9xQe…VFin. /balance in this chat shows another address: Bob's own.").waitFor();
+  await hold('Alice');
+  await chosen('USDC');
+  await faucet.getByRole('heading', { name: 'Get test USDC' }).waitFor();
+  await faucet.getByText(/^5 SOL went to .*Alice's wallet/).waitFor();
+  await hold('Bob');
+  await chosen('10');
+  await hold('Alice');
 }
 
 /** Which address the page takes for the person's own, after messages of the bot. */
@@ -124,7 +186,7 @@ async function holds(tab, address) {
 
 /** Connects the person's own wallet. Of those that are here already the page says `known`, and chooses none. */
 async function connect(chat, known) {
-  await chat.start();
+  if (await chat.tab.getByRole('button', { name: 'Start', exact: true }).isVisible()) await chat.start();
   const offer = await chat.ask('/wallet new', 'Create or connect a wallet');
   const tab = await offer.follow('Open signing page');
   await screen(tab, 'Create or connect a wallet');

@@ -32,7 +32,7 @@ const composer = new Composer({
   others: () => [...people.values()].filter((p) => p !== shown).map((p) => p.user),
   people: (request, user) => send("people", { request_id: request, user_id: user }),
 });
-const faucet = new Faucet();
+const faucet = new Faucet({ say: (text) => say(text) });
 const epochs = new Epochs();
 const mailbox = new Mailbox();
 const shop = new Shop({ as: () => shown.user.id, bought: () => faucet.fold() });
@@ -83,7 +83,6 @@ function followLink(event, url) {
 
 function choose(id) {
   if (shown?.user.id === id) return;
-  faucet.forget();
   shown = people.get(id);
   shop.switched();
   const url = new URL(location.href);

@@ -12,7 +12,7 @@ export class Shop {
     this.on = on;
     this.panel = byId("shop");
     this.status = byId("shop-status");
-    this.order = ""; // the reference that is looked after: the newest
+    this.orders = new Map(); // id of a person -> the reference of their newest order, while it waits for payment
     this.said = new Map(); // id of a person -> [text, kind] of their newest order
   }
 
@@ -33,9 +33,9 @@ export class Shop {
     button.disabled = true;
     const who = this.on.as();
     try {
-      const { reference } = await post("buy", { as: this.on.as(), item: item.id });
+      const { reference } = await post("buy", { as: who, item: item.id });
       this.say(who, `${item.name}: waiting for your payment …`);
-      this.order = reference;
+      this.orders.set(who, reference);
       this.on.bought();
       this.watch(who, reference, item, Date.now() + patience);
     } catch (error) {
@@ -45,19 +45,20 @@ export class Shop {
   }
 
   async watch(who, reference, item, until) {
-    while (this.order === reference && Date.now() < until) {
+    const newest = () => this.orders.get(who) === reference;
+    while (newest() && Date.now() < until) {
       try {
         const { paid } = await post("paid", { reference });
-        if (paid && this.order === reference) {
-          this.order = "";
+        if (paid && newest()) {
+          this.orders.delete(who);
           return this.say(who, `${item.name}: paid. Thank you!`, "good");
         }
       } catch (error) {
-        if (this.order === reference) this.say(who, error.message, "bad");
+        if (newest()) this.say(who, error.message, "bad");
       }
       await new Promise((resolve) => setTimeout(resolve, interval));
     }
-    if (this.order === reference) this.say(who, `${item.name}: no payment came.`);
+    if (newest()) this.say(who, `${item.name}: no payment came.`);
   }
 
   say(who, text, kind = "") {
