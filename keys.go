@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"purser/api"
+	"purser/chat"
 	"purser/config"
 	"purser/handlers"
 	"purser/locale"
@@ -83,9 +84,18 @@ func listCommand(with keyRun, out io.Writer) *cobra.Command {
 			if err != nil {
 				return plain(err)
 			}
+			if len(all) == 0 {
+				_, err := fmt.Fprintln(out, "There are no keys. Create one: purser key create --help")
+				return err
+			}
 			for _, key := range all {
-				fmt.Fprintf(out, "%s  %s  %s  …%s  %s  may %s  made %s%s\n", key.ID, key.Kind, key.Tier, key.Hint, ownerName(key),
-					scopeNames(key.Scopes), key.CreatedAt.Format(time.DateOnly), ended(key))
+				text, err := describe(key, time.Now())
+				if err != nil {
+					return err
+				}
+				if _, err := fmt.Fprintln(out, text); err != nil {
+					return err
+				}
 			}
 			return nil
 		})}
@@ -189,21 +199,63 @@ func ownerName(key wallet.Key) string {
 	return string(key.Owner) + "'s"
 }
 
-func ended(key wallet.Key) string {
-	switch {
-	case !key.RevokedAt.IsZero():
-		return ", ends or ended " + key.RevokedAt.Format(time.DateTime)
-	case !key.ExpiresAt.IsZero():
-		return ", until " + key.ExpiresAt.Format(time.DateOnly)
+// describe is a key in the list, on four lines: which it is, what it may do, its use, and whether it works at the time now.
+func describe(key wallet.Key, now time.Time) (string, error) {
+	may, err := abilities(key.Scopes)
+	if err != nil {
+		return "", err
 	}
-	return ""
+	used := "never used"
+	if !key.LastUsed.IsZero() {
+		used = "last used " + minute(key.LastUsed)
+	}
+	return fmt.Sprintf("%s  %s  %s  …%s  %s\n    can: %s\n    created %s, %s\n    %s", key.ID, key.Kind, key.Tier, key.Hint, ownerName(key),
+		may, minute(key.CreatedAt), used, state(key, now)), nil
 }
+
+// abilities says in plain words what scopes allow: "Read wallets (wallet:read), Propose payments (wallet:send)".
+func abilities(scopes []wallet.Scope) (string, error) {
+	if len(scopes) == 0 {
+		return "Nothing: it has no scopes", nil
+	}
+	var all []string
+	for _, scope := range scopes {
+		text, err := chat.ScopeInEnglish(scope)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, fmt.Sprintf("%s (%s)", text, scope))
+	}
+	return strings.Join(all, ", "), nil
+}
+
+// state says whether a key works at the time now. A rotated key is revoked in the future: until then it works.
+func state(key wallet.Key, now time.Time) string {
+	switch {
+	case !key.RevokedAt.IsZero() && !now.Before(key.RevokedAt):
+		return "ended " + minute(key.RevokedAt) + ": revoked or replaced"
+	case !key.ExpiresAt.IsZero() && !now.Before(key.ExpiresAt):
+		return "ended " + minute(key.ExpiresAt) + ": expired"
+	case !key.RevokedAt.IsZero() && (key.ExpiresAt.IsZero() || key.RevokedAt.Before(key.ExpiresAt)):
+		return "works until " + minute(key.RevokedAt) + ": replaced"
+	case !key.ExpiresAt.IsZero():
+		return "works until " + minute(key.ExpiresAt)
+	}
+	return "works until it is revoked"
+}
+
+// minute is a moment as the list shows it.
+func minute(at time.Time) string { return at.UTC().Format("2006-01-02 15:04 UTC") }
 
 func printKey(out io.Writer, key wallet.Key, secret string, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(out).Encode(map[string]string{"id": key.ID, "key": secret})
 	}
-	_, err := fmt.Fprintf(out, "%s\n\nThis is key %s. It is shown only once. Keep it secret.\n", secret, key.ID)
+	may, err := abilities(key.Scopes)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s\n\nThis is key %s. It is shown only once. Keep it secret.\nIt can: %s.\n", secret, key.ID, may)
 	return err
 }
 

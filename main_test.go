@@ -320,8 +320,13 @@ func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
 	if got := status(made.Key); got != http.StatusNotFound { // the key opens; the wallet is nobody's yet
 		t.Fatalf("with the key: %d", got)
 	}
-	if list := i.says("key", "list"); !strings.Contains(list, made.ID) || strings.Contains(list, made.Key) {
+	if list := i.says("key", "list"); !strings.Contains(list, made.ID) || strings.Contains(list, made.Key) ||
+		!strings.Contains(list, "\n    can: Read wallets (wallet:read), Propose payments (wallet:send), ") || !strings.Contains(list, ", last used 20") ||
+		!strings.Contains(list, "\n    works until it is revoked\n") {
 		t.Fatalf("the list reads:\n%s", list)
+	}
+	if said := i.says("key", "create", "--owner", "1001", "--scopes", "wallet:read"); !strings.Contains(said, "shown only once. Keep it secret.\nIt can: Read wallets (wallet:read).\n") {
+		t.Fatalf("key create says %q", said)
 	}
 	if said := i.says("key", "tier", made.ID, "pro"); !strings.Contains(said, made.ID+" has the tier pro.") {
 		t.Fatalf("key tier says %q", said)
@@ -333,6 +338,9 @@ func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
 	i.says("key", "revoke", made.ID)
 	if got := status(made.Key); got != http.StatusUnauthorized {
 		t.Fatalf("with the revoked key: %d", got)
+	}
+	if list := i.says("key", "list"); !regexp.MustCompile(made.ID + `  api  pro  .*\n.*\n.*\n    ended 20.* UTC: revoked or replaced\n`).MatchString(list) {
+		t.Fatalf("the list reads:\n%s", list)
 	}
 	i.fails([]string{"key", "create", "--owner", "77"}, "Telegram id")
 	i.fails([]string{"key", "create", "--kind", "root"}, "kind")

@@ -285,6 +285,15 @@ func (s *replyTx) listedKey(key wallet.Key) (html, error) {
 	return s.words.text("keys.line", v)
 }
 
+// ScopeInEnglish returns the plain name of a scope, as the list of keys in the chat has it: "Propose payments".
+func ScopeInEnglish(scope wallet.Scope) (string, error) {
+	words, err := newCatalogue(locales)
+	if err != nil {
+		return "", err
+	}
+	return words.printer.Text(scopeKey("scope_name", scope), nil)
+}
+
 // endOf returns when a key ends by its expiry or after a rotation, whichever is first; zero for never.
 func endOf(key wallet.Key) time.Time {
 	if key.RevokedAt.IsZero() || !key.ExpiresAt.IsZero() && key.ExpiresAt.Before(key.RevokedAt) {
