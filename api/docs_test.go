@@ -44,7 +44,7 @@ func TestEveryCallOfTheDocumentationRuns(t *testing.T) {
 	r.Must(err)
 	served := httptest.NewRecorder()
 	docs.ServeHTTP(served, httptest.NewRequest("GET", pages.Docs, nil))
-	calls := regexp.MustCompile(`(?s)<pre id="(curl-[^"]+|example-start)">(.*?)</pre>`).FindAllStringSubmatch(served.Body.String(), -1)
+	calls := regexp.MustCompile(`(?s)<pre id="(curl-[^"]+|example-start|example-webhook)">(.*?)</pre>`).FindAllStringSubmatch(served.Body.String(), -1)
 	if len(calls) < 40 {
 		t.Fatalf("the page holds %d calls (%d)", len(calls), served.Code)
 	}

@@ -255,6 +255,23 @@ func TestAnswersStandOpen(t *testing.T) {
 	}
 }
 
+// TestTheQuickstartBeginsWithSteps: a key, the first call, a webhook; what there is to know comes after them.
+func TestTheQuickstartBeginsWithSteps(t *testing.T) {
+	_, page := do(t, "GET", serve(t, api.Document())+Docs)
+	_, rest, found := strings.Cut(page, `<h2 id="start-title">Quickstart</h2>`)
+	rest, _, _ = strings.Cut(rest, "</section>")
+	for _, part := range []string{"\n<ol", "Get a key</h3>", "<code>/api</code>", "Make the first call</h3>", "/v1/key'</pre>", "Receive events</h3>", "/v1/webhooks'</pre>", "</ol>", "How it works</h3>", "Private keys never leave"} {
+		before, after, ok := strings.Cut(rest, part)
+		if !found || !ok {
+			t.Fatalf("%q does not follow in its place: %s", part, rest)
+		}
+		if part == "\n<ol" && before != "" {
+			t.Errorf("%q stands before the steps", before)
+		}
+		rest = after
+	}
+}
+
 func TestEveryLinkLeadsSomewhereAndNothingStandsTwice(t *testing.T) {
 	_, page := do(t, "GET", serve(t, api.Document())+Docs)
 	ids := map[string]bool{}
