@@ -402,3 +402,25 @@ func TestTheIteratorFollowsTheCursor(t *testing.T) {
 		t.Errorf("%d requests, %v", n, failed)
 	}
 }
+
+// TestWhatPurserReadOnChainHasNoID: what is purser's own must have one.
+func TestWhatPurserReadOnChainHasNoID(t *testing.T) {
+	const entry = `{"transactions":[{"source":%q,"transaction_id":"","type":"swap","status":"confirmed","signature":"5j7s","slot":9,"suspect":"dust",` +
+		`"counterparty":"9xQe","changes":[{"token":"SOL","mint":"","amount":"1","direction":"out"}]}],"next_cursor":"","complete":true}`
+	f, c := serve(t, data(fmt.Sprintf(entry, "chain")))
+	page, err := c.TransactionPage(t.Context(), purser.TransactionFilter{Source: "purser"})
+	if err != nil || !page.Complete || len(page.Transactions) != 1 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	got := page.Transactions[0]
+	if got.TransactionID != "" || *got.Slot != 9 || got.Suspect != "dust" || got.Counterparty != "9xQe" || !slices.Equal(got.Changes, []purser.Change{{Token: "SOL", Amount: "1", Direction: "out"}}) {
+		t.Errorf("%+v", got)
+	}
+	if q := f.seen()[0].URL.Query(); q.Get("source") != "purser" {
+		t.Errorf("asked %v", q)
+	}
+	_, c = serve(t, data(fmt.Sprintf(entry, "purser")))
+	if page, err := c.TransactionPage(t.Context(), purser.TransactionFilter{}); err == nil {
+		t.Errorf("took %+v", page)
+	}
+}

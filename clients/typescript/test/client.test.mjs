@@ -205,6 +205,17 @@ test("the iterator follows the cursor", async (t) => {
   assert.deepEqual(requests.map((r) => r.url.searchParams.get("cursor")), [null, "c1", "c2", "c2"]);
   assert.equal(requests[0].url.search, "?token=SOL&since=1970-01-01T00%3A00%3A00.000Z&limit=2");
 
+  // What purser read on chain has no id. What is purser's own must have one.
+  const entry = { source: "chain", transaction_id: "", type: "swap", status: "confirmed", signature: "5j7s", slot: 9, suspect: "dust", counterparty: "9xQe",
+    changes: [{ token: "SOL", mint: "", amount: "1", direction: "out" }] };
+  const seen = await serve(t, data({ transactions: [entry], next_cursor: "", complete: true }));
+  const listed = await seen.client.transactionPage({ source: "purser" });
+  assert.deepEqual([listed.complete, listed.transactions[0].transactionId, listed.transactions[0].slot, listed.transactions[0].suspect, listed.transactions[0].changes],
+    [true, "", 9, "dust", [{ token: "SOL", mint: "", amount: "1", direction: "out" }]]);
+  assert.equal(seen.requests[0].url.search, "?source=purser");
+  const nameless = await serve(t, data({ transactions: [{ ...entry, source: "purser" }], next_cursor: "" }));
+  await assert.rejects(nameless.client.transactionPage());
+
   const circle = await serve(t, page("c1", 1));
   await assert.rejects(async () => { for await (const _ of circle.client.transactions()); }, /leads to itself/);
   const left = await serve(t, page("c1", 1, 2));

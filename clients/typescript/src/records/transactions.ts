@@ -180,10 +180,10 @@ export const transactionReaders = {
   }),
   entry: (f: Fields): HistoryEntry => ({
     ...transactionReaders.transactionFields(f), transactionId: f.text("source") === "chain" ? f.text("transaction_id") : f.some("transaction_id"),
-    source: f.some("source"), counterparty: f.text("counterparty"), counterpartyName: f.text("counterparty_name"), suspect: f.text("suspect"),
-    slot: f.number("slot"), changes: f.records("changes").map((c) => ({
-      token: c.text("token"), mint: c.text("mint"), amount: c.text("amount"), direction: c.text("direction"),
-    })),
+    source: f.text("source"), counterparty: f.text("counterparty"), counterpartyName: f.text("counterparty_name"), suspect: f.text("suspect"),
+    slot: f.number("slot"), changes: f.text("source") === "chain" ? f.records("changes").map((c) => ({
+      token: c.some("token"), mint: c.text("mint"), amount: c.some("amount"), direction: c.some("direction"),
+    })) : [],
   }),
   transactionPage: (f: Fields): TransactionPage => ({
     transactions: f.records("transactions").map(transactionReaders.entry), nextCursor: f.text("next_cursor"), complete: f.flag("complete"),
