@@ -12,10 +12,10 @@ import (
 	"purser/store"
 )
 
-var update = flag.Bool("update", false, "print the diagrams and tables of docs/architecture.md anew")
+var update = flag.Bool("update", false, "print the diagrams and tables of docs/architecture.md again")
 
 // TestArchitectureIsPrintedFromTheTables: the parts of docs/architecture.md between markers are printed from the table of
-// packages and the list of queues. `go test . -run Architecture -update` prints them anew.
+// packages and the list of queues. `go test . -run Architecture -update` prints them again.
 func TestArchitectureIsPrintedFromTheTables(t *testing.T) {
 	const path = "docs/architecture.md"
 	raw, err := os.ReadFile(path)
@@ -84,7 +84,7 @@ func queuesTable() string {
 }
 
 // TestTheMapOfPackagesSaysWhatEachMayImport: the last column of CONTRIBUTING.md's map is printed from the table of packages,
-// and each package has a row, or its folder has one. `go test . -run MapOfPackages -update` prints it anew.
+// and each package has a row, or its folder has one. `go test . -run MapOfPackages -update` prints it again.
 func TestTheMapOfPackagesSaysWhatEachMayImport(t *testing.T) {
 	const path = "CONTRIBUTING.md"
 	raw, err := os.ReadFile(path)

@@ -246,7 +246,7 @@ func TestDeadLettersAreReplayedBesideARunningServer(t *testing.T) {
 		}))
 	}
 	puts("private")
-	r.buries("no reason", store.Outbox)
+	r.deadLetterAll("no reason", store.Outbox)
 	path := socketPath(t)
 	stop := r.admin(path)
 	client, err := DialAdmin(path)
@@ -287,7 +287,7 @@ func TestDeadLettersAreReplayedBesideARunningServer(t *testing.T) {
 	if err := service.Replay(ctx, store.Outbox, "rep_1"); wallet.CodeOf(err) != wallet.NotFound {
 		t.Errorf("once more: %v", err)
 	}
-	r.buries("again", store.Outbox)
+	r.deadLetterAll("again", store.Outbox)
 	puts("anew")
 	if err := service.Replay(ctx, store.Outbox, "rep_1"); wallet.CodeOf(err) != wallet.Conflict || !strings.Contains(wallet.ReasonOf(err).String(), "letter_waits") {
 		t.Errorf("beside a job of its id: %v", err)
@@ -306,8 +306,8 @@ func TestDeadLettersAreReplayedBesideARunningServer(t *testing.T) {
 	}
 }
 
-// buries gives up every job of a queue.
-func (r *harness) buries(reason string, queue store.Queue) {
+// deadLetterAll gives up every job of a queue.
+func (r *harness) deadLetterAll(reason string, queue store.Queue) {
 	r.Helper()
 	r.Must(r.Update(func(tx store.Tx) error {
 		for {

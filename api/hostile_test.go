@@ -126,7 +126,7 @@ func newHostility(t *testing.T) *hostility {
 	return h
 }
 
-// settle makes everything anew that attacks use up: keys that were rotated away, wallets that were
+// settle renews everything that attacks use up: keys that were rotated away, wallets that were
 // disconnected, proposals and links that wait. Time passes, so that limits do not answer for all.
 func (h *hostility) settle() {
 	h.Helper()
@@ -354,7 +354,7 @@ func (a *attacker) close() {
 }
 
 // fire writes a request and reads its answer; on a kept connection that the server has closed meanwhile
-// it begins anew, once.
+// it begins again, once.
 func (a *attacker) fire(s shot) (answer, error) {
 	kept := a.conn != nil
 	got, err := a.exchange(s)

@@ -212,7 +212,7 @@ func (r *harness) noteInChat() {
 	}
 }
 
-// noteOnceMore proposes a note anew that nobody confirmed in time.
+// noteOnceMore proposes a note again that nobody confirmed in time.
 func (r *harness) noteOnceMore() {
 	r.Helper()
 	who := handlers.Caller{User: r.alice.User.ID, KeyID: r.keyOfPerson(r.alice).ID, KeyLineage: r.keyOfPerson(r.alice).Lineage()}

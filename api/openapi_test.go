@@ -23,7 +23,7 @@ import (
 // contract is openapi.json, to which every answer of this package's tests is held (see harness.do).
 //
 // Only what OpenAPI 3.0 and 3.1 share is asked of kin-openapi for answers, since its checker of JSON
-// Schema 2020-12 compiles the schema anew for each value: enum and not const, a list of types for null.
+// Schema 2020-12 compiles the schema again for each value: enum and not const, a list of types for null.
 type contract struct{ doc *openapi3.T }
 
 func readContract(t testing.TB) contract {

@@ -92,7 +92,7 @@ func TestOneChatDoesNotTakeAllTheRoom(t *testing.T) {
 	if count() != 1 {
 		t.Errorf("told %d times", count())
 	}
-	// Later, anew.
+	// Later, the same.
 	f.release = make(chan struct{})
 	f.says(telegram.Alice, "again")
 	<-f.begun

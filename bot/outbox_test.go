@@ -153,7 +153,7 @@ func TestACardIsSentOnceAndThenEditedInPlace(t *testing.T) {
 		t.Errorf("%d edits", n)
 	}
 	first.ID = w.card(telegram.Alice, "tx_1")
-	// The person deleted the message: it is sent anew, and is the card from then on.
+	// The person deleted the message: it is sent again, and is the card from then on.
 	w.enqueue(row(telegram.Alice, 0, chat.Reply{Kind: chat.Delete, MessageID: int(first.ID)}))
 	w.enqueue(onCard(row(telegram.Alice, 0, says("finalized")), "tx_1"))
 	again := w.hears(telegram.Alice, "finalized")

@@ -98,7 +98,7 @@ func TestASecondPollerIsWaitedOutAndAWebhookRemoved(t *testing.T) {
 	})
 }
 
-func TestUpdateIDsMayBeginAnewLower(t *testing.T) {
+func TestUpdateIDsMayBeginAgainLower(t *testing.T) {
 	var mu sync.Mutex
 	var offsets []float64
 	queue := []string{

@@ -78,7 +78,7 @@ func (c Codec) Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error)
 		return wallet.Decoded{}, refuse(LookupTables, "it takes accounts from a lookup table")
 	}
 	// Read each instruction, then judge the message as a whole.
-	t := tally{message: m, rows: c.rows()}
+	t := instructionTotals{message: m, rows: c.rows()}
 	for _, in := range m.instructions {
 		if err := t.read(in); err != nil {
 			return wallet.Decoded{}, err
@@ -113,8 +113,8 @@ func checkVersion(raw []byte) error {
 	return refuse(Version, fmt.Sprintf("it is a version %d transaction, and only legacy and version 0 transactions are signed here", raw[0]-v0))
 }
 
-// tally collects the instructions of one message.
-type tally struct {
+// instructionTotals collects the instructions of one message.
+type instructionTotals struct {
 	*message
 	rows       []ActionCodec
 	actions    []wallet.Action
@@ -124,7 +124,7 @@ type tally struct {
 }
 
 // read adds one instruction, read by the first row that claims it.
-func (t *tally) read(in instruction) error {
+func (t *instructionTotals) read(in instruction) error {
 	program, known := t.program(in), false
 	if program == computeBudgetProgram {
 		return t.budget(in)
@@ -155,7 +155,7 @@ func (t *tally) read(in instruction) error {
 }
 
 // budget adds a Compute Budget instruction: the limit or the price, each at most once.
-func (t *tally) budget(in instruction) error {
+func (t *instructionTotals) budget(in instruction) error {
 	if len(in.data) == 0 || in.data[0] != budgetLimit && in.data[0] != budgetPrice {
 		return refuse(UnknownInstruction, "an unknown Compute Budget instruction")
 	}
@@ -183,7 +183,7 @@ func (t *tally) budget(in instruction) error {
 }
 
 // totals judges the message as a whole, and returns its network fee in lamports.
-func (t *tally) totals() (uint64, error) {
+func (t *instructionTotals) totals() (uint64, error) {
 	switch {
 	case t.principals > 1:
 		return 0, refuse(TooManyActions, "it holds more than one transfer")
@@ -205,7 +205,7 @@ func (t *tally) totals() (uint64, error) {
 
 // fee is the network fee of a transaction with one signature, in lamports. A price without a limit is refused, since
 // the network would choose the limit and with it the fee.
-func (t *tally) fee() (uint64, error) {
+func (t *instructionTotals) fee() (uint64, error) {
 	switch {
 	case t.price == nil:
 		return wallet.SignatureFee, nil

@@ -63,7 +63,7 @@ func CheckSigned(message []byte, blockhash [32]byte, signer wallet.Address, wire
 
 // keeps compares the instructions of a signed message with those that were asked for.
 func (m *message) keeps(asked *message) error {
-	budget := tally{message: m}
+	budget := instructionTotals{message: m}
 	var kept []instruction
 	for _, in := range m.instructions {
 		switch m.program(in) {

@@ -67,7 +67,7 @@ func (s *replyTx) sayWaiting(st handlers.Standing) error {
 	if err := s.moveCard(askedCard(was.ID)); err != nil {
 		return err
 	}
-	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, NewMessage: s.anew}, askedCard(was.ID))
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, NewMessage: s.asNew}, askedCard(was.ID))
 }
 
 // tapGoOn continues /api by a button. If the button of the wallet step is tapped while there is still no wallet, the question

@@ -185,7 +185,7 @@ func (s *replyTx) card(t wallet.Transaction) error {
 	if err != nil {
 		return err
 	}
-	r.NewMessage = s.anew
+	r.NewMessage = s.asNew
 	return s.enqueue(r, TransactionCard(t.ID))
 }
 

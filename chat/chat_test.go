@@ -449,7 +449,7 @@ func TestATimeOutIsNotLostToWhatHappensMeanwhile(t *testing.T) {
 		if err := r.Update(result.Commit); !errors.Is(err, store.ErrConflict) {
 			t.Errorf("%s: %v", what, err)
 		}
-		r.timeOut(due[0]) // anew, as the pool does
+		r.timeOut(due[0]) // again, as the pool does
 		r.seen = nil
 		r.clock(chat.AnswerTimeout)
 		if conv := r.conversation("alice"); conv.State != "" || len(r.timeouts()) != 0 {

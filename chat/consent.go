@@ -175,7 +175,7 @@ func (s *replyTx) showConsent(asked handlers.ConsentRequest, c consent) error {
 	if err != nil {
 		return err
 	}
-	if err := s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: append(rows, answers), NewMessage: s.anew}, card); err != nil {
+	if err := s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: append(rows, answers), NewMessage: s.asNew}, card); err != nil {
 		return err
 	}
 	// /cancel means the same as Don't allow.
@@ -369,7 +369,7 @@ func (s *replyTx) listApps() error {
 	if err != nil {
 		return err
 	}
-	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, NewMessage: s.anew}, appsCard)
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, NewMessage: s.asNew}, appsCard)
 }
 
 // tapChangeAccess asks for consent again, with the switches as they are now.

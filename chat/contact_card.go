@@ -69,7 +69,7 @@ func (s *replyTx) drawContact(contact wallet.Contact) error {
 	if err != nil {
 		return err
 	}
-	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, NewMessage: s.anew}, card)
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, NewMessage: s.asNew}, card)
 }
 
 // tapContact shows the contact that was tapped in the list.

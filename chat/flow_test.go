@@ -137,7 +137,7 @@ func TestDiagramsAreFresh(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(got) != want {
-			t.Errorf("%s is stale: go test ./chat -update prints it anew", path)
+			t.Errorf("%s is stale: go test ./chat -update prints it again", path)
 		}
 	}
 }

@@ -254,7 +254,7 @@ func (s *replyTx) showList(st handlers.Standing) error {
 	if err != nil {
 		return err
 	}
-	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: append(rows, []Button{another}), NewMessage: s.anew}, keysCard)
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: append(rows, []Button{another}), NewMessage: s.asNew}, keysCard)
 }
 
 // listedKey describes one key: kind, hint, app, scopes, tier, dates and webhooks.
@@ -358,7 +358,7 @@ func (c *Chat) tapKey(_ context.Context, _ Inbound, id string) (Action, error) {
 			}
 			rows = append(rows, []Button{b})
 		}
-		return s.enqueue(Reply{Kind: Message, Text: string(line), Buttons: rows, NewMessage: s.anew}, keyCard(id))
+		return s.enqueue(Reply{Kind: Message, Text: string(line), Buttons: rows, NewMessage: s.asNew}, keyCard(id))
 	}, nil
 }
 

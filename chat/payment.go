@@ -90,7 +90,7 @@ func (s *replyTx) cancelUnsigned() (bool, error) {
 		if err := s.reply("cancel.waiting", vars{"One": len(waiting) == 1}); err != nil {
 			return false, err
 		}
-		s.anew = true // as new messages: the old ones may be far up in the chat
+		s.asNew = true // as new messages: the old ones may be far up in the chat
 		for _, t := range waiting[:min(len(waiting), mostShown)] {
 			if err := s.card(t); err != nil {
 				return false, err

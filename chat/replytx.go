@@ -45,7 +45,7 @@ type replyTx struct {
 	data     any  // the conversation's data: see dataOf
 	moved    bool // conv has changed: end writes it
 
-	anew      bool  // send cards as new messages instead of editing them
+	asNew     bool  // send cards as new messages instead of editing them
 	refusal   error // why the last answer was refused
 	found     any   // result of the handler for the effect of its transition, such as a proposal; never stored
 	priority  int
@@ -351,7 +351,7 @@ func (s *replyTx) moveCard(card string) error {
 	if err != nil {
 		return err
 	}
-	s.anew = true
+	s.asNew = true
 	// A newer state may take this one's place before it is sent: that, too, is to be a new message.
 	if err := s.tx.PutCard(s.conv.Chat, card, 0, time.Time{}); err != nil {
 		return err

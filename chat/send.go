@@ -147,10 +147,10 @@ const longestSuggestion = 200
 // card still waits for Confirm. It returns nil unless the text has a valid amount and either a listed token, a recipient, or
 // the word send before it.
 func (c *Chat) suggestPayment(ctx context.Context, h Inbound) (Action, error) {
-	words, told := h.line.args, false
+	words, explicit := h.line.args, false
 	first := strings.ToLower(words[0])
 	if to := c.registry.aliases[first]; first == "send" || len(to) == 1 && to[0] == "send" {
-		words, told = words[1:], true
+		words, explicit = words[1:], true
 	}
 	command := "/send " + strings.Join(words, " ")
 	if len(command) > longestSuggestion || !slices.ContainsFunc(words, func(w string) bool { return amountLike(w) || everything(w) }) {
@@ -161,7 +161,7 @@ func (c *Chat) suggestPayment(ctx context.Context, h Inbound) (Action, error) {
 		return nil, err
 	}
 	p, unread := readParts(words, known)
-	clear := told || p.To.given() && p.To.Wrong.IsZero() || known.means(p.Token.String())
+	clear := explicit || p.To.given() && p.To.Wrong.IsZero() || known.means(p.Token.String())
 	if unread != nil || p.Amount.Quantity.IsZero() || !clear {
 		return nil, nil
 	}

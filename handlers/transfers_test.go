@@ -316,7 +316,7 @@ func TestKeysOpenWhatTheyAreFor(t *testing.T) {
 	r.Refused(wallet.InvalidRequest, err)
 }
 
-func TestProgramsCannotBuryAnOwnerInQuestions(t *testing.T) {
+func TestProgramsCannotFloodAnOwnerInQuestions(t *testing.T) {
 	r := newHarness(t)
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
 	app := handlers.Caller{User: alice.User.ID, KeyID: "key_1", KeyLineage: "key_1"}

@@ -181,7 +181,7 @@ func TestAddressBelongsToOnePerson(t *testing.T) {
 	proves(bob)
 	r.Pass(handlers.ClaimWindow - time.Second)
 	r.Refused(wallet.Conflict, takeOver(bob))
-	proves(carol) // the day begins anew, for her
+	proves(carol) // the day begins again, for her
 	r.Pass(time.Second)
 	r.Refused(wallet.NotFound, takeOver(bob))
 	r.Refused(wallet.Conflict, takeOver(carol))

@@ -352,9 +352,9 @@ func (w *Webhooks) Change(tx store.Tx, who Caller, id wallet.WebhookID, c HookCh
 	if err != nil {
 		return r, err
 	}
-	hook, health, anew := r.Webhook, r.Health, false
+	hook, health, restarted := r.Webhook, r.Health, false
 	if c.URL != nil {
-		anew, hook.URL = hook.URL != *c.URL, *c.URL
+		restarted, hook.URL = hook.URL != *c.URL, *c.URL
 	}
 	if c.Events != nil {
 		if hook.Events, err = subscriptions(hook.Kind, c.Events); err != nil {
@@ -362,7 +362,7 @@ func (w *Webhooks) Change(tx store.Tx, who Caller, id wallet.WebhookID, c HookCh
 		}
 	}
 	if c.Active != nil {
-		anew = anew || *c.Active && !hook.Active
+		restarted = restarted || *c.Active && !hook.Active
 		if hook.Active = *c.Active; hook.Active {
 			hook.Ended = ""
 		}
@@ -371,7 +371,7 @@ func (w *Webhooks) Change(tx store.Tx, who Caller, id wallet.WebhookID, c HookCh
 	if err := tx.PutWebhook(hook); err != nil {
 		return HookRecord{}, err
 	}
-	if anew {
+	if restarted {
 		health.FailingSince, health.Failures = time.Time{}, 0
 		err = tx.PutWebhookHealth(hook.ID, health)
 	}
@@ -406,9 +406,9 @@ func (w *Webhooks) RotateSecret(tx store.Tx, who Caller, id wallet.WebhookID, se
 // HookStatus is a webhook with figures about its deliveries.
 type HookStatus struct {
 	HookRecord
-	Waiting     int           // deliveries; counted up to MostWaiting
-	Hours       []store.Tally // of the last day, oldest first; hours without attempts are left out
-	Used, Limit uint64        // events in the last hour, and their limit
+	Waiting     int                   // deliveries; counted up to MostWaiting
+	Hours       []store.AttemptCounts // of the last day, oldest first; hours without attempts are left out
+	Used, Limit uint64                // events in the last hour, and their limit
 }
 
 // MostWaiting is where counting waiting deliveries stops.
@@ -426,7 +426,7 @@ func (w *Webhooks) Status(ctx context.Context, who Caller, id wallet.WebhookID) 
 	if err != nil {
 		return status, err
 	}
-	if status.Hours, err = w.Log.Tallies(ctx, status.ID, w.Now().Add(-24*time.Hour)); err != nil {
+	if status.Hours, err = w.Log.AttemptsByHour(ctx, status.ID, w.Now().Add(-24*time.Hour)); err != nil {
 		return status, err
 	}
 	status.Used, status.Limit, err = w.Used(ctx, status.Webhook)

@@ -141,7 +141,7 @@ func TestALeaseOfANodeThatIsGoneIsChargedOnce(t *testing.T) {
 }
 
 // TestANodeThatStoodStillLeasesAnew: its lease may be another's by now.
-func TestANodeThatStoodStillLeasesAnew(t *testing.T) {
+func TestANodeThatStoodStillLeasesAgain(t *testing.T) {
 	r := newHarness(t)
 	a, b := r.node("a"), r.node("b")
 	limit := quota.Limit{Count: 20, Span: time.Hour} // one at a time

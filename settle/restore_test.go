@@ -36,7 +36,7 @@ func TestALostJobComesBackWhenSettlingBegins(t *testing.T) {
 	}
 }
 
-// TestALostJobComesBackWithinAnHour, while settling runs, and every hour anew: also when the last look at all open
+// TestALostJobComesBackWithinAnHour, while settling runs, and every hour again: also when the last look at all open
 // transactions failed.
 func TestALostJobComesBackWithinAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

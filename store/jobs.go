@@ -49,29 +49,30 @@ type Job struct {
 	Priority Priority
 	// NotBefore is when the job may be claimed: its due time, or when it is tried again. The zero time, and any time up
 	// to At, means at once, even if clocks change.
-	NotBefore time.Time
-	At        time.Time // when it was put, by the clock of its caller
-	Attempt   int       // how often it was claimed, ever; with Seq it identifies one claim
-	Failures  int       // how often RetryJobs ended it since it was last put
-	Lapses    int       // how many claims in a row ended only because the lease did: see LapseWait
+	NotBefore     time.Time
+	At            time.Time // when it was put, by the clock of its caller
+	Attempt       int       // how often it was claimed, ever; with Seq it identifies one claim
+	Failures      int       // how often RetryJobs ended it since it was last put
+	ExpiredLeases int       // how many claims in a row ended only because the lease did: see ExpiredLeaseWait
 	// About is the person whose data key seals the job, and with whom it is erased. "" is nobody.
 	About wallet.UserID
 	Body  []byte // sealed, as ID, Key and Owner are
 	Seq   uint64 // set by the store; a larger one was put, or gave way (YieldJobs), later
 }
 
-// maxLapseWait is the base of the longest wait after a lapse; with its part for each job the wait is up to a minute.
-const maxLapseWait = 30 * time.Second
+// maxExpiredLeaseWait is the base of the longest wait after an expired lease. With its part for each job, the wait is up to
+// a minute.
+const maxExpiredLeaseWait = 30 * time.Second
 
-// LapseWait is how long a job waits after this many claims in a row whose lease ended, because the node died or stood
+// ExpiredLeaseWait is how long a job waits after this many claims in a row whose lease ended, because the node died or stood
 // still. The first two cost no wait: a restart must not delay anybody. From the third on the job may be what kills the
 // process, or may only have been in flight beside it. The wait then doubles from 1 second up to 30, and each job adds a
 // part of its own by its number. In the end each such job is claimed alone, and the one that kills becomes known.
-func LapseWait(lapses int, seq uint64) time.Duration {
-	if lapses < 3 {
+func ExpiredLeaseWait(expiredLeases int, seq uint64) time.Duration {
+	if expiredLeases < 3 {
 		return 0
 	}
-	wait := min(time.Second<<min(lapses-3, 10), maxLapseWait)
+	wait := min(time.Second<<min(expiredLeases-3, 10), maxExpiredLeaseWait)
 	return wait + wait*time.Duration(seq%16)/16
 }
 
@@ -162,7 +163,7 @@ type Jobs interface {
 	// RetryJobs ends attempts that failed: Failures rises, and the jobs wait until notBefore.
 	RetryJobs(notBefore time.Time, refs ...Ref) error
 	// SnoozeJobs ends attempts that did not fail, such as one that found nothing to do yet: the jobs wait until
-	// notBefore. The zero time returns jobs that nobody handled: they may be claimed at once, and Lapses stay.
+	// notBefore. The zero time returns jobs that nobody handled: they may be claimed at once, and ExpiredLeases stay.
 	SnoozeJobs(notBefore time.Time, refs ...Ref) error
 	// YieldJobs ends attempts that did not fail, and gives the jobs a new Seq: at notBefore (the zero time: at once) they
 	// go behind everything of their owner and priority that was put before. It is for a job that is never finished while others of its

@@ -162,8 +162,8 @@ type LogPage struct {
 	Limit int
 }
 
-// Tally counts the results of a webhook's attempts in one hour.
-type Tally struct {
+// AttemptCounts counts the results of a webhook's attempts in one hour.
+type AttemptCounts struct {
 	Hour         time.Time `json:"hour"` // its beginning
 	Succeeded    int       `json:"succeeded"`
 	Failed       int       `json:"failed"`        // attempts
@@ -177,7 +177,7 @@ type Tally struct {
 // keeps its CreatedAt.
 type DeliveryLog interface {
 	// Log creates or replaces entries by their ids. An entry belongs to the day of its CreatedAt, in UTC. Log adds to
-	// the tallies what is new compared with the entry that is replaced: attempts at other times, and that it was given
+	// the hourly counts what is new compared with the entry that is replaced: attempts at other times, and that it was given
 	// up.
 	Log(ctx context.Context, entries []LogEntry) error
 	// Logged returns one entry of a webhook; ErrNotFound without it, and for a damaged one, whose webhook cannot be
@@ -189,8 +189,8 @@ type DeliveryLog interface {
 	// Oldest lists entries of one state ("": all) with bodies, oldest first, created at or after a time and behind an
 	// id ("": from the first; ErrNotFound if it is not in the log). A recovery walks them.
 	Oldest(ctx context.Context, id wallet.WebhookID, state DeliveryState, since time.Time, after string, limit int) ([]LogEntry, error)
-	// Tallies lists the hours of a webhook from a time on, oldest first. An hour without attempts is absent.
-	Tallies(ctx context.Context, id wallet.WebhookID, since time.Time) ([]Tally, error)
+	// AttemptsByHour lists the hours of a webhook from a time on, oldest first. An hour without attempts is absent.
+	AttemptsByHour(ctx context.Context, id wallet.WebhookID, since time.Time) ([]AttemptCounts, error)
 	// DropBefore removes the days that ended before a time, and returns how many.
 	DropBefore(ctx context.Context, before time.Time) (int, error)
 	Close() error

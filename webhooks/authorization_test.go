@@ -249,7 +249,7 @@ func TestAnAppIsToldWhatItWishes(t *testing.T) {
 
 		wish(own, person, nil)
 		wish(operator, person, nil)
-		r.grant(person, dev, wallet.Scopes()...) // anew
+		r.grant(person, dev, wallet.Scopes()...) // again
 		happens(person)
 		expect("with a new grant", map[string][]string{"app": everything, "bot": {"message.received", "wallet.connected"}, "own": everything, "operator": everything})
 

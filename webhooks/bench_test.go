@@ -281,7 +281,7 @@ func (x *bench) steady(rate int, d time.Duration) (p50, p99 time.Duration) {
 	return x.percentiles()
 }
 
-// forget begins the latencies anew.
+// forget begins the latencies again.
 func (x *bench) forget() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

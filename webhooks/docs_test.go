@@ -24,7 +24,7 @@ import (
 	"purser/wallet"
 )
 
-var update = flag.Bool("update", false, "print docs/webhooks.md anew")
+var update = flag.Bool("update", false, "print docs/webhooks.md again")
 
 const (
 	docs        = "../docs/webhooks.md"

@@ -9,7 +9,7 @@ import (
 	"purser/wallet"
 )
 
-// TestSilenceIsMeasuredForEachListener: from when the listener was first seen, from each sign of life anew, and not over a
+// TestSilenceIsMeasuredForEachListener: from when the listener was first seen, from each sign of life again, and not over a
 // time in which nobody looked.
 func TestSilenceIsMeasuredForEachListener(t *testing.T) {
 	const a, b = wallet.WebhookID("a"), wallet.WebhookID("b")

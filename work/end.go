@@ -31,8 +31,8 @@ func (p *Pool) attempt(h *held) {
 // handle calls Handle and writes the end of the attempt. After a conflict of Commit it starts again with the same job,
 // because what Handle read is outdated.
 func (p *Pool) handle(h *held, job store.Job) Outcome {
-	if job.Lapses >= maxLapses {
-		return p.fail(h, job, Permanent(errLapsed))
+	if job.ExpiredLeases >= maxExpiredLeases {
+		return p.fail(h, job, Permanent(errLeasesExpired))
 	}
 	// Each round handles the job once. Only a conflict of Commit leads to another.
 	for tries := 1; ; tries++ {
@@ -51,7 +51,7 @@ func (p *Pool) handle(h *held, job store.Job) Outcome {
 			return Lost
 		case final(err):
 			return p.stopFor(err)
-		case errors.Is(err, store.ErrConflict) && tries < anewAtOnce:
+		case errors.Is(err, store.ErrConflict) && tries < conflictRetries:
 			continue
 		case h.ctx.Err() != nil: // the pool stops: the job did not fail
 			return p.giveBack(h)
@@ -190,7 +190,7 @@ func (p *Pool) fail(h *held, job store.Job, cause error) Outcome {
 	}
 	// If Dead itself may be what kills the process, it is left out.
 	apology := p.Dead
-	if job.Lapses >= maxLapses+deadLapses {
+	if job.ExpiredLeases >= maxExpiredLeases+deadExpiredLeases {
 		apology = nil
 	}
 	err := write(apology)
@@ -223,7 +223,7 @@ func reason(cause error) string {
 	switch {
 	case errors.As(cause, &known):
 		return string(known.Code)
-	case errors.Is(cause, errLapsed):
+	case errors.Is(cause, errLeasesExpired):
 		return "never ended"
 	case errors.As(cause, &crash):
 		return "panic"

@@ -19,9 +19,9 @@ const (
 	renewals = 3
 	// claimsAtOnce is how many claims follow each other before the loop looks at its other signals.
 	claimsAtOnce = 16
-	// anewAtOnce is how often a job is handled again because its Commit met ErrConflict, before that counts as a
+	// conflictRetries is how often a job is handled again because its Commit met ErrConflict, before that counts as a
 	// failure.
-	anewAtOnce = 16
+	conflictRetries = 16
 )
 
 // Pool claims the jobs of one queue and has them handled, several at once. Its exported fields are set before Run and

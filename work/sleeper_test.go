@@ -126,7 +126,7 @@ func TestASleeperTellsTheTimeAtWhichItWoke(t *testing.T) {
 }
 
 // A node slept, another one took its job over and died, and the first one claims it again. What it had under way knows
-// nothing of the attempt in between: it is lost, it has no Ref, and the job is begun anew.
+// nothing of the attempt in between: it is lost, it has no Ref, and the job is begun again.
 func TestASleeperDoesNotGoOnWhereAnotherWas(t *testing.T) {
 	inBubble(t, func(h *harness) {
 		s := &asleep{Store: h.store, T: t, told: map[string]bool{}}

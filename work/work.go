@@ -129,16 +129,16 @@ type Metrics interface {
 	Ended(queue store.Queue, outcome Outcome, waited, took time.Duration)
 }
 
-// maxLapses is how many claims in a row may end with the lease (store.Job.Lapses) before the job is a dead letter: a
-// job that kills the process must not be handled for ever. Pool.Dead is tried for deadLapses more, since it may be what
-// kills, and is then left out.
+// maxExpiredLeases is how many claims in a row may end with the lease (store.Job.ExpiredLeases) before the job is a dead
+// letter: a job that kills the process must not be handled for ever. Pool.Dead is tried for deadExpiredLeases more, since it
+// may be what kills, and is then left out.
 const (
-	maxLapses  = 20
-	deadLapses = 3
+	maxExpiredLeases  = 20
+	deadExpiredLeases = 3
 )
 
-// errLapsed is why such a job is given up.
-var errLapsed = errors.New("work: its attempts never ended: it may be what ends the process")
+// errLeasesExpired is why such a job is given up.
+var errLeasesExpired = errors.New("work: its attempts never ended: it may be what ends the process")
 
 // ErrStopped is the cause of the end of a Handle's ctx when the pool's Grace is over.
 var ErrStopped = errors.New("work: the pool has stopped")

@@ -266,7 +266,7 @@ func TestWhatNeverEndsIsGivenUp(t *testing.T) {
 	for _, c := range []struct {
 		claims           int
 		handled, apology string
-	}{{maxLapses - 1, "beside pill", ""}, {maxLapses, "beside", "pill"}, {maxLapses + deadLapses - 1, "beside", "pill"}, {maxLapses + deadLapses, "beside", ""}} {
+	}{{maxExpiredLeases - 1, "beside pill", ""}, {maxExpiredLeases, "beside", "pill"}, {maxExpiredLeases + deadExpiredLeases - 1, "beside", "pill"}, {maxExpiredLeases + deadExpiredLeases, "beside", ""}} {
 		inBubble(t, func(h *harness) {
 			h.put("pill")
 			for range c.claims { // each life claims it and dies
@@ -291,7 +291,7 @@ func TestWhatNeverEndsIsGivenUp(t *testing.T) {
 			h.same("handled", h.begun(), c.handled)
 			stop()
 			h.same("apology", apology, c.apology)
-			if dead := c.claims >= maxLapses; dead != (h.stats().Dead == 1) || h.stats().Waiting != 0 {
+			if dead := c.claims >= maxExpiredLeases; dead != (h.stats().Dead == 1) || h.stats().Waiting != 0 {
 				h.Errorf("after %d claims: %+v", c.claims, h.stats())
 			}
 		})
@@ -317,7 +317,7 @@ func TestASnoozeIsNoFailure(t *testing.T) {
 	})
 }
 
-func TestAConflictIsHandledAnew(t *testing.T) {
+func TestAConflictIsHandledAgain(t *testing.T) {
 	inBubble(t, func(h *harness) {
 		count := 0
 		p := h.pool(func(context.Context, store.Job) (Result, error) {
@@ -424,7 +424,7 @@ func TestALostJobWritesNothing(t *testing.T) {
 	})
 }
 
-// A job that was cancelled while it was handled is over: it is not handled anew.
+// A job that was cancelled while it was handled is over: it is not handled again.
 func TestACancelledJobIsHandledOnce(t *testing.T) {
 	inBubble(t, func(h *harness) {
 		stop := h.run(h.pool(func(ctx context.Context, job store.Job) (Result, error) {
@@ -622,7 +622,7 @@ func TestAClockSetForwardDoublesNothing(t *testing.T) {
 		h.same("begun once", h.begun(), "job")
 		h.same("committed", h.committed(""), 1)
 
-		h.update(func(tx store.Tx) error { // put anew meanwhile: then both are handled, one after the other
+		h.update(func(tx store.Tx) error { // replaced meanwhile: then both are handled, one after the other
 			_, err := tx.PutJobs([]store.Job{{ID: "job", Queue: queue, At: time.Now(), Body: []byte("first")}}, nil)
 			return err
 		})

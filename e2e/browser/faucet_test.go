@@ -8,7 +8,7 @@ import (
 )
 
 // Alice and Bob share a browser: the chat page's faucet and the signing page tell them apart, also
-// when the sandbox begins anew.
+// when the sandbox begins again.
 func TestOneBrowserOfTwoPeople(t *testing.T) {
 	t.Parallel()
 	executable := chromium(t)

@@ -314,7 +314,7 @@ func (o *order) tapUntil(ctx context.Context, label string, taps int, leaves sta
 }
 
 // sign has the device approve, and hands the signature in until purser has spoken. With again the
-// person begins anew, with a fresh blockhash, when an answer was lost; else they try the same again.
+// person begins again, with a fresh blockhash, when an answer was lost; else they try the same again.
 func (o *order) sign(ctx context.Context, again bool) error {
 	var signing *harness.Signing
 	err := o.from.crowd.until(ctx, "sign "+o.amount(), func() error {

@@ -14,7 +14,7 @@ import (
 	"purser/wallet"
 )
 
-// Restart begins settling anew, with nothing but what the store holds. It looks once for each job, and puts it back.
+// Restart begins settling again, with nothing but what the store holds. It looks once for each job, and puts it back.
 func (w *World) Restart() {
 	pace := settle.DefaultPace()
 	pace.Hold, pace.Gather = 0, 0

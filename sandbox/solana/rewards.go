@@ -181,7 +181,7 @@ type earning struct {
 func (s stakeState) earning(v *voteState, history stakeHistory) earning {
 	e := earning{points: new(big.Int), credits: s.Credits}
 	now := v.credits()
-	if now < s.Credits { // the vote account was made anew
+	if now < s.Credits { // the vote account was recreated
 		return earning{points: e.points, credits: now, forced: true}
 	}
 	for _, epoch := range v.Credits {

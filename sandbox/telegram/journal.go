@@ -106,7 +106,7 @@ func (j *journal) append(cs []change) error {
 		return fmt.Errorf("sandbox telegram: journal: %w", err)
 	}
 	if _, err := j.f.Write(append(line, '\n')); err != nil {
-		// Half a line may stand there now; writing on would bury it in the middle of the file.
+		// Half a line may stand there now; writing on would leave it in the middle of the file.
 		return errors.Join(fmt.Errorf("sandbox telegram: journal: %w", err), j.close())
 	}
 	return nil

@@ -371,8 +371,8 @@ func (e *Engine) findKeys(root *bbolt.Tx) (changed bool, err error) {
 	if e.keyFile, err = openKeyFile(path, root.Bucket([]byte(ownBucket)).Get([]byte(ownID))); err != nil {
 		return false, err
 	}
-	of, doomed := root.Bucket([]byte(dataKeys)), root.Bucket([]byte(destroyedKeys))
-	if of == nil || doomed == nil {
+	of, toDestroy := root.Bucket([]byte(dataKeys)), root.Bucket([]byte(destroyedKeys))
+	if of == nil || toDestroy == nil {
 		return false, fmt.Errorf("%w (%s is missing): restore a backup", engine.ErrBroken, dataKeys)
 	}
 	used, err := e.usedKeys(of)
@@ -388,7 +388,7 @@ func (e *Engine) findKeys(root *bbolt.Tx) (changed bool, err error) {
 	}
 	// noted are the notes to remove, left those whose key may still be in the file.
 	var noted, left []keyRef
-	all := doomed.Cursor()
+	all := toDestroy.Cursor()
 	for key, _ := all.First(); key != nil; key, _ = all.Next() {
 		r, ok := parseKeyRef(key)
 		other, taken := used[r.slot]
@@ -407,7 +407,7 @@ func (e *Engine) findKeys(root *bbolt.Tx) (changed bool, err error) {
 		return false, err
 	}
 	for _, r := range noted {
-		if err := doomed.Delete(r.encode()); err != nil {
+		if err := toDestroy.Delete(r.encode()); err != nil {
 			return false, err
 		}
 	}

@@ -135,7 +135,7 @@ func TestADamagedDayIsSetAside(t *testing.T) {
 				if e, err := l.Logged(t.Context(), "wh", "new"); err != nil || string(e.Body) != "secret new" {
 					t.Errorf("the day goes on: %+v, %v", e, err)
 				}
-				if _, err := l.Tallies(t.Context(), "wh", time.Time{}); err != nil {
+				if _, err := l.AttemptsByHour(t.Context(), "wh", time.Time{}); err != nil {
 					t.Error(err)
 				}
 				if lines := strings.Count(told.String(), "\n"); lines != 1 || !strings.Contains(told.String(), "2026-11-22.db.damaged1") || strings.Contains(told.String(), "secret") {
@@ -172,7 +172,7 @@ func TestAnEntryThatIsDamagedIsPassedOver(t *testing.T) {
 		key := []byte("b")
 		if err := errors.Join(db.Update(func(root *bbolt.Tx) error {
 			entries := root.Bucket([]byte("rows"))
-			return errors.Join(entries.Put(key, how(bytes.Clone(entries.Get(key)))), root.Bucket([]byte("tallies")).Put([]byte("wh\x00\xff"), []byte("{")))
+			return errors.Join(entries.Put(key, how(bytes.Clone(entries.Get(key)))), root.Bucket([]byte("hourly_counts")).Put([]byte("wh\x00\xff"), []byte("{")))
 		}), db.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -190,8 +190,8 @@ func TestAnEntryThatIsDamagedIsPassedOver(t *testing.T) {
 				t.Errorf("%s: behind it, to %s: %v", what, hook, err)
 			}
 		}
-		if _, err := l.Tallies(t.Context(), "wh", time.Time{}); err != nil {
-			t.Errorf("%s: tallies: %v", what, err)
+		if _, err := l.AttemptsByHour(t.Context(), "wh", time.Time{}); err != nil {
+			t.Errorf("%s: counts: %v", what, err)
 		}
 		if err := l.Log(t.Context(), []store.LogEntry{logEntry("b", 0)}); err != nil {
 			t.Errorf("%s: logged anew: %v", what, err)
@@ -373,8 +373,8 @@ func FuzzDamagedDay(f *testing.F) {
 		if _, err := l.Logged(ctx, "wh", "dlv_07"); err != nil && !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("one: %v", err)
 		}
-		if _, err := l.Tallies(ctx, "wh", time.Time{}); err != nil {
-			t.Errorf("tallies: %v", err)
+		if _, err := l.AttemptsByHour(ctx, "wh", time.Time{}); err != nil {
+			t.Errorf("counts: %v", err)
 		}
 		fresh := logEntry("dlv_fresh", 0)
 		if err := l.Log(ctx, []store.LogEntry{fresh}); err != nil {

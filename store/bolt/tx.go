@@ -23,8 +23,8 @@ type group struct {
 
 	shared engine.Shared
 
-	made   []newKey // secrets to be written before the commit
-	doomed []keyRef // secrets to be overwritten after the commit
+	made      []newKey // secrets to be written before the commit
+	toDestroy []keyRef // secrets to be overwritten after the commit
 }
 
 // newGroup makes a group over a bbolt transaction.
@@ -201,7 +201,7 @@ func (t *tx) PutSecret(owner string, secret []byte) error {
 	if len(secret) != engine.SecretSize || owner == "" {
 		return fmt.Errorf("bolt: a secret has %d bytes and an owner, not %d bytes and %q", engine.SecretSize, len(secret), owner)
 	}
-	if err := errors.Join(t.writes(), t.doom(owner)); err != nil {
+	if err := errors.Join(t.writes(), t.scheduleDestruction(owner)); err != nil {
 		return err
 	}
 	ref, err := t.engine.keyFile.reserve(t.engine.random)
@@ -215,20 +215,20 @@ func (t *tx) PutSecret(owner string, secret []byte) error {
 // DestroySecret puts a mark in place of the secret. The secret itself is overwritten after the commit, before Update
 // returns.
 func (t *tx) DestroySecret(owner string) error {
-	if err := errors.Join(t.writes(), t.doom(owner)); err != nil {
+	if err := errors.Join(t.writes(), t.scheduleDestruction(owner)); err != nil {
 		return err
 	}
 	return t.owned().Put([]byte(owner), []byte(destroyed))
 }
 
-// doom notes that an owner's secret, if there is one, is overwritten after the commit. The note is also in the database
-// (destroyedKeys), so that the next start overwrites it if this process dies between the two.
-func (t *tx) doom(owner string) error {
+// scheduleDestruction notes that an owner's secret, if there is one, is overwritten after the commit. The note is also in
+// the database (destroyedKeys), so that the next start overwrites it if this process dies between the two.
+func (t *tx) scheduleDestruction(owner string) error {
 	ref, ok := parseKeyRef(t.owned().Get([]byte(owner)))
 	if !ok {
 		return nil
 	}
-	t.doomed = append(t.doomed, ref)
+	t.toDestroy = append(t.toDestroy, ref)
 	return t.root.Bucket([]byte(destroyedKeys)).Put(ref.encode(), nil)
 }
 

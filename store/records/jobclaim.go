@@ -37,7 +37,7 @@ func (t *tx) ClaimJobs(c store.Claim) (claimed []store.Job, next time.Time, err 
 	if err := q.settle(); err != nil { // what ended may be claimed now
 		return nil, time.Time{}, err
 	}
-	if err := q.ripen(now, c); err != nil {
+	if err := q.promoteDue(now, c); err != nil {
 		return nil, time.Time{}, err
 	}
 	p := picker{jobQueue: q, claim: c, now: now}
@@ -70,8 +70,8 @@ func (q *jobQueue) endLeases(now time.Time, c store.Claim) error {
 }
 
 // endLease ends one lease whose holder did not, at now in the queue's time: the node died, or it was slow. The attempt
-// counts as a lapse, and from the third in a row the job waits (store.LapseWait). A damaged row ends by its lease entry
-// alone, which repeats owner and key.
+// counts as an expired lease, and from the third in a row the job waits (store.ExpiredLeaseWait). A damaged row ends by its
+// lease entry alone, which repeats owner and key.
 func (q *jobQueue) endLease(e entry, now time.Time) error {
 	seq := binary.BigEndian.Uint64(e.key[len(e.key)-8:])
 	j, err := q.read(seq)
@@ -80,12 +80,12 @@ func (q *jobQueue) endLease(e entry, now time.Time) error {
 		if j.Replaced {
 			return q.release(j, j.NotBefore, j.Due, 0, 0)
 		}
-		lapses := j.Lapses + 1
-		if wait := store.LapseWait(lapses, seq); wait > 0 {
+		expiredLeases := j.ExpiredLeases + 1
+		if wait := store.ExpiredLeaseWait(expiredLeases, seq); wait > 0 {
 			due := now.Add(wait)
-			return q.release(j, due.Add(-q.offsetOf(j.Node)), due, j.Failures, lapses)
+			return q.release(j, due.Add(-q.offsetOf(j.Node)), due, j.Failures, expiredLeases)
 		}
-		return q.release(j, j.NotBefore, time.Time{}, j.Failures, lapses)
+		return q.release(j, j.NotBefore, time.Time{}, j.Failures, expiredLeases)
 	}
 	if err == nil { // an entry that leads to another lease of the job
 		return q.delete(jobs, e.key)
@@ -108,8 +108,8 @@ func (q *jobQueue) endLease(e entry, now time.Time) error {
 	return q.raiseHead(line, nil)
 }
 
-// ripen turns alarms into turns: an owner whose first head of a priority has become due gets a place in the line.
-func (q *jobQueue) ripen(now time.Time, c store.Claim) error {
+// promoteDue turns alarms into turns: an owner whose first head of a priority has become due gets a place in the line.
+func (q *jobQueue) promoteDue(now time.Time, c store.Claim) error {
 	for priority := range store.Priorities {
 		if !q.anyDue(q.turnPrefix(priority, laterTurn), now) {
 			continue
@@ -354,7 +354,7 @@ func (p *picker) visit(priority int) error {
 		p.changes(o)
 		return p.dropTurn(o, priority)
 	}
-	e, found := p.ripeHead(o, priority)
+	e, found := p.dueHead(o, priority)
 	if !found {
 		line.owners = line.owners[1:]
 		return errors.Join(p.dropTurn(o, priority), p.retarget(o, priority))
@@ -363,9 +363,9 @@ func (p *picker) visit(priority int) error {
 	return p.take(o, priority, e)
 }
 
-// ripeHead finds the head that an owner's turn is for: of the first that may go at once and the first whose time has
+// dueHead finds the head that an owner's turn is for: of the first that may go at once and the first whose time has
 // come, the one that was put earlier.
-func (p *picker) ripeHead(o *jobOwner, priority int) (e entry, found bool) {
+func (p *picker) dueHead(o *jobOwner, priority int) (e entry, found bool) {
 	prefix := p.at(headOf, o.hash[:], []byte{byte(priority)})
 	consider := func(key, value []byte) {
 		if key == nil || headDue(key[len(prefix):]).After(p.now) {

@@ -160,9 +160,9 @@ func TestADamagedAlarmIsRemoved(t *testing.T) {
 	}
 }
 
-// TestADeadLetterLeavesWhatWasPutAnew puts a job anew while an attempt of what it was before is in flight and fails for
+// TestADeadLetterLeavesWhatReplacedIt puts a job again while an attempt of what it was before is in flight and fails for
 // good: the new one is tried.
-func TestADeadLetterLeavesWhatWasPutAnew(t *testing.T) {
+func TestADeadLetterLeavesWhatReplacedIt(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
 	claim := store.Claim{Queue: "work", Node: "a", Now: at, Max: 1, Lease: time.Minute}

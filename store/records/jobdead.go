@@ -21,26 +21,26 @@ func (t *tx) DeadLetterJobs(now time.Time, reason string, refs ...store.Ref) err
 		if err := q.move(j, nil); err != nil {
 			return err
 		}
-		return q.bury(j, now, reason)
+		return q.addDeadLetter(j, now, reason)
 	})
 }
 
-// bury keeps a job as a dead letter. Its sealed field stays as it is, so it still opens in its old place, the table
+// addDeadLetter keeps a job as a dead letter. Its sealed field stays as it is, so it still opens in its old place, the table
 // jobs. An older dead letter of the same ID goes, and so does the oldest one of the queue beyond store.DeadLettersKept.
-func (q *jobQueue) bury(j *storedJob, now time.Time, reason string) error {
+func (q *jobQueue) addDeadLetter(j *storedJob, now time.Time, reason string) error {
 	// The row without its lease, with the reason.
 	dead := *j
 	dead.Node, dead.End, dead.Replaced, dead.Reason, dead.DiedAt = "", time.Time{}, false, reason, now
 	if j.Name != nil {
 		if seq, err := keyNumber(q.get(jobs, q.deadKey(j.Name))); err == nil {
-			if err := q.unbury(q.rowKey(seq)); err != nil {
+			if err := q.removeDeadLetter(q.rowKey(seq)); err != nil {
 				return err
 			}
 		}
 	}
 	if q.state.dead >= store.DeadLettersKept {
 		if oldest := q.firstOf(deadJobs, q.prefix, 1); len(oldest) == 1 {
-			if err := q.unbury(oldest[0].key); err != nil {
+			if err := q.removeDeadLetter(oldest[0].key); err != nil {
 				return err
 			}
 		}
@@ -57,9 +57,9 @@ func (q *jobQueue) bury(j *storedJob, now time.Time, reason string) error {
 // deadKey is the entry that leads from an ID to a dead letter.
 func (q *jobQueue) deadKey(name []byte) []byte { return append(q.key(deadIDOf), name...) }
 
-// unbury removes the dead letter of a key, with its note for Sweep and the entry of its ID. Without one it does
+// removeDeadLetter removes the dead letter of a key, with its note for Sweep and the entry of its ID. Without one it does
 // nothing.
-func (q *jobQueue) unbury(key []byte) error {
+func (q *jobQueue) removeDeadLetter(key []byte) error {
 	raw := q.get(deadJobs, key)
 	if raw == nil {
 		return nil
@@ -148,7 +148,7 @@ func (t *tx) ReplayDeadLetter(queue store.Queue, id store.JobID, now time.Time) 
 	if _, err := q.find(id); !errors.Is(err, store.ErrNotFound) {
 		return errors.Join(err, store.ErrConflict)
 	}
-	if err := q.unbury(key); err != nil {
+	if err := q.removeDeadLetter(key); err != nil {
 		return err
 	}
 	job := letter.Job
@@ -167,7 +167,7 @@ func (t *tx) removeDeadJob(key []byte) error {
 	if err != nil {
 		return err
 	}
-	return q.unbury(key)
+	return q.removeDeadLetter(key)
 }
 
 // jobsWalked is how many jobs one transaction looks at to find those about a person.
@@ -252,7 +252,7 @@ func (t *tx) dropJob(b table, key []byte) error {
 		return err
 	}
 	if b == deadJobs {
-		return q.unbury(key)
+		return q.removeDeadLetter(key)
 	}
 	seq := binary.BigEndian.Uint64(key[len(key)-8:])
 	j, err := q.read(seq)

@@ -17,17 +17,17 @@ import (
 // The plain part of other rows is JSON. This one is read and written at each step of a job, so it is binary: two bytes
 // of flags and priority, then the fields in the order of append.
 type jobRow struct {
-	Name      []byte // hash of the ID; nil if the store made the ID, which then holds the number
-	Ordering  []byte // hash of the ordering key; nil without one
-	Owner     []byte // hash of the owner; nil without one
-	Priority  int
-	NotBefore time.Time // as the caller gave it, by the caller's clock
-	Due       time.Time // the same moment in the queue's time (jobclock.go); zero: at once
-	At        time.Time
-	Attempt   int
-	Failures  int
-	Lapses    int // see store.Job
-	About     wallet.UserID
+	Name          []byte // hash of the ID; nil if the store made the ID, which then holds the number
+	Ordering      []byte // hash of the ordering key; nil without one
+	Owner         []byte // hash of the owner; nil without one
+	Priority      int
+	NotBefore     time.Time // as the caller gave it, by the caller's clock
+	Due           time.Time // the same moment in the queue's time (jobclock.go); zero: at once
+	At            time.Time
+	Attempt       int
+	Failures      int
+	ExpiredLeases int // see store.Job
+	About         wallet.UserID
 
 	Node     string    // the node that holds the lease
 	End      time.Time // of the lease, in the queue's time; zero: it is not in flight
@@ -59,12 +59,12 @@ const (
 	withNotBefore
 	withDue
 	withLease
-	withAnew
+	withReplaced
 	withReason
 )
 
-// withLapses is the highest bit of the byte that holds the priority: the byte of flags is full.
-const withLapses = 0x80
+// withExpiredLeases is the highest bit of the byte that holds the priority: the byte of flags is full.
+const withExpiredLeases = 0x80
 
 // append writes the plain part behind out and returns the longer slice.
 func (r *jobRow) append(out []byte) []byte {
@@ -99,15 +99,15 @@ func (r *jobRow) append(out []byte) []byte {
 		text(withLease, r.Node)
 	}
 	if r.Replaced {
-		flags |= withAnew
+		flags |= withReplaced
 	}
 	if r.Reason != "" || !r.DiedAt.IsZero() {
 		moment(withReason, r.DiedAt)
 		text(withReason, r.Reason)
 	}
-	if r.Lapses > 0 {
-		out[at+1] |= withLapses
-		out = binary.AppendUvarint(out, uint64(r.Lapses))
+	if r.ExpiredLeases > 0 {
+		out[at+1] |= withExpiredLeases
+		out = binary.AppendUvarint(out, uint64(r.ExpiredLeases))
 	}
 	out[at] = flags
 	return out
@@ -117,10 +117,10 @@ func (r *jobRow) append(out []byte) []byte {
 func (r *jobRow) read(raw []byte) error {
 	in := jobReader{raw: raw}
 	head := in.take(2)
-	if in.bad || int(head[1]&^withLapses) >= store.Priorities {
+	if in.bad || int(head[1]&^withExpiredLeases) >= store.Priorities {
 		return fmt.Errorf("%w: the plain part of a job", store.ErrDamaged)
 	}
-	flags, priority := head[0], int(head[1]&^withLapses)
+	flags, priority := head[0], int(head[1]&^withExpiredLeases)
 	has := func(flag byte) bool { return flags&flag != 0 }
 	*r = jobRow{Priority: priority, Attempt: in.number(), Failures: in.number(), At: in.time(), About: wallet.UserID(in.text())}
 	for flag, hash := range [...]*[]byte{&r.Name, &r.Ordering, &r.Owner} {
@@ -137,12 +137,12 @@ func (r *jobRow) read(raw []byte) error {
 	if has(withLease) {
 		r.End, r.Node = in.time(), in.text()
 	}
-	r.Replaced = has(withAnew)
+	r.Replaced = has(withReplaced)
 	if has(withReason) {
 		r.DiedAt, r.Reason = in.time(), in.text()
 	}
-	if head[1]&withLapses != 0 {
-		r.Lapses = in.number()
+	if head[1]&withExpiredLeases != 0 {
+		r.ExpiredLeases = in.number()
 	}
 	if in.bad || len(in.raw) > 0 {
 		return fmt.Errorf("%w: the plain part of a job", store.ErrDamaged)

@@ -33,7 +33,7 @@ func (q *jobQueue) unsealJob(j *storedJob) (store.Job, error) {
 		return store.Job{}, err
 	}
 	out := store.Job{Queue: q.name, Priority: store.Priority(j.Priority), NotBefore: j.NotBefore, At: j.At, Attempt: j.Attempt,
-		Failures: j.Failures, Lapses: j.Lapses, About: j.About, Seq: j.seq}
+		Failures: j.Failures, ExpiredLeases: j.ExpiredLeases, About: j.About, Seq: j.seq}
 	// The reverse of sealedJob.
 	rest := sealed[0]
 	for _, into := range []func([]byte){
@@ -111,9 +111,9 @@ func (q *jobQueue) putJob(j *store.Job, handTo *store.Claim) error {
 	if j.NotBefore.After(j.At) {
 		is.Due = j.NotBefore.Add(q.offset())
 	}
-	j.Attempt, j.Failures, j.Lapses = 0, 0, 0
+	j.Attempt, j.Failures, j.ExpiredLeases = 0, 0, 0
 	if was != nil {
-		return q.putAnew(j, was, is, handTo)
+		return q.replace(j, was, is, handTo)
 	}
 	if is.seq, err = q.next(jobs); err != nil {
 		return err
@@ -144,11 +144,11 @@ func (q *jobQueue) putJob(j *store.Job, handTo *store.Claim) error {
 	return q.moveFrom(first, nil, is)
 }
 
-// putAnew replaces a waiting job. One that is in flight goes on: the new content waits behind the attempt (Anew), and
-// neither the attempt's success nor its failure removes it. Number, place and attempts stay.
-func (q *jobQueue) putAnew(j *store.Job, was, is *storedJob, handTo *store.Claim) error {
+// replace gives a waiting job new content. A job in flight goes on: the new content waits behind the attempt
+// (storedJob.Replaced), and neither the attempt's success nor its failure removes it. Number, place and attempts stay.
+func (q *jobQueue) replace(j *store.Job, was, is *storedJob, handTo *store.Claim) error {
 	if !bytes.Equal(was.Ordering, is.Ordering) {
-		return errors.New("store: a job that is put anew keeps its key")
+		return errors.New("store: a job that is replaced keeps its key")
 	}
 	is.seq, is.Name, is.Attempt = was.seq, was.Name, was.Attempt
 	if was.inFlight() {
@@ -309,7 +309,7 @@ func (t *tx) DoneJobs(refs ...store.Ref) error {
 	})
 }
 
-// RetryJobs ends failed attempts: Failures rises, Lapses begin again.
+// RetryJobs ends failed attempts: Failures rises, ExpiredLeases begin again.
 func (t *tx) RetryJobs(notBefore time.Time, refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
 		if j.Replaced {
@@ -319,27 +319,27 @@ func (t *tx) RetryJobs(notBefore time.Time, refs ...store.Ref) error {
 	})
 }
 
-// SnoozeJobs ends attempts that did not fail: Failures stay. With the zero time the handler never ran, so Lapses stay
+// SnoozeJobs ends attempts that did not fail: Failures stay. With the zero time the handler never ran, so ExpiredLeases stay
 // too.
 func (t *tx) SnoozeJobs(notBefore time.Time, refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
 		if j.Replaced {
 			return q.release(j, j.NotBefore, j.Due, 0, 0)
 		}
-		lapses := 0
+		expiredLeases := 0
 		if notBefore.IsZero() {
-			lapses = j.Lapses
+			expiredLeases = j.ExpiredLeases
 		}
-		return q.release(j, notBefore, q.dueAt(j.Node, notBefore), j.Failures, lapses)
+		return q.release(j, notBefore, q.dueAt(j.Node, notBefore), j.Failures, expiredLeases)
 	})
 }
 
 // release ends a lease, after which the job waits. notBefore is shown to callers, due is the same moment in the queue's
 // time.
-func (q *jobQueue) release(was *storedJob, notBefore, due time.Time, failures, lapses int) error {
+func (q *jobQueue) release(was *storedJob, notBefore, due time.Time, failures, expiredLeases int) error {
 	is := *was
 	is.Node, is.End, is.Replaced = "", time.Time{}, false
-	is.NotBefore, is.Due, is.Failures, is.Lapses = notBefore, due, failures, lapses
+	is.NotBefore, is.Due, is.Failures, is.ExpiredLeases = notBefore, due, failures, expiredLeases
 	q.woke = true
 	return q.move(was, &is)
 }

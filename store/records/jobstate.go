@@ -44,7 +44,7 @@ func ready(number uint64) turn {
 	return t
 }
 
-// later is an alarm: a claim at or after due turns it into a ready turn (ripen).
+// later is an alarm: a claim at or after due turns it into a ready turn (promoteDue).
 func later(due time.Time) turn {
 	t := turn{size: 1 + timeSize}
 	t.at[0] = laterTurn

@@ -38,7 +38,7 @@ func (q *jobQueue) yield(was *storedJob, notBefore, due time.Time, failures int)
 	}
 	is := &storedJob{jobRow: was.jobRow}
 	is.Node, is.End, is.Replaced = "", time.Time{}, false
-	is.NotBefore, is.Due, is.Failures, is.Lapses = notBefore, due, failures, 0
+	is.NotBefore, is.Due, is.Failures, is.ExpiredLeases = notBefore, due, failures, 0
 	if is.seq, err = q.next(jobs); err != nil {
 		return err
 	}

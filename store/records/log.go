@@ -19,7 +19,7 @@ import (
 //
 //	rows     delivery id, which begins with its time -> row of store.LogEntry
 //	index    webhook id 0 created-at delivery id     -> state 0 event
-//	tallies  webhook id 0 hour                       -> JSON of store.Tally
+//	hourly_counts  webhook id 0 hour                       -> JSON of store.AttemptCounts
 //
 // The attempts of an entry are tallied in the day of the entry, so that both are committed together. Rows are sealed
 // and tagged like those of the store, with its keys. Any goroutine may use a Log.
@@ -40,12 +40,12 @@ var _ store.DeliveryLog = (*Log)(nil)
 const (
 	logRows engine.Table = iota
 	logIndex
-	logTallies
+	logHourlyCounts
 )
 
 // LogLayout describes the tables of a day to the engine.
 func LogLayout() engine.Layout {
-	return engine.Layout{{Name: "rows", Appended: true}, {Name: "index"}, {Name: "tallies"}}
+	return engine.Layout{{Name: "rows", Appended: true}, {Name: "index"}, {Name: "hourly_counts"}}
 }
 
 // logSubject is the subject to which the fields of an entry are sealed, and its name in reports of damage.
@@ -223,7 +223,7 @@ func (l *Log) commit(batches []*logged) {
 
 // putEntries puts the rows of one day, and counts what is new in them.
 func (l *Log) putEntries(in engine.Tables, all []logRow) error {
-	news := tallies{}
+	news := hourlyCounts{}
 	for _, r := range all {
 		var old store.LogEntry
 		if raw := in.Get(logRows, []byte(r.plain.ID)); raw != nil {
@@ -240,50 +240,50 @@ func (l *Log) putEntries(in engine.Tables, all []logRow) error {
 	return news.add(in)
 }
 
-// tallies are counts by their keys in the table tallies, collected before they are added to a day.
-type tallies map[string]store.Tally
+// hourlyCounts are counts by their keys in the table hourly_counts, collected before they are added to a day.
+type hourlyCounts map[string]store.AttemptCounts
 
 // count adds the attempts that now has and old had not, and that the delivery was given up, if that is new.
-func (n tallies) count(old, now store.LogEntry) {
+func (n hourlyCounts) count(old, now store.LogEntry) {
 	for _, a := range now.Attempted {
 		if slices.ContainsFunc(old.Attempted, func(b store.Attempt) bool { return b.At.Equal(a.At) }) {
 			continue
 		}
 		if a.Succeeded() {
-			n.at(now.Webhook, a.At, store.Tally{Succeeded: 1})
+			n.at(now.Webhook, a.At, store.AttemptCounts{Succeeded: 1})
 		} else {
-			n.at(now.Webhook, a.At, store.Tally{Failed: 1})
+			n.at(now.Webhook, a.At, store.AttemptCounts{Failed: 1})
 		}
 	}
 	if now.State == store.DeliveryDeadLettered && old.State != store.DeliveryDeadLettered {
-		n.at(now.Webhook, now.EndedAt, store.Tally{DeadLettered: 1})
+		n.at(now.Webhook, now.EndedAt, store.AttemptCounts{DeadLettered: 1})
 	}
 }
 
-// at adds to the tally of a webhook in the hour of a time.
-func (n tallies) at(id wallet.WebhookID, at time.Time, more store.Tally) {
+// at adds to the count of a webhook in the hour of a time.
+func (n hourlyCounts) at(id wallet.WebhookID, at time.Time, more store.AttemptCounts) {
 	more.Hour = at.UTC().Truncate(time.Hour)
 	key := string(append(lineOf(id), timeKey(more.Hour)...))
 	n[key] = sum(n[key], more)
 }
 
-// sum adds two tallies of one hour.
-func sum(a, b store.Tally) store.Tally {
-	return store.Tally{Hour: b.Hour, Succeeded: a.Succeeded + b.Succeeded, Failed: a.Failed + b.Failed, DeadLettered: a.DeadLettered + b.DeadLettered}
+// sum adds two counts of one hour.
+func sum(a, b store.AttemptCounts) store.AttemptCounts {
+	return store.AttemptCounts{Hour: b.Hour, Succeeded: a.Succeeded + b.Succeeded, Failed: a.Failed + b.Failed, DeadLettered: a.DeadLettered + b.DeadLettered}
 }
 
-// add adds the counts to those that a day has. A damaged tally begins again at zero.
-func (n tallies) add(to engine.Tables) error {
+// add adds the counts to those that a day has. A damaged count begins again at zero.
+func (n hourlyCounts) add(to engine.Tables) error {
 	for key, more := range n {
-		var old store.Tally
-		if raw := to.Get(logTallies, []byte(key)); raw != nil && json.Unmarshal(raw, &old) != nil {
-			old = store.Tally{} // it is lost
+		var old store.AttemptCounts
+		if raw := to.Get(logHourlyCounts, []byte(key)); raw != nil && json.Unmarshal(raw, &old) != nil {
+			old = store.AttemptCounts{} // it is lost
 		}
 		raw, err := json.Marshal(sum(old, more))
 		if err != nil {
 			return err
 		}
-		if err := to.Put(logTallies, []byte(key), raw); err != nil {
+		if err := to.Put(logHourlyCounts, []byte(key), raw); err != nil {
 			return err
 		}
 	}

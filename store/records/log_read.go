@@ -208,11 +208,11 @@ func (w *walk) rest() engine.Range {
 	return r
 }
 
-// Tallies adds up all days. The tally of an hour lies in the days of its deliveries, whose attempts may be made on
+// AttemptsByHour adds up all days. The count of an hour lies in the days of its deliveries, whose attempts may be made on
 // later days.
-func (l *Log) Tallies(ctx context.Context, id wallet.WebhookID, since time.Time) ([]store.Tally, error) {
+func (l *Log) AttemptsByHour(ctx context.Context, id wallet.WebhookID, since time.Time) ([]store.AttemptCounts, error) {
 	prefix := lineOf(id)
-	hours := map[time.Time]store.Tally{}
+	hours := map[time.Time]store.AttemptCounts{}
 	names, err := l.days.Names()
 	if err != nil {
 		return nil, err
@@ -221,10 +221,10 @@ func (l *Log) Tallies(ctx context.Context, id wallet.WebhookID, since time.Time)
 		err := l.days.View(ctx, day, func(in engine.Tables) error {
 			r := engine.Prefix(prefix)
 			r.From = join(prefix, timeKey(since))
-			for key, raw := range in.Scan(logTallies, r) {
-				var more store.Tally
+			for key, raw := range in.Scan(logHourlyCounts, r) {
+				var more store.AttemptCounts
 				if err := json.Unmarshal(raw, &more); err != nil {
-					l.store.skipDamaged("tallies", key, err)
+					l.store.skipDamaged("hourly counts", key, err)
 					continue
 				}
 				hours[more.Hour] = sum(hours[more.Hour], more)
@@ -235,5 +235,5 @@ func (l *Log) Tallies(ctx context.Context, id wallet.WebhookID, since time.Time)
 			return nil, err
 		}
 	}
-	return slices.SortedFunc(maps.Values(hours), func(a, b store.Tally) int { return a.Hour.Compare(b.Hour) }), nil
+	return slices.SortedFunc(maps.Values(hours), func(a, b store.AttemptCounts) int { return a.Hour.Compare(b.Hour) }), nil
 }

@@ -15,14 +15,14 @@ import (
 // modelJob is a job as it should be.
 type modelJob struct {
 	store.Job
-	end  time.Time // of its lease; zero: it waits
-	anew *store.Job
+	end         time.Time // of its lease; zero: it waits
+	replacement *store.Job
 }
 
 // owner is whose it is as it was put last.
 func (j *modelJob) owner() string {
-	if j.anew != nil {
-		return j.anew.Owner
+	if j.replacement != nil {
+		return j.replacement.Owner
 	}
 	return j.Owner
 }
@@ -91,7 +91,7 @@ func (m *jobModel) put(r *rand.Rand) {
 		job.Seq, job.Attempt = old.Seq, old.Attempt
 		old.Job = job
 	default:
-		old.anew = &job
+		old.replacement = &job
 	}
 }
 
@@ -136,14 +136,14 @@ func (m *jobModel) claim(r *rand.Rand, most int) {
 	share := m.share
 	for _, j := range m.jobs { // leases that are over
 		if !j.end.IsZero() && !j.end.After(m.now) {
-			lapses, notBefore := j.Lapses+1, j.NotBefore
-			if wait := store.LapseWait(lapses, j.Seq); wait > 0 {
+			expiredLeases, notBefore := j.ExpiredLeases+1, j.NotBefore
+			if wait := store.ExpiredLeaseWait(expiredLeases, j.Seq); wait > 0 {
 				notBefore = m.now.Add(wait)
 			}
-			anew := j.anew != nil
+			replaced := j.replacement != nil
 			m.release(j, notBefore, j.Failures)
-			if !anew {
-				j.Lapses = lapses
+			if !replaced {
+				j.ExpiredLeases = expiredLeases
 			}
 		}
 	}
@@ -183,7 +183,7 @@ func (m *jobModel) claim(r *rand.Rand, most int) {
 		j.Attempt++
 		j.end = m.now.Add(c.Lease)
 		inFlight[j.Owner]++
-		if got.Attempt != j.Attempt || string(got.Body) != string(j.Body) || got.Failures != j.Failures || got.Lapses != j.Lapses || got.Seq != j.Seq {
+		if got.Attempt != j.Attempt || string(got.Body) != string(j.Body) || got.Failures != j.Failures || got.ExpiredLeases != j.ExpiredLeases || got.Seq != j.Seq {
 			m.Errorf("claimed %+v, want %+v", got, j.Job)
 		}
 		if share > 0 && j.Owner != "" && inFlight[j.Owner] > share {
@@ -229,12 +229,12 @@ func (m *jobModel) next(got time.Time) {
 func (m *jobModel) release(j *modelJob, notBefore time.Time, failures int) {
 	j.end = time.Time{}
 	switch {
-	case j.anew != nil:
+	case j.replacement != nil:
 		seq, attempt := j.Seq, j.Attempt
-		j.Job, j.anew = *j.anew, nil
+		j.Job, j.replacement = *j.replacement, nil
 		j.Seq, j.Attempt = seq, attempt
 	default:
-		j.NotBefore, j.Failures, j.Lapses = notBefore, failures, 0
+		j.NotBefore, j.Failures, j.ExpiredLeases = notBefore, failures, 0
 	}
 }
 
@@ -281,7 +281,7 @@ func (m *jobModel) end(r *rand.Rand) {
 		m.Error(err)
 	}
 	switch {
-	case (way < 2 || way == 4) && j.anew != nil: // what was put meanwhile has not been tried
+	case (way < 2 || way == 4) && j.replacement != nil: // what was put meanwhile has not been tried
 		m.release(j, time.Time{}, 0)
 	case way == 2:
 		m.release(j, then, j.Failures+1)
@@ -314,14 +314,14 @@ func (m *jobModel) compare() {
 				stats.InFlight++
 			}
 			if stats.Oldest.IsZero() {
-				if stats.Oldest = j.At; j.anew != nil {
-					stats.Oldest = j.anew.At
+				if stats.Oldest = j.At; j.replacement != nil {
+					stats.Oldest = j.replacement.At
 				}
 			}
 			got, err := tx.Job(queue, j.ID)
 			want := j.Job
-			if j.anew != nil { // it reads as it was put anew
-				want = *j.anew
+			if j.replacement != nil { // it reads as it was replaced
+				want = *j.replacement
 				want.Attempt, want.Seq = j.Attempt, j.Seq
 			}
 			if err != nil || got.Attempt != want.Attempt || string(got.Body) != string(want.Body) || got.Priority != want.Priority || !got.NotBefore.Equal(want.NotBefore) && j.end.IsZero() {

@@ -213,7 +213,7 @@ func testHeartbeats(t *testing.T, open Open) {
 	}
 }
 
-// testReleaseNode: a node that starts anew waits for no lease of its earlier life, and keeps others' leases.
+// testReleaseNode: a node that starts again waits for no lease of its earlier life, and keeps others' leases.
 func testReleaseNode(t *testing.T, open Open) {
 	s := freshJobs(t, open)
 	another := aJob("elsewhere")

@@ -267,13 +267,13 @@ func testJobLeases(t *testing.T, open Open) {
 	same(t, "nothing left", get(t, s, func(tx store.Tx) (store.JobStats, error) { return tx.JobStats(queue) }), store.JobStats{})
 }
 
-// testJobLapses: claims that nobody ends are counted until somebody ends one, and from the third on they make wait, each
+// testJobExpiredLeases: claims that nobody ends are counted until somebody ends one, and from the third on they make wait, each
 // job for a time of its own.
-func testJobLapses(t *testing.T, open Open) {
+func testJobExpiredLeases(t *testing.T, open Open) {
 	s := freshJobs(t, open)
 	s.put(someJobs("a", "b")...)
 	now := noon()
-	lapse := func(max int, kill bool) string {
+	letExpire := func(max int, kill bool) string {
 		t.Helper()
 		got := s.claim(at(now, max))
 		if kill {
@@ -283,44 +283,44 @@ func testJobLapses(t *testing.T, open Open) {
 		}
 		var out []string
 		for _, j := range got {
-			out = append(out, fmt.Sprint(j.ID, j.Lapses))
+			out = append(out, fmt.Sprint(j.ID, j.ExpiredLeases))
 		}
 		slices.Sort(out)
 		return strings.Join(out, " ")
 	}
-	same(t, "the first", lapse(9, true), "a0 b0")
-	same(t, "after a restart", lapse(9, true), "a1 b1")
-	same(t, "once more", lapse(9, true), "a2 b2")
-	same(t, "now they wait", lapse(9, true), "")
-	wait := []time.Duration{store.LapseWait(3, 1), store.LapseWait(3, 2)}
+	same(t, "the first", letExpire(9, true), "a0 b0")
+	same(t, "after a restart", letExpire(9, true), "a1 b1")
+	same(t, "once more", letExpire(9, true), "a2 b2")
+	same(t, "now they wait", letExpire(9, true), "")
+	wait := []time.Duration{store.ExpiredLeaseWait(3, 1), store.ExpiredLeaseWait(3, 2)}
 	if wait[0] < time.Second || wait[1] <= wait[0] || wait[1] > 2*time.Second {
 		t.Fatalf("they wait for %v", wait)
 	}
 	now = noon().Add(wait[0])
-	same(t, "not one moment longer, and alone", lapse(9, false), "a3")
-	same(t, "a lease that is over counts as well", lapse(1, true), "b3")
+	same(t, "not one moment longer, and alone", letExpire(9, false), "a3")
+	same(t, "a lease that is over counts as well", letExpire(1, true), "b3")
 	now = now.Add(time.Hour)
 	got := s.claim(at(now, 9))
-	same(t, "both", fmt.Sprint(got[0].Lapses, got[1].Lapses), "4 4")
+	same(t, "both", fmt.Sprint(got[0].ExpiredLeases, got[1].ExpiredLeases), "4 4")
 	update(t, s, func(tx store.Tx) error {
 		return errors.Join(tx.SnoozeJobs(time.Time{}, got[0].Ref()), tx.SnoozeJobs(now, got[1].Ref()))
 	})
 	again := s.claim(at(now, 9))
-	same(t, "what was given back still counts, what was handled does not", fmt.Sprint(again[0].Lapses, again[1].Lapses), "4 0")
+	same(t, "what was given back still counts, what was handled does not", fmt.Sprint(again[0].ExpiredLeases, again[1].ExpiredLeases), "4 0")
 	update(t, s, func(tx store.Tx) error { return tx.RetryJobs(now, again[0].Ref()) })
-	same(t, "nor after a failure", s.claim(at(now, 9))[0].Lapses, 0)
-	for lapses, most := 0, time.Duration(0); lapses < 100; lapses++ {
+	same(t, "nor after a failure", s.claim(at(now, 9))[0].ExpiredLeases, 0)
+	for expiredLeases, most := 0, time.Duration(0); expiredLeases < 100; expiredLeases++ {
 		for seq := range uint64(40) {
-			most = max(most, store.LapseWait(lapses, seq))
+			most = max(most, store.ExpiredLeaseWait(expiredLeases, seq))
 		}
-		if most > time.Minute || lapses < 3 && most != 0 {
-			t.Fatalf("after %d claims a job waits for %s", lapses, most)
+		if most > time.Minute || expiredLeases < 3 && most != 0 {
+			t.Fatalf("after %d claims a job waits for %s", expiredLeases, most)
 		}
 	}
 }
 
-// testJobsAnew: an id that is put again.
-func testJobsAnew(t *testing.T, open Open) {
+// testReplacedJobs: an id that is put again.
+func testReplacedJobs(t *testing.T, open Open) {
 	s := freshJobs(t, open)
 	s.put(someJobs("a", "b", "c")...)
 	newer := aJob("a//owner")
@@ -419,7 +419,7 @@ func testDeadLetters(t *testing.T, open Open) {
 	})
 }
 
-// testMadeIDs: a job whose ID the store made can be put anew, ended, given up and replayed by it like any other.
+// testMadeIDs: a job whose ID the store made can be replaced, ended, given up and replayed by it like any other.
 func testMadeIDs(t *testing.T, open Open) {
 	s := freshJobs(t, open)
 	nameless := func(body string) store.Job { return store.Job{Queue: queue, Key: "k", At: noon(), Body: []byte(body)} }

@@ -27,7 +27,7 @@ func RunLog(t *testing.T, open OpenLog) {
 		{"EveryField", testLogEveryField},
 		{"Pages", testLogPages},
 		{"Days", testLogDays},
-		{"Tallies", testLogTallies},
+		{"AttemptsByHour", testLogAttemptCounts},
 		{"Erased", testLogErased},
 		{"Concurrent", testLogConcurrent},
 		{"DropWhileInUse", testLogDropWhileInUse},
@@ -113,11 +113,11 @@ func (r *logHarness) absent(id wallet.WebhookID, delivery string) {
 	}
 }
 
-func (r *logHarness) tallies(id wallet.WebhookID, since time.Time) []store.Tally {
+func (r *logHarness) attempts(id wallet.WebhookID, since time.Time) []store.AttemptCounts {
 	r.t.Helper()
-	out, err := r.Tallies(context.Background(), id, since)
+	out, err := r.AttemptsByHour(context.Background(), id, since)
 	if err != nil {
-		r.t.Fatalf("tallies: %v", err)
+		r.t.Fatalf("counts: %v", err)
 	}
 	return out
 }
@@ -311,8 +311,8 @@ func testLogDays(t *testing.T, open OpenLog) {
 	same(t, "all days", entryNames(r.list("wh", store.LogPage{Limit: 10})), []string{"early", "late", "old"})
 	r.reopen()
 	same(t, "all days, reopened", entryNames(r.list("wh", store.LogPage{Limit: 10})), []string{"early", "late", "old"})
-	same(t, "over the border", r.tallies("wh", midnight.Add(-time.Hour)),
-		[]store.Tally{{Hour: midnight.Add(-time.Hour), Failed: 1}, {Hour: midnight, Succeeded: 2}})
+	same(t, "over the border", r.attempts("wh", midnight.Add(-time.Hour)),
+		[]store.AttemptCounts{{Hour: midnight.Add(-time.Hour), Failed: 1}, {Hour: midnight, Succeeded: 2}})
 
 	same(t, "the day before the first", r.drop(old.CreatedAt), 0)
 	same(t, "not before its end", r.drop(old.CreatedAt.AddDate(0, 0, 1).Add(-1)), 0)
@@ -333,17 +333,17 @@ func testLogDays(t *testing.T, open OpenLog) {
 	same(t, "nothing", r.list("wh", store.LogPage{Limit: 10}), []store.LogEntry(nil))
 }
 
-func testLogTallies(t *testing.T, open OpenLog) {
+func testLogAttemptCounts(t *testing.T, open OpenLog) {
 	r := newLogHarness(t, open)
 	hour := noon().Truncate(time.Hour)
-	same(t, "nothing", len(r.tallies("wh", time.Time{})), 0)
+	same(t, "nothing", len(r.attempts("wh", time.Time{})), 0)
 	r.log(entry("a", "wh", noon(), store.DeliveryWaiting, 500))
 	r.log(entry("a", "wh", noon(), store.DeliveryWaiting, 500, 0))
 	r.log(entry("a", "wh", noon(), store.DeliveryDelivered, 500, 0, 204))
 	r.log(entry("a", "wh", noon(), store.DeliveryDelivered, 500, 0, 204))
 	r.log(entry("b", "wh", noon(), store.DeliveryDeadLettered, 500, 410), entry("b", "wh", noon(), store.DeliveryDeadLettered, 500, 410), entry("c", "wh_2", noon(), store.DeliveryDelivered, 200))
-	same(t, "each attempt once", r.tallies("wh", time.Time{}), []store.Tally{{Hour: hour, Succeeded: 1, Failed: 4, DeadLettered: 1}})
-	same(t, "another's", r.tallies("wh_2", time.Time{}), []store.Tally{{Hour: hour, Succeeded: 1}})
+	same(t, "each attempt once", r.attempts("wh", time.Time{}), []store.AttemptCounts{{Hour: hour, Succeeded: 1, Failed: 4, DeadLettered: 1}})
+	same(t, "another's", r.attempts("wh_2", time.Time{}), []store.AttemptCounts{{Hour: hour, Succeeded: 1}})
 
 	later := entry("d", "wh", noon(), store.DeliveryWaiting, 500)
 	later.Attempted[0].At = noon().Add(3 * time.Hour)
@@ -356,11 +356,11 @@ func testLogTallies(t *testing.T, open OpenLog) {
 	r.log(again)
 	r.log(parked)
 	r.reopen()
-	want := []store.Tally{{Hour: hour, Succeeded: 1, Failed: 4, DeadLettered: 1}, {Hour: hour.Add(3 * time.Hour), Failed: 2},
+	want := []store.AttemptCounts{{Hour: hour, Succeeded: 1, Failed: 4, DeadLettered: 1}, {Hour: hour.Add(3 * time.Hour), Failed: 2},
 		{Hour: hour.Add(5 * time.Hour), DeadLettered: 2}, {Hour: hour.Add(6 * time.Hour), Failed: 1}}
-	same(t, "hours", r.tallies("wh", time.Time{}), want)
-	same(t, "from an hour on", r.tallies("wh", hour.Add(3*time.Hour)), want[1:])
-	same(t, "behind it", r.tallies("wh", hour.Add(3*time.Hour+1)), want[2:])
+	same(t, "hours", r.attempts("wh", time.Time{}), want)
+	same(t, "from an hour on", r.attempts("wh", hour.Add(3*time.Hour)), want[1:])
+	same(t, "behind it", r.attempts("wh", hour.Add(3*time.Hour+1)), want[2:])
 }
 
 func testLogErased(t *testing.T, open OpenLog) {
@@ -389,7 +389,7 @@ func testLogErased(t *testing.T, open OpenLog) {
 		r.absent("wh", "a4")
 		r.reopen()
 	}
-	same(t, "counts are nobody's", r.tallies("wh", time.Time{})[0].Failed, 5)
+	same(t, "counts are nobody's", r.attempts("wh", time.Time{})[0].Failed, 5)
 }
 
 // testLogConcurrent: what several hand in at once is all there, and counted once.
@@ -414,11 +414,11 @@ func testLogConcurrent(t *testing.T, open OpenLog) {
 	group.Wait()
 	r.reopen()
 	same(t, "entries", len(r.list("wh", store.LogPage{Limit: 1 << 20})), writers*each+1)
-	var all store.Tally
-	for _, one := range r.tallies("wh", time.Time{}) {
+	var all store.AttemptCounts
+	for _, one := range r.attempts("wh", time.Time{}) {
 		all.Succeeded, all.Failed, all.DeadLettered = all.Succeeded+one.Succeeded, all.Failed+one.Failed, all.DeadLettered+one.DeadLettered
 	}
-	same(t, "attempts", all, store.Tally{Succeeded: writers * each, Failed: writers*each + 1, DeadLettered: 1})
+	same(t, "attempts", all, store.AttemptCounts{Succeeded: writers * each, Failed: writers*each + 1, DeadLettered: 1})
 }
 
 // testLogDropWhileInUse: days go while others read and write them.
@@ -438,7 +438,7 @@ func testLogDropWhileInUse(t *testing.T, open OpenLog) {
 			for ctx.Err() == nil {
 				_, err := r.List(t.Context(), "wh", store.LogPage{Limit: 100})
 				_, err2 := r.Oldest(t.Context(), "wh", store.DeliveryDeadLettered, time.Time{}, "", 100)
-				_, err3 := r.Tallies(t.Context(), "wh", time.Time{})
+				_, err3 := r.AttemptsByHour(t.Context(), "wh", time.Time{})
 				_, err4 := r.Logged(t.Context(), "wh", "dlv_0_0")
 				if errors.Is(err4, store.ErrNotFound) {
 					err4 = nil

@@ -42,9 +42,9 @@ type Samples struct {
 func NewSamples() Samples {
 	var x Samples
 	Fill(&x, 1000)
-	x.Job.Priority, x.Job.Attempt, x.Job.Failures, x.Job.Lapses, x.Job.Seq, x.Job.About = store.JobSoon, 1, 0, 0, 1, x.User.ID
+	x.Job.Priority, x.Job.Attempt, x.Job.Failures, x.Job.ExpiredLeases, x.Job.Seq, x.Job.About = store.JobSoon, 1, 0, 0, 1, x.User.ID
 	x.DeadJob.NotBefore = x.Job.NotBefore
-	x.DeadJob.Queue, x.DeadJob.Priority, x.DeadJob.Attempt, x.DeadJob.Failures, x.DeadJob.Lapses, x.DeadJob.Seq, x.DeadJob.About = x.Job.Queue, store.JobUrgent, 1, 0, 0, 2, ""
+	x.DeadJob.Queue, x.DeadJob.Priority, x.DeadJob.Attempt, x.DeadJob.Failures, x.DeadJob.ExpiredLeases, x.DeadJob.Seq, x.DeadJob.About = x.Job.Queue, store.JobUrgent, 1, 0, 0, 2, ""
 	x.Reply.Priority, x.Reply.ID = 2, ""
 	x.Conversation.Version, x.Transaction.Version = 1, 1
 	x.Wallet.Owner, x.Bind.User, x.Transaction.Owner, x.Event.User = x.User.ID, x.User.ID, x.User.ID, x.User.ID
