@@ -200,7 +200,7 @@ func (p *process) addFronts(c config.Config, log *slog.Logger) (err error) {
 	}
 	var hook *api.Webhook
 	if c.Telegram.Mode == config.Webhook {
-		hook = &api.Webhook{Accept: p.bot.Accept, Knows: p.bot.Knows, Forbidden: bot.ErrForbidden, BadUpdate: bot.ErrBadUpdate, MaxBody: bot.MaxUpdate}
+		hook = &api.Webhook{Updates: p.bot, Forbidden: bot.ErrForbidden, BadUpdate: bot.ErrBadUpdate, MaxBody: bot.MaxUpdate}
 	}
 	p.server, err = api.New(api.Options{PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs),
 		TrustedProxies: c.HTTP.TrustedProxies, Store: p.store, Keys: p.Keys, Wallets: p.Wallets, Transfers: p.Transfers, History: p.History, Signing: p.Signing,

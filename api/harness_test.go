@@ -59,6 +59,17 @@ type harness struct {
 	client *http.Client
 }
 
+// updates is the harness as the receiver of Telegram's updates.
+type updates struct{ r *harness }
+
+// Knows implements UpdateReceiver.
+func (u updates) Knows(secret string) bool { return u.r.knows(secret) }
+
+// Accept implements UpdateReceiver.
+func (u updates) Accept(ctx context.Context, secret string, body []byte) error {
+	return u.r.accept(ctx, secret, body)
+}
+
 type person struct {
 	*world.Person
 	secret string // of an API key with every scope
@@ -109,10 +120,8 @@ func newHarnessWith(t testing.TB, kinds []product.Kind, change ...func(*Server))
 		PublicURL: public, DocsURL: &url.URL{Scheme: "https", Host: "docs.example", Path: "/docs"}, PagesURL: pagesURL, Portal: r.Portal, BotName: func() string { return "purser_bot" }, LinkedBot: func() string { return "purser_bot" }, Store: r.Store, Keys: r.Keys, Wallets: r.Wallets, Transfers: r.Transfers, History: r.History, Signing: r.Signing,
 		People: r.People, Notifications: r.Notifications, Webhooks: r.Webhooks, Catalogue: catalogue, Chat: r.chat, Bot: &r.bot, Meter: r.meter,
 		Limits: quota.Limits{APIFree: 1e6, APIPro: 1e6, BotFree: 1e6, BotPro: 1e6, Messages: 30}, Cluster: wallet.Localnet,
-		Webhook: &Webhook{Forbidden: errForbidden, BadUpdate: errBadUpdate, MaxBody: 1 << 20,
-			Knows:  func(secret string) bool { return r.knows(secret) },
-			Accept: func(ctx context.Context, secret string, body []byte) error { return r.accept(ctx, secret, body) }},
-		Now: r.Now, NewID: r.NewID, Log: slog.New(slog.NewTextHandler(r.logged, nil)),
+		Webhook: &Webhook{Updates: updates{r}, Forbidden: errForbidden, BadUpdate: errBadUpdate, MaxBody: 1 << 20},
+		Now:     r.Now, NewID: r.NewID, Log: slog.New(slog.NewTextHandler(r.logged, nil)),
 	})
 	r.Must(err)
 	for _, f := range change {

@@ -84,7 +84,7 @@ func (s *Server) admits(h *fasthttp.RequestHeader, path string) bool {
 	}
 	switch {
 	case s.Webhook != nil && path == WebhookPath:
-		return s.Webhook.Knows(string(h.Peek(telegramSecretHeader)))
+		return s.Webhook.Updates.Knows(string(h.Peek(telegramSecretHeader)))
 	case underPage(path):
 		return hasOrigin(h, s.origin)
 	case path == portalPath && string(h.Method()) == fiber.MethodPost:

@@ -126,7 +126,7 @@ func (o Options) complete() error {
 		o.People == nil || o.Notifications == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Portal == nil || o.BotName == nil || o.LinkedBot == nil ||
 		o.Chat == nil || o.Bot == nil || o.Meter == nil:
 		return errors.New("api: a store, the operations, the chat, the bot and a meter are needed")
-	case o.Webhook != nil && (o.Webhook.Accept == nil || o.Webhook.Knows == nil || o.Webhook.MaxBody <= 0):
+	case o.Webhook != nil && (o.Webhook.Updates == nil || o.Webhook.MaxBody <= 0):
 		return errors.New("api: Telegram's webhook is not described")
 	case o.Limits == (quota.Limits{}):
 		return errors.New("api: limits are needed")

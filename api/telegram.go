@@ -13,12 +13,17 @@ import (
 // WebhookPath is where Telegram delivers updates in webhook mode.
 const WebhookPath = "/telegram/webhook"
 
-// Webhook is how the bot takes an update that Telegram delivers. Accept returns after the update is
-// durable: until then Telegram keeps it and delivers it again.
+// UpdateReceiver takes the updates that Telegram delivers. bot.Bot implements it.
+type UpdateReceiver interface {
+	// Accept returns after the update is durable: until then Telegram keeps it and delivers it again.
+	Accept(ctx context.Context, secret string, body []byte) error
+	// Knows reports whether a secret is Telegram's, before a body is read.
+	Knows(secret string) bool
+}
+
+// Webhook is how updates reach the bot when Telegram delivers them.
 type Webhook struct {
-	Accept func(ctx context.Context, secret string, body []byte) error
-	// Knows tells whether a secret is Telegram's, before a body is read.
-	Knows func(secret string) bool
+	Updates UpdateReceiver
 	// Forbidden and BadUpdate are what Accept returns for a wrong secret and for a body that is no
 	// update; any other error means that the update was not kept.
 	Forbidden, BadUpdate error
@@ -32,14 +37,14 @@ const telegramSecretHeader = "X-Telegram-Bot-Api-Secret-Token"
 // when it was not kept.
 func (s *Server) telegram(c *fiber.Ctx) error {
 	secret := c.Get(telegramSecretHeader)
-	if !s.Webhook.Knows(secret) {
+	if !s.Webhook.Updates.Knows(secret) {
 		return s.notTelegram(c, s.Webhook.Forbidden)
 	}
 	requestState(c).known = true
 	if err := s.arrived(c); err != nil {
 		return err
 	}
-	err := s.Webhook.Accept(c.UserContext(), secret, c.BodyRaw())
+	err := s.Webhook.Updates.Accept(c.UserContext(), secret, c.BodyRaw())
 	switch {
 	case err == nil:
 		return s.succeed(c, fiber.StatusOK, "done.update", struct{}{})

@@ -42,6 +42,30 @@ func WithBlockhash(raw []byte, hash [32]byte) ([]byte, error) {
 	return out, nil
 }
 
+// Messages has this package's functions on message bytes as methods, for packages that name what they need of chain as an
+// interface. It has no state.
+type Messages struct{}
+
+// WithBlockhash is the function of the same name.
+func (Messages) WithBlockhash(raw []byte, hash [32]byte) ([]byte, error) {
+	return WithBlockhash(raw, hash)
+}
+
+// Assemble is the function of the same name.
+func (Messages) Assemble(raw []byte, signature wallet.Signature) ([]byte, error) {
+	return Assemble(raw, signature)
+}
+
+// VerifySignature is the function of the same name.
+func (Messages) VerifySignature(raw []byte, signer wallet.Address, signature wallet.Signature) bool {
+	return VerifySignature(raw, signer, signature)
+}
+
+// CheckSigned is the function of the same name.
+func (Messages) CheckSigned(message []byte, blockhash [32]byte, signer wallet.Address, wire []byte) (wallet.Signature, error) {
+	return CheckSigned(message, blockhash, signer, wire)
+}
+
 // Assemble joins a message of one signer and its signature into the wire form of a transaction. It does not verify the
 // signature: VerifySignature does. Errors are *NotAllowed.
 func Assemble(raw []byte, signature wallet.Signature) ([]byte, error) {

@@ -79,13 +79,16 @@ func newHarness(t testing.TB) *harness {
 
 func (r *harness) options() chat.Options {
 	o := r.Chat()
-	o.DocsURL, o.Hourly = &url.URL{Scheme: "https", Host: "docs.example", Path: "/docs"}, hourly
+	o.DocsURL, o.Limits = &url.URL{Scheme: "https", Host: "docs.example", Path: "/docs"}, specifiedLimits{}
 	o.Lookups = 1000 // transcripts stand still for long
 	return o
 }
 
-// hourly are the limits of the specification.
-func hourly(kind wallet.KeyKind, tier wallet.Tier) uint64 {
+// specifiedLimits are the limits of the specification.
+type specifiedLimits struct{}
+
+// Hourly implements chat.KeyLimits.
+func (specifiedLimits) Hourly(kind wallet.KeyKind, tier wallet.Tier) uint64 {
 	most := map[wallet.KeyKind]uint64{wallet.APIKey: 100, wallet.BotKey: 50}[kind]
 	if tier == wallet.ProTier {
 		most *= 10

@@ -223,11 +223,11 @@ func (s *replyTx) notifyDeveloper(developer wallet.User, before, dev wallet.Deve
 	yes := dev.Approval(asked.App, asked.Purpose)
 	var limits []string
 	for _, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
-		if s.Hourly == nil || !slices.Contains(asked.Kinds, kind) {
+		if s.Limits == nil || !slices.Contains(asked.Kinds, kind) {
 			continue
 		}
 		line, err := there.words.text(map[wallet.KeyKind]string{wallet.APIKey: "access.hourly_api", wallet.BotKey: "access.hourly_bot"}[kind],
-			vars{"Count": s.Hourly(kind, yes.Tier)})
+			vars{"Count": s.Limits.Hourly(kind, yes.Tier)})
 		if err != nil {
 			return err
 		}

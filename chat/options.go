@@ -15,6 +15,19 @@ import (
 	"purser/wallet"
 )
 
+// Receivers knows which apps get an event about a person. webhooks.Service implements it.
+type Receivers interface {
+	// Receives reports whether the person has granted the app this type of event, and whether an active webhook of the app
+	// subscribes to it. It reads only from tx.
+	Receives(tx store.Tx, app wallet.AppID, person wallet.UserID, name wallet.EventName) (granted, listening bool, err error)
+}
+
+// KeyLimits knows the limits of API keys. quota.Limits implements it.
+type KeyLimits interface {
+	// Hourly returns the requests per hour of a key by its kind and tier.
+	Hourly(kind wallet.KeyKind, tier wallet.Tier) uint64
+}
+
 // Options are the dependencies and settings of a Chat. Fields are required unless their comment says otherwise.
 type Options struct {
 	Store     store.Store
@@ -27,15 +40,13 @@ type Options struct {
 	Developers *handlers.Developers
 	Apps       *handlers.Apps
 	Portal     *handlers.Portal
-	// Receives reports whether the person has granted the app this type of event, and whether an active webhook of the app
-	// subscribes to it. It reads only from tx.
-	Receives func(tx store.Tx, app wallet.AppID, person wallet.UserID, name wallet.EventName) (granted, listening bool, err error)
+	Receivers  Receivers
 	// PublicURL is the address of the signing page. Its links are secret and go only to people's own chats.
 	PublicURL *url.URL
 	PagesURL  *url.URL // address of the webhook portal
 	DocsURL   *url.URL // address of the API documentation; nil: no link
-	// Hourly returns the requests per hour of a key by its kind and tier. nil: the chat does not mention limits.
-	Hourly func(wallet.KeyKind, wallet.Tier) uint64
+	// Limits are those of keys, to tell developers. nil: the chat does not mention them.
+	Limits KeyLimits
 	// ExplorerURL is the template of links to transactions. {signature} is replaced, and so is {cluster}, by the name that
 	// Solana's explorers use (mainnet-beta, devnet, custom). Without {signature} it is a base to which /tx/<signature> is
 	// added. Empty: no links.
@@ -72,8 +83,8 @@ func New(o Options) (*Chat, error) { return newChat(o, conversations(), locales)
 // newChat is New with a given list of conversations and the file systems that hold their texts. Tests use it.
 func newChat(o Options, all []conversation, texts ...fs.FS) (*Chat, error) {
 	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.History == nil || o.Contacts == nil ||
-		o.Developers == nil || o.Apps == nil || o.Portal == nil || o.Receives == nil || o.PublicURL == nil || o.PagesURL == nil || o.Now == nil || o.Random == nil || o.Log == nil || len(o.Cards) == 0 {
-		return nil, errors.New("chat: Store, Users, Wallets, Transfers, History, Contacts, Developers, Apps, Portal, Receives, PublicURL, PagesURL, Now, Random, Log and Cards are needed")
+		o.Developers == nil || o.Apps == nil || o.Portal == nil || o.Receivers == nil || o.PublicURL == nil || o.PagesURL == nil || o.Now == nil || o.Random == nil || o.Log == nil || len(o.Cards) == 0 {
+		return nil, errors.New("chat: Store, Users, Wallets, Transfers, History, Contacts, Developers, Apps, Portal, Receivers, PublicURL, PagesURL, Now, Random, Log and Cards are needed")
 	}
 	if o.ExplorerURL != "" {
 		if u, err := url.Parse(o.ExplorerURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {

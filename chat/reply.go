@@ -56,7 +56,7 @@ func (s *replyTx) answerApp() error {
 		}
 	}
 	// The grant is checked first: without it, the person can allow it; without a webhook, only the developer can help.
-	switch granted, listening, err := s.Receives(s.tx, h.author, s.user.ID, wallet.MessageReceived); {
+	switch granted, listening, err := s.Receivers.Receives(s.tx, h.author, s.user.ID, wallet.MessageReceived); {
 	case err != nil:
 		return err
 	case !granted:

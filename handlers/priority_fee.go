@@ -39,7 +39,7 @@ func (s *Transactions) price(ctx context.Context, t wallet.Transaction, rules wa
 		if t, err = s.complete(ctx, t, rules, snapshot); err != nil {
 			return t, err
 		}
-		if t.Message, err = s.Build(t, rules.Actions(t)); err != nil {
+		if t.Message, err = s.Messages.Build(t, rules.Actions(t)); err != nil {
 			return t, err
 		}
 	}
@@ -54,7 +54,7 @@ func affordablePrice(price uint64, units uint32) uint64 {
 
 // complete sets the network fee of t, and lets its kind complete the terms that depend on it.
 func (s *Transactions) complete(ctx context.Context, t wallet.Transaction, rules wallet.Rules, snapshot Snapshot) (wallet.Transaction, error) {
-	message, err := s.Build(t, rules.Actions(t))
+	message, err := s.Messages.Build(t, rules.Actions(t))
 	if err != nil {
 		return t, err
 	}
@@ -67,7 +67,7 @@ func (s *Transactions) complete(ctx context.Context, t wallet.Transaction, rules
 // rehearse builds the message of t and simulates it. It returns the compute units that it used.
 func (s *Transactions) rehearse(ctx context.Context, t *wallet.Transaction, rules wallet.Rules) (uint64, error) {
 	var err error
-	if t.Message, err = s.Build(*t, rules.Actions(*t)); err != nil {
+	if t.Message, err = s.Messages.Build(*t, rules.Actions(*t)); err != nil {
 		return 0, err
 	}
 	return s.simulate(ctx, t.Message)

@@ -22,13 +22,23 @@ type SigningChain interface {
 	Find(ctx context.Context, query wallet.TransactionQuery) (*wallet.Landing, error)
 }
 
-// Messages are the pure functions on transaction bytes that signing needs. Package chain implements them.
-type Messages struct {
-	WithBlockhash func(message []byte, hash [32]byte) ([]byte, error)
-	Verify        func(message []byte, signer wallet.Address, sig wallet.Signature) bool
-	Assemble      func(message []byte, sig wallet.Signature) ([]byte, error)
+// SignatureVerifier checks signatures. chain.Messages implements it.
+type SignatureVerifier interface {
+	// VerifySignature reports whether sig is the signer's signature over message. It must be false for small-order public
+	// keys, for which anybody can make a signature.
+	VerifySignature(message []byte, signer wallet.Address, sig wallet.Signature) bool
+}
+
+// Messages is what signing does with the bytes of messages and transactions, without a network. chain.Messages implements
+// it.
+type Messages interface {
+	SignatureVerifier
+	// WithBlockhash returns a copy of a message with another blockhash.
+	WithBlockhash(message []byte, hash [32]byte) ([]byte, error)
+	// Assemble joins a message and its signature into a transaction. It does not verify the signature.
+	Assemble(message []byte, sig wallet.Signature) ([]byte, error)
 	// CheckSigned checks a whole transaction from a wallet, which may have added instructions, and returns its signature.
-	CheckSigned func(message []byte, hash [32]byte, signer wallet.Address, signed []byte) (wallet.Signature, error)
+	CheckSigned(message []byte, hash [32]byte, signer wallet.Address, signed []byte) (wallet.Signature, error)
 }
 
 // Signing is the device's side of a transaction. Anybody with the secret ID of a signing link can read the transaction,
@@ -294,7 +304,7 @@ func (s *Signing) accept(t wallet.Transaction, given Signature) ([]byte, wallet.
 	if err != nil {
 		return nil, wallet.Signature{}, err
 	}
-	if !s.Messages.Verify(message, t.From, given.Signature) {
+	if !s.Messages.VerifySignature(message, t.From, given.Signature) {
 		return nil, wallet.Signature{}, wallet.Refuse(wallet.InvalidSignature, "signing.wrong_signature")
 	}
 	signed, err := s.Messages.Assemble(message, given.Signature)

@@ -25,13 +25,19 @@ type Network interface {
 	Simulate(ctx context.Context, message []byte) (uint64, error)
 }
 
+// MessageBuilder builds the messages that owners sign. chain.Codec implements it.
+type MessageBuilder interface {
+	// Build returns the unsigned message that does the actions in their order, with a zero blockhash.
+	Build(t wallet.Transaction, actions []wallet.Action) ([]byte, error)
+}
+
 // Transactions takes proposals of every kind from pricing to the owner's signature: it proposes, confirms, retries,
 // rejects and reads them. What differs between kinds is in Operation and wallet.Rules. No method here tests for a kind.
 type Transactions struct {
 	Store      store.Store
 	Network    Network
-	Operations []Operation                                               // one for each kind that can be proposed
-	Build      func(wallet.Transaction, []wallet.Action) ([]byte, error) // returns the unsigned message, with a zero blockhash
+	Messages   MessageBuilder
+	Operations []Operation // one for each kind that can be proposed
 	Now        Clock
 	NewID      IDs
 	Random     io.Reader

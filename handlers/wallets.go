@@ -24,16 +24,14 @@ type BalanceChain interface {
 // Wallets connects, lists and disconnects wallets, and reads balances. No private key is ever here: a wallet is an
 // address whose holder signed a text.
 type Wallets struct {
-	Store     store.Store
-	Chain     BalanceChain
-	Tokens    Tokens
-	PublicURL *url.URL // of the signing page: its host and origin are part of the signed text
-	Cluster   string   // mainnet, devnet or localnet: the Chain ID of the signed text
-	Now       Clock
-	Random    io.Reader
-	// Verify reports whether sig is the signer's signature over message. It must be false for small-order public keys,
-	// for which anybody can make a signature.
-	Verify func(message []byte, signer wallet.Address, sig wallet.Signature) bool
+	Store      store.Store
+	Chain      BalanceChain
+	Signatures SignatureVerifier // of the text that proves who holds an address
+	Tokens     Tokens
+	PublicURL  *url.URL // of the signing page: its host and origin are part of the signed text
+	Cluster    string   // mainnet, devnet or localnet: the Chain ID of the signed text
+	Now        Clock
+	Random     io.Reader
 }
 
 // Link is a new link to connect a wallet. Token is its secret. It must be sent to that person's chat and nowhere else.
@@ -181,7 +179,7 @@ func (w *Wallets) Prove(ctx context.Context, token string, kind wallet.WalletTyp
 
 // signedIn checks that sig is the address's signature over the sign-in text of an attempt. INVALID_SIGNATURE.
 func (w *Wallets) signedIn(bind wallet.Bind, address wallet.Address, account string, sig wallet.Signature) error {
-	if !address.OnCurve() || !w.Verify([]byte(w.signInText(bind, address, account)), address, sig) {
+	if !address.OnCurve() || !w.Signatures.VerifySignature([]byte(w.signInText(bind, address, account)), address, sig) {
 		return wallet.Refuse(wallet.InvalidSignature, "connecting.wrong_signature")
 	}
 	return nil

@@ -98,16 +98,15 @@ func New(o Options) (*Parts, error) {
 	p := &Parts{Options: o, Tokens: tokens}
 	p.Users = &handlers.Users{Now: o.Now, NewID: o.NewID}
 	p.Wallets = &handlers.Wallets{Store: o.Store, Chain: o.Chain, Tokens: tokens, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
-		Now: o.Now, Random: o.Random, Verify: chain.VerifySignature}
-	p.Transactions = &handlers.Transactions{Store: o.Store, Network: o.Chain, Build: o.Kinds.Codec().Build, Now: o.Now, NewID: o.NewID, Random: o.Random}
+		Now: o.Now, Random: o.Random, Signatures: chain.Messages{}}
+	p.Transactions = &handlers.Transactions{Store: o.Store, Network: o.Chain, Messages: o.Kinds.Codec(), Now: o.Now, NewID: o.NewID, Random: o.Random}
 	p.Transfers = &handlers.Transfers{Transactions: p.Transactions, Chain: o.Chain, Tokens: tokens}
 	p.History = &handlers.History{Transfers: p.Transfers, Chain: o.Chain}
 	// The operations of kinds need parts that exist by now, such as Transfers.
 	if p.Transactions.Operations, err = o.Kinds.operations(p); err != nil {
 		return nil, err
 	}
-	p.Signing = &handlers.Signing{Store: o.Store, Chain: o.Chain, Cluster: c.Chain.Cluster, Now: o.Now,
-		Messages: handlers.Messages{WithBlockhash: chain.WithBlockhash, Verify: chain.VerifySignature, Assemble: chain.Assemble, CheckSigned: chain.CheckSigned}}
+	p.Signing = &handlers.Signing{Store: o.Store, Chain: o.Chain, Messages: chain.Messages{}, Cluster: c.Chain.Cluster, Now: o.Now}
 	p.Contacts = &handlers.Contacts{Store: o.Store, Tokens: tokens, Now: o.Now}
 	p.Apps = &handlers.Apps{Now: o.Now}
 	p.People = &handlers.People{Store: o.Store, Now: o.Now, Bot: o.BotName}
@@ -132,7 +131,7 @@ func New(o Options) (*Parts, error) {
 func (p *Parts) deliver() {
 	c := p.Config.Webhooks
 	p.Meter = &quota.Meter{Store: p.Store, Node: p.Node, Now: p.Now, Log: p.Log}
-	p.Delivery = &webhooks.Service{Store: p.Store, Node: p.Node, Log: p.Deliveries, Post: p.Poster.Post, Meter: p.Meter, Limit: quota.Limit{Count: c.Events, Span: time.Hour},
+	p.Delivery = &webhooks.Service{Store: p.Store, Node: p.Node, Log: p.Deliveries, Transport: p.Poster, Meter: p.Meter, Limit: quota.Limit{Count: c.Events, Span: time.Hour},
 		Schedule: work.Schedule{Waits: c.Schedule}, Retention: c.Retention, Now: p.Now, Logger: p.Log}
 	p.Webhooks = &handlers.Webhooks{Store: p.Store, Node: p.Node, Log: p.Deliveries, Retention: c.Retention, Reachability: p.Poster, Deliverer: p.Delivery,
 		Networks: wallet.WebhookNetworks{Private: c.AllowPrivate, Plain: c.AllowHTTP}, Now: p.Now, NewID: p.NewID, Random: p.Random}
@@ -142,8 +141,8 @@ func (p *Parts) deliver() {
 func (p *Parts) Chat() chat.Options {
 	c := p.Config
 	return chat.Options{Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, History: p.History,
-		Contacts: p.Contacts, Developers: p.Developers, Apps: p.Apps, Portal: p.Portal, Receives: p.Delivery.Receives,
-		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Hourly: c.Limits.Hourly,
+		Contacts: p.Contacts, Developers: p.Developers, Apps: p.Apps, Portal: p.Portal, Receivers: p.Delivery,
+		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Limits: c.Limits,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
 		BotName: p.BotName, Node: p.Node, Now: p.Now, Random: p.Random, Log: p.Log, Cards: p.Kinds.Cards()}
 }

@@ -135,7 +135,7 @@ func newIdle(b *testing.B, address string, endpoints int, paths ...string) *benc
 	meter := &quota.Meter{Store: s, Now: time.Now, Log: silent}
 	x.service = &webhooks.Service{Store: s, Node: "main", Log: log, Meter: meter, Limit: quota.Limit{Count: 1 << 40, Span: time.Hour},
 		Schedule: work.Schedule{Waits: []time.Duration{time.Second, 2 * time.Second}}, Retention: time.Hour, Now: time.Now, Logger: silent,
-		Post: func(ctx context.Context, m webhooks.Message) webhooks.Result {
+		Transport: transportFunc(func(ctx context.Context, m webhooks.Message) webhooks.Result {
 			if x.fails(m.EventID) {
 				return webhooks.Result{Status: http.StatusServiceUnavailable}
 			}
@@ -144,7 +144,7 @@ func newIdle(b *testing.B, address string, endpoints int, paths ...string) *benc
 				x.note(m.EventID)
 			}
 			return r
-		}}
+		})}
 	for i := range endpoints {
 		path := "/ok"
 		if i < len(paths) {

@@ -46,12 +46,12 @@ func (r *harness) crash(at int64, durable bool) bool {
 	r.Helper()
 	dying := &crashing{Store: r.store, at: at, durable: durable}
 	r.service.Store = dying
-	r.service.Post = func(ctx context.Context, m webhooks.Message) webhooks.Result {
+	r.service.Transport = transportFunc(func(ctx context.Context, m webhooks.Message) webhooks.Result {
 		if dying.dead() {
 			return webhooks.Result{Interrupted: true}
 		}
 		return r.post(ctx, m)
-	}
+	})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	ended := make(chan error, 2)

@@ -65,7 +65,7 @@ func runVictim(dir, url, round string) error {
 		hours = math.MaxInt16
 	}
 	meter := &quota.Meter{Store: s, Now: func() time.Time { return time.Now().Add(time.Duration(hours) * 2 * time.Hour) }, Log: slog.New(slog.DiscardHandler)}
-	service := &webhooks.Service{Store: s, Node: "main", Log: log, Post: poster.Post, Meter: meter, Limit: quota.Limit{Count: 1 << 40, Span: time.Hour},
+	service := &webhooks.Service{Store: s, Node: "main", Log: log, Transport: poster, Meter: meter, Limit: quota.Limit{Count: 1 << 40, Span: time.Hour},
 		Schedule:  work.Schedule{Waits: []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond, 160 * time.Millisecond, 320 * time.Millisecond, 640 * time.Millisecond}},
 		Retention: time.Hour, Now: time.Now, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	if err := prepareVictim(s, url); err != nil {

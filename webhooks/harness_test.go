@@ -51,6 +51,14 @@ type harness struct {
 	serial  int
 }
 
+// transportFunc is a webhooks.Transport from a function.
+type transportFunc func(context.Context, webhooks.Message) webhooks.Result
+
+// Post implements webhooks.Transport.
+func (f transportFunc) Post(ctx context.Context, m webhooks.Message) webhooks.Result {
+	return f(ctx, m)
+}
+
 // inBubble runs a test with a harness.
 func inBubble(t *testing.T, test func(*harness)) {
 	synctest.Test(t, func(t *testing.T) {
@@ -72,7 +80,7 @@ func (r *harness) open() {
 		r.Fatal(err)
 	}
 	meter := &quota.Meter{Store: r.store, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
-	r.service = &webhooks.Service{Store: r.store, Node: "main", Poll: time.Hour, Log: r.log, Post: r.post, Meter: meter, Now: time.Now,
+	r.service = &webhooks.Service{Store: r.store, Node: "main", Poll: time.Hour, Log: r.log, Transport: transportFunc(r.post), Meter: meter, Now: time.Now,
 		Limit:     quota.Limit{Count: r.limit, Span: time.Hour},
 		Schedule:  work.Schedule{Waits: []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second}},
 		Retention: 72 * time.Hour, Logger: slog.New(slog.DiscardHandler)}

@@ -99,5 +99,5 @@ func (s *Service) send(ctx context.Context, hook wallet.Webhook, m Message) Resu
 	if hook.Listener {
 		return s.listeners.take(ctx, hook.ID, m, s.Now())
 	}
-	return s.Post(ctx, m)
+	return s.Transport.Post(ctx, m)
 }

@@ -76,7 +76,7 @@ func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) 
 	entry := store.LogEntry{Delivery: deliveryOf(hook, e, body, at), State: store.DeliveryDeadLettered}
 	within, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
-	result := s.Post(within, NewMessage(hook, e.ID, body, at))
+	result := s.Transport.Post(within, NewMessage(hook, e.ID, body, at))
 	if result.Interrupted {
 		result.Reason = wallet.Because("attempt.no_answer", wallet.DurationArg("Within", tryTimeout))
 	}

@@ -84,12 +84,12 @@ func (r *harness) node(name string, change ...func(*webhooks.Service)) *node {
 	log := slog.New(slog.DiscardHandler)
 	n.service = &webhooks.Service{Store: n.gate, Node: name, Log: r.log, Meter: &quota.Meter{Store: n.gate, Node: name, Now: time.Now, Log: log}, Now: time.Now,
 		Limit: r.service.Limit, Schedule: r.service.Schedule, Retention: r.service.Retention, Logger: log,
-		Post: func(ctx context.Context, m webhooks.Message) webhooks.Result {
+		Transport: transportFunc(func(ctx context.Context, m webhooks.Message) webhooks.Result {
 			r.mu.Lock()
 			n.sent = append(n.sent, sent{time.Now(), m.URL, m.EventID, string(m.Body)})
 			r.mu.Unlock()
 			return r.post(ctx, m)
-		}}
+		})}
 	for _, c := range change {
 		c(n.service)
 	}

@@ -26,13 +26,18 @@ const (
 	housekeepingEvery = time.Hour
 )
 
+// Transport makes one attempt at a delivery. A Poster is the one of production.
+type Transport interface {
+	Post(ctx context.Context, m Message) Result
+}
+
 // Service carries events to webhooks. It runs on every node: what is to be done are jobs (store.Relay, store.Deliveries),
 // and each node does those that it claims.
 type Service struct {
 	Store     store.Store
 	Node      string // the name of this node, the same in each of its lives (see work.Pool)
 	Log       store.DeliveryLog
-	Post      func(context.Context, Message) Result // a Poster's
+	Transport Transport
 	Meter     *quota.Meter
 	Limit     quota.Limit   // events an hour of one webhook: what is over it is delayed
 	Schedule  work.Schedule // of the attempts at one delivery; without Random, so that a developer can foresee them
