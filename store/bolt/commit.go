@@ -286,7 +286,7 @@ func (e *Engine) commit(g *group) error {
 	if err := g.root.Commit(); err != nil {
 		return err
 	}
-	return e.keyFile.destroy(g.doomed)
+	return e.keyFile.destroy(g.toDestroy)
 }
 
 // ErrFull says that the disk, or a limit on the size of files, leaves no room for the store.
