@@ -187,9 +187,9 @@ func (s stakeState) earning(v *voteState, history stakeHistory) earning {
 	for _, epoch := range v.Credits {
 		earned := uint64(0)
 		if s.Credits < epoch.Before {
-			earned = epoch.Now - epoch.Before
+			earned = epoch.Now - min(epoch.Before, epoch.Now)
 		} else if s.Credits < epoch.Now {
-			earned = epoch.Now - e.credits
+			earned = epoch.Now - min(e.credits, epoch.Now)
 		}
 		e.credits = max(e.credits, epoch.Now)
 		stake := new(big.Int).SetUint64(s.at(epoch.Epoch, history).Effective)

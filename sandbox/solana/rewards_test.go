@@ -42,7 +42,11 @@ func TestRewardsArePaid(t *testing.T) {
 	s := serve(t, short(t.TempDir()))
 	s.fund(t, "alice", 100*sol)
 	key := s.delegateTo(t, "stake:0", 1, 10*sol)
-	s.warp(t) // the stake is active from here on
+	began := s.toBoundary(t)
+	s.advance(t, 5) // the stake is active from here on, and starts with the credits of now
+	if now, _ := readStake(s.state.at(key, s.tip).Data); now.Credits != slotOf(began-1)*creditsPerSlot {
+		t.Errorf("%d credits when slot %d begins", now.Credits, slotOf(began))
+	}
 	if got := s.rewards(t, 0, key, voteOf(1), ownStake(1)); got[0] != nil || got[1] == nil || got[2] == nil {
 		t.Errorf("for epoch 0: %v", got)
 	}
