@@ -1,7 +1,10 @@
 package store
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -89,11 +92,37 @@ type Ref struct {
 // Ref is the claim by which a node holds the job.
 func (j Job) Ref() Ref { return Ref{j.Queue, j.ID, j.Seq, j.Attempt} }
 
+// EventHead is the JSON of an event without its subject and data, in one line.
+func EventHead(e wallet.Event) ([]byte, error) {
+	e.Subject, e.Data = "", nil
+	head, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("write event %s: %w", e.ID, err)
+	}
+	return head, nil
+}
+
+// EventBody is the body of the job of an event in the queue Events: its head (EventHead), a line break, the length of the
+// subject as a uvarint, the subject, and the data as it is.
+func EventBody(head []byte, e wallet.Event) []byte {
+	out := make([]byte, 0, len(head)+1+binary.MaxVarintLen32+len(e.Subject)+len(e.Data))
+	out = append(append(out, head...), '\n')
+	out = append(binary.AppendUvarint(out, uint64(len(e.Subject))), e.Subject...)
+	return append(out, e.Data...)
+}
+
 // EventOf reads the event of a job of the queue Events.
 func EventOf(j Job) (e wallet.Event, err error) {
-	if err = json.Unmarshal(j.Body, &e); err != nil {
+	head, rest, _ := bytes.Cut(j.Body, []byte{'\n'})
+	if err = json.Unmarshal(head, &e); err != nil {
 		return e, fmt.Errorf("read the event of a job: %w", err)
 	}
+	length, n := binary.Uvarint(rest)
+	if n <= 0 || length > uint64(len(rest)-n) {
+		return e, errors.New("read the event of a job: it is cut short")
+	}
+	end := n + int(length)
+	e.Subject, e.Data = string(rest[n:end]), rest[end:]
 	return e, nil
 }
 

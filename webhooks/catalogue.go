@@ -124,6 +124,9 @@ var english = sync.OnceValues(func() (*locale.Printer, error) {
 
 // failed is transaction.failed as it is published: with its reason as error_message, in English.
 func failed(data json.RawMessage) (json.RawMessage, error) {
+	if !bytes.Contains(data, []byte(`"error_reason":`)) { // most have none, and need not be read
+		return data, nil
+	}
 	var stored wallet.TransactionFailedEvent
 	if err := json.Unmarshal(data, &stored); err != nil {
 		return nil, err

@@ -34,6 +34,9 @@ func together(t *testing.T, s *whole, changes ...func(store.Tx) error) (outcomes
 	}
 	close(release)
 	group.Wait()
+	if len(changes) > 1 && s.engine.lone.Load() {
+		t.Error("after a batch of several the next one may commit alone: the others would wait for it")
+	}
 	return outcomes
 }
 

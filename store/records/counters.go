@@ -23,22 +23,37 @@ func (t *tx) PutCounters(all []store.Counter) error {
 		if err := checkID(c.Name); err != nil {
 			return err
 		}
-		key := []byte(c.Name)
-		if err := t.removeCounter(key); err != nil {
-			return err
-		}
-		raw, err := t.seal(counters, key, "", c)
-		if err != nil {
-			return err
-		}
-		if err := t.expire(counterOver, c.ExpiresAt, key); err != nil {
-			return err
-		}
-		if err := t.putRow(counters, key, raw); err != nil {
+		if err := t.putCounter([]byte(c.Name), c); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// putCounter puts one counter. Its note changes only if its time does: most counters are put often within one time.
+func (t *tx) putCounter(key []byte, c store.Counter) error {
+	noted := false
+	if old := t.get(counters, key); old != nil {
+		was, _, err := plainOf[store.Counter](t, counters, key, old)
+		if err != nil {
+			return err
+		}
+		if noted = was.ExpiresAt.Equal(c.ExpiresAt); !noted {
+			if err := t.unexpire(counterOver, was.ExpiresAt, key); err != nil {
+				return err
+			}
+		}
+	}
+	if !noted {
+		if err := t.expire(counterOver, c.ExpiresAt, key); err != nil {
+			return err
+		}
+	}
+	raw, err := t.seal(counters, key, "", c)
+	if err != nil {
+		return err
+	}
+	return t.putRow(counters, key, raw)
 }
 
 // CounterName puts 16 bytes of a keyed hash, in hexadecimal, in place of about.

@@ -102,11 +102,18 @@ func (t *tx) wakeWebhook(q *jobQueue, id wallet.WebhookID, now time.Time) error 
 
 // awake tells whether a job is in flight or may be claimed at once, so that putting it again would change nothing.
 func (q *jobQueue) awake(id store.JobID) (bool, error) {
+	if q.awakeJob == id { // of 64 events that share a commit the first looked
+		return true, nil
+	}
 	j, err := q.find(id)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
-	return err == nil && (j.inFlight() || j.Due.IsZero()), err
+	if err != nil || !j.inFlight() && !j.Due.IsZero() {
+		return false, err
+	}
+	q.awakeJob = id
+	return true, nil
 }
 
 // relayJob is the ID of the one job of the queue Relay.

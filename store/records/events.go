@@ -2,9 +2,7 @@ package records
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"purser/store"
@@ -61,8 +59,12 @@ func (t *tx) emit(e wallet.Event) error {
 	if err := t.put(eventIDs, id, []byte{emitted}); err != nil {
 		return err
 	}
+	head, err := store.EventHead(e)
+	if err != nil {
+		return err
+	}
 	if e.Name.NotifiesOwner() {
-		if err := t.queueEvent(e); err != nil {
+		if err := t.queueEvent(head, e); err != nil {
 			return err
 		}
 	}
@@ -74,28 +76,23 @@ func (t *tx) emit(e wallet.Event) error {
 		return err
 	}
 	t.signal(store.Announced)
-	return errors.Join(t.putEvent(announcements, numberKey(number), e), t.wakeRelay(e.At))
+	return errors.Join(t.putEvent(announcements, numberKey(number), head, e), t.wakeRelay(e.At))
 }
 
 // emitted is the value beside the id of an event.
 const emitted = 1
 
 // queueEvent puts the job of an event for notify. The person is its ordering key, so their events keep their order.
-func (t *tx) queueEvent(e wallet.Event) error {
-	body, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Errorf("write event %s: %w", e.ID, err)
-	}
+func (t *tx) queueEvent(head []byte, e wallet.Event) error {
 	person := string(e.User)
-	_, err = t.PutJobs([]store.Job{{ID: store.JobID(e.ID), Queue: store.Events, Key: person, Owner: person, About: e.User, At: e.At, Body: body}}, nil)
+	_, err := t.PutJobs([]store.Job{{ID: store.JobID(e.ID), Queue: store.Events, Key: person, Owner: person, About: e.User, At: e.At,
+		Body: store.EventBody(head, e)}}, nil)
 	return err
 }
 
-// putEvent writes an event's row, its data and subject sealed for its user.
-func (t *tx) putEvent(b table, key []byte, e wallet.Event) error {
-	plain := e
-	plain.Data, plain.Subject = nil, ""
-	raw, err := t.seal(b, key, e.User, plain, field{"data", e.Data}, field{"subject", []byte(e.Subject)})
+// putEvent writes an event's row: its head plain, its data and subject sealed for its user.
+func (t *tx) putEvent(b table, key, head []byte, e wallet.Event) error {
+	raw, err := t.sealBeside(b.String(), key, e.User, head, field{"data", e.Data}, field{"subject", []byte(e.Subject)})
 	if err != nil {
 		return err
 	}

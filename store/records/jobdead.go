@@ -190,9 +190,9 @@ walk:
 		// A place is the table in one byte, then the key. Places rise as the walk goes on.
 		if len(from) > 0 {
 			switch at := from[1:]; {
-			case b < table(from[0]), b == table(from[0]) && r.Before != nil && bytes.Compare(r.Before, at) <= 0:
+			case b < table(from[0]):
 				continue
-			case b == table(from[0]) && bytes.Compare(r.From, at) < 0:
+			case b == table(from[0]) && bytes.Compare(r.From, at) < 0: // of a queue before that place nothing is left
 				r.From = at
 			}
 		}

@@ -142,6 +142,7 @@ func (q *jobQueue) touch(o *jobOwner, priority int) {
 // relist writes a job's row, its counters, and the index entries that do not depend on other jobs: its place in its
 // key, its lease and its ID.
 func (q *jobQueue) relist(was, is *storedJob) error {
+	q.awakeJob = ""
 	q.count(was, is)
 	var errs [6]error // joined once: most are nil
 	// Its place among the jobs of its key.

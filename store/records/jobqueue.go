@@ -89,6 +89,8 @@ type jobQueue struct {
 	buf      [96]byte // memory of the last key: see key
 	hashed   string   // the last name that was hashed
 	hashedAs []byte   // its hash
+
+	awakeJob store.JobID // a job that is in flight or may be claimed at once: see awake. "" after each change of the queue
 }
 
 // touchedTurn is an owner whose heads of one priority changed, so that their turn may have to change too.
