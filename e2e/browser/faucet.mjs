@@ -19,6 +19,7 @@ await play(async (settings, ask) => {
   const alice = await Chat.open(context, settings.chat, 'alice');
   await holds(alice.tab, '');
   await whatTheBotSays(alice.tab);
+  await quotesEndTheirLine(alice.tab);
   await withoutAnAddress(alice.tab);
   await laidOut(alice.tab);
   const hers = await connect(alice, []);
@@ -84,6 +85,16 @@ async function named(tab) {
     await faucet.getByRole('button', { name, exact: true }).click();
     await tab.getByText(gone).waitFor();
   }
+}
+
+/** The line break behind a quote or a block of code is no empty line, as in Telegram; a second one is. */
+async function quotesEndTheirLine(tab) {
+  const shown = await tab.evaluate(async () => {
+    const { formatted } = await import('/page/text.js');
+    const of = (type) => formatted('a\nb\n\nc', [{ type, offset: 2, length: 1 }]).map((node) => node.textContent ?? node);
+    return ['blockquote', 'pre', 'bold'].map(of);
+  });
+  assert.deepEqual(shown, [['a\n', 'b', '\nc'], ['a\n', 'b', '\nc'], ['a\n', 'b', '\n\nc']]);
 }
 
 /** Who has no wallet yet is told what to do, and the page does it for them. */

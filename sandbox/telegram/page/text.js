@@ -12,6 +12,9 @@ export function formatted(text, entities = [], on = {}) {
   return part(text, 0, text.length, usable, on);
 }
 
+// Entities that are blocks of their own: the line break behind one is not an empty line, as in Telegram.
+const blocks = new Set(["blockquote", "expandable_blockquote", "pre"]);
+
 // Renders text[from, to) with the entities that lie in it; one that crosses another's end is cut there.
 function part(text, from, to, entities, on) {
   const nodes = [];
@@ -32,6 +35,7 @@ function part(text, from, to, entities, on) {
     }
     nodes.push(entity(e, text.slice(e.offset, e.end), part(text, e.offset, e.end, inside, on), on));
     at = e.end;
+    if (blocks.has(e.type) && text[at] === "\n" && at < to && queue[0]?.offset !== at) at++; // a block ends its line itself
   }
   if (at < to) nodes.push(text.slice(at, to));
   return nodes;
