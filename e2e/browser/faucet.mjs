@@ -118,13 +118,18 @@ async function withoutAnAddress(tab) {
 async function laidOut(tab) {
   const before = tab.viewportSize();
   for (const [width, columns] of [[320, 2], [375, 4], [414, 4], [1280, 2], [1600, 2]]) {
-    await tab.setViewportSize({ width, height: 800 });
+    await tab.setViewportSize({ width, height: width < 760 ? 500 : 800 });
     if (width < 760) await tab.getByRole('button', { name: 'Test SOL & shop' }).click();
     const seen = await tab.evaluate(() => [...document.querySelectorAll('.amounts span')].map((s) => {
       const { left, right, top } = s.getBoundingClientRect();
       return { top, fits: s.scrollWidth <= s.clientWidth && s.clientHeight < 45 && left >= 0 && right <= innerWidth };
     }));
     assert.ok(seen.every((s) => s.fits), `at ${width} px: ${JSON.stringify(seen)}`);
+    const top = await tab.locator('#faucet').evaluate(async (panel) => {
+      await Promise.all(panel.getAnimations().map((a) => a.finished));
+      return panel.getBoundingClientRect().top;
+    });
+    assert.ok(top >= 0, `the panel begins ${-top} px above the screen at ${width} px`);
     const tops = [...new Set(seen.map((s) => s.top))];
     const rows = tops.map((top) => seen.filter((s) => s.top === top).length);
     assert.deepEqual(rows, Array(4 / columns).fill(columns), `rows at ${width} px`);
