@@ -173,6 +173,12 @@ func (c *Chat) contacts(ctx context.Context, h Inbound) (Action, error) {
 	if contact, n := b.at(args); n == len(args) {
 		return showContact(contact.Address), nil
 	}
+	if action == "findable" || action == "rename" { // incomplete, and no contact's name
+		return func(s *replyTx) error {
+			s.failed = true
+			return s.replyUsage("contacts")
+		}, nil
+	}
 	return noContact(strings.Join(args, " "), b.near(strings.Join(args, " "))), nil
 }
 
