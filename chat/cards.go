@@ -25,6 +25,7 @@ const (
 	StageConfirmed    Stage = "confirmed"     // landed on chain
 	StageFailed       Stage = "failed"        // can never land, or landed and failed on chain
 	StageRejected     Stage = "rejected"      // rejected by its owner
+	StageReplaced     Stage = "replaced"      // rejected by starting another payment; only a line in the history
 	StageNotConfirmed Stage = "not_confirmed" // expired before Confirm
 	StageNotSigned    Stage = "not_signed"    // expired before it was signed
 	StageLandedLate   Stage = "landed_late"   // landed after its owner had cancelled it; sent as a separate message
@@ -98,7 +99,7 @@ func SendCard() Card {
 		Lines: map[Stage]string{
 			StageReview: "history.open", StageSign: "history.open", StageSignProgram: "history.open", StageSigned: "history.open",
 			StagePending: "history.open", StageHeld: "history.held", StageConfirmed: "history.sent", StageFailed: "history.not_sent",
-			StageRejected: "history.turned_down", StageNotConfirmed: "history.ran_out", StageNotSigned: "history.ran_out",
+			StageRejected: "history.turned_down", StageReplaced: "history.replaced", StageNotConfirmed: "history.ran_out", StageNotSigned: "history.ran_out",
 		}}
 }
 

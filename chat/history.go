@@ -240,6 +240,9 @@ func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 		return "", err
 	}
 	key := card.Lines[stage]
+	if replaced := card.Lines[StageReplaced]; replaced != "" && handlers.IsReplaced(t) {
+		key = replaced
+	}
 	// The request may have named a token account of the recipient, and the person's contact may have that address.
 	with := card.With(t)
 	var name string
