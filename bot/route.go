@@ -27,20 +27,22 @@ type router struct {
 	talker Talker
 	log    *slog.Logger
 
-	mu         sync.Mutex
-	dispatches map[int]*dispatch // by the number that the update carries through telebot
-	last       int
+	mu         sync.Mutex        // guards what follows
+	dispatches map[int]*dispatch // by the ID of the composed update
+	last       int               // ID of the newest; it has nothing to do with Telegram's update IDs
 }
 
-// dispatch is one update on its way through telebot, whose contexts cannot carry anything of ours.
+// dispatch is one update on its way through telebot. A tele.Context made by ProcessUpdate carries only the tele.Update, so
+// what a handler needs and returns is kept here, under the update's number. Only the goroutine in handle uses it.
 type dispatch struct {
 	ctx  context.Context
 	in   chat.Inbound
-	turn chat.Turn
-	err  error
+	turn chat.Turn // what the handler answered; handle returns it
+	err  error     // of the handler; until one has run, that telebot found none
 }
 
-// newRouter registers every endpoint of the talker.
+// newRouter registers every endpoint of the talker. It returns an error for an endpoint that no update can reach. It sends
+// nothing: telebot is offline, so even getMe is left to the transport.
 func newRouter(talker Talker, w *transport, log *slog.Logger) (*router, error) {
 	t, err := tele.NewBot(tele.Settings{
 		URL: "http://" + placeholder, Client: w.client, Offline: true, Synchronous: true,
@@ -50,6 +52,8 @@ func newRouter(talker Talker, w *transport, log *slog.Logger) (*router, error) {
 		return nil, err
 	}
 	r := &router{tele: t, talker: talker, log: log, dispatches: map[int]*dispatch{}}
+	// The first is the outermost: kept stores the error that recovered made of a panic, and limited sees only errors that
+	// handlers returned.
 	t.Use(r.kept, r.recovered, r.limited)
 	private := t.Group()
 	private.Use(r.privateOnly)
@@ -88,7 +92,8 @@ func endpoint(to chat.Route) string {
 	}[to.Kind]
 }
 
-// composed is what telebot sees of an update with a route.
+// composed returns an update that telebot dispatches to the route's endpoint. It has nothing else of the real update: the
+// handler reads that from the dispatch.
 func composed(id int, in chat.Inbound) tele.Update {
 	out := tele.Update{ID: id}
 	message := &tele.Message{Chat: &tele.Chat{ID: in.Chat}}
@@ -105,7 +110,7 @@ func composed(id int, in chat.Inbound) tele.Update {
 	case to.Name != "":
 		message.Text = endpoint(to)
 	case to.Kind == chat.ByText:
-		message.Text = " "
+		message.Text = " " // telebot ignores a message without text, and no endpoint has this one
 	case to.Kind == chat.ByContact:
 		message.Contact = &tele.Contact{}
 	case to.Kind == chat.ByPerson:
@@ -115,7 +120,9 @@ func composed(id int, in chat.Inbound) tele.Update {
 	return out
 }
 
-// handle finds what an input leads to. The Turn is empty where nobody answers, for example to a group's own talk.
+// handle finds what an input leads to, and runs it on the caller's goroutine. The Turn is empty where nobody answers, for
+// example to messages among the members of a group. Nothing is stored yet: the caller commits the Turn. An error means that
+// nothing was decided, so the update may be handled again.
 func (r *router) handle(ctx context.Context, in chat.Input) (chat.Turn, error) {
 	received, err := r.talker.Receive(ctx, in)
 	if err != nil || received.Route.Kind == chat.Nobody {
@@ -136,6 +143,7 @@ func (r *router) handle(ctx context.Context, in chat.Input) (chat.Turn, error) {
 	return d.turn, d.err
 }
 
+// dispatch returns the dispatch of an update that is in telebot's hands.
 func (r *router) dispatch(c tele.Context) *dispatch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,7 +158,8 @@ func (r *router) kept(next tele.HandlerFunc) tele.HandlerFunc {
 	}
 }
 
-// recovered turns a panic of a handler into an error.
+// recovered turns a panic of a handler into an error, so that one person's update cannot end the process. The pool then
+// retries the update like any other that failed.
 func (r *router) recovered(next tele.HandlerFunc) tele.HandlerFunc {
 	return func(c tele.Context) (err error) {
 		defer func() {
@@ -163,7 +172,8 @@ func (r *router) recovered(next tele.HandlerFunc) tele.HandlerFunc {
 	}
 }
 
-// limited answers people who have used up what each of them may ask of the network.
+// limited answers people who have used up what each of them may ask of the network (chat.Lookups): a reply replaces the
+// error, so that the update is not handled again.
 func (r *router) limited(next tele.HandlerFunc) tele.HandlerFunc {
 	return func(c tele.Context) error {
 		err := next(c)
@@ -187,7 +197,8 @@ func (r *router) privateOnly(next tele.HandlerFunc) tele.HandlerFunc {
 	}
 }
 
-// panicked tells what a panic was about without telling what it was holding.
+// panicked returns an error that is safe to log and to store: Go's own runtime errors in full, and of any other value only
+// its type, since it may hold keys or people's texts.
 func panicked(p any) error {
 	if err, ok := p.(runtime.Error); ok {
 		return fmt.Errorf("panic: %w", err)

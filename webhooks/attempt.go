@@ -10,22 +10,25 @@ import (
 	"purser/wallet"
 )
 
-// attemptResult is what an attempt came to.
+// attemptResult is the result of one attempt. The recorder writes it later, together with others: a crash before that
+// repeats the attempt, which receivers recognise by its event ID.
 type attemptResult struct {
 	delivery store.Delivery // with Attempts, NextAt and Pause as they are now
-	wait     time.Duration  // until it is attempted again; by no clock, since clocks are set
+	wait     time.Duration  // until the next attempt; a duration, because the clock may be set before it is over
 	state    store.DeliveryState
-	attempt  *store.Attempt // nil: nothing was sent
-	gone     bool           // the receiver wants nothing more, ever
-	missing  bool           // there is no such webhook any more
-	limit    quota.Quota    // what is left of the hour; the zero value when that was not asked for
-	err      error          // nothing was sent, or nobody knows what came of it: try again
+	attempt  *store.Attempt // for the log; nil: nothing was sent
+	gone     bool           // the receiver answered 410: its webhook is turned off
+	missing  bool           // the webhook was deleted
+	limit    quota.Quota    // what is left of the hourly limit; the zero value if no event was counted
+	err      error          // nothing was sent, or the outcome is unknown: the session tries again
 }
 
 // overLimit reports that nothing was sent because the limit of the hour is reached.
 func (f attemptResult) overLimit() bool { return f.limit.Limit > 0 && !f.limit.OK }
 
-// attempt sends a delivery once, if it still may be sent.
+// attempt sends a delivery once. Before that it checks again that the webhook exists and may have the event, as keys are
+// revoked and people withdraw their consent while deliveries wait. It writes nothing to the store but the counter of the
+// hourly limit.
 func (s *Service) attempt(ctx context.Context, d store.Delivery) attemptResult {
 	f := attemptResult{delivery: d, state: store.DeliveryWaiting}
 	hook, stands, err := s.lookUp(ctx, d)
@@ -43,6 +46,7 @@ func (s *Service) attempt(ctx context.Context, d store.Delivery) attemptResult {
 		f.state = store.DeliveryDeadLettered
 		return f
 	}
+	// An event counts against the hourly limit once, at its first attempt: retries are free.
 	if d.Attempts == 0 {
 		if f.limit, f.err = s.Meter.Take(ctx, counterOf(hook), s.Limit); f.err != nil || f.overLimit() {
 			return f
@@ -52,7 +56,8 @@ func (s *Service) attempt(ctx context.Context, d store.Delivery) attemptResult {
 	return s.classify(f, at, s.send(ctx, hook, NewMessage(hook, d.EventID, d.Body, at)))
 }
 
-// lookUp finds a delivery's webhook, and whether it may have it now. ErrNotFound when it was removed.
+// lookUp returns the webhook of a delivery, and whether it may have the delivery now. It reads the store only if the cache
+// cannot decide. store.ErrNotFound if the webhook was deleted.
 func (s *Service) lookUp(ctx context.Context, d store.Delivery) (hook wallet.Webhook, decision authorization, err error) {
 	known, of := s.subscriptionsNow(), eventScope{name: d.Event, user: d.User}
 	if r, ok := known.remembered(d.Webhook); ok {
@@ -71,7 +76,8 @@ func (s *Service) lookUp(ctx context.Context, d store.Delivery) (hook wallet.Web
 	return hook, decision, err
 }
 
-// classify is what becomes of a delivery that was sent at a time with a result.
+// classify decides from the receiver's answer what becomes of a delivery: delivered, dead-lettered, or waiting for its next
+// attempt. at is when the attempt was sent. An interrupted attempt does not count.
 func (s *Service) classify(f attemptResult, at time.Time, r Result) attemptResult {
 	verdict := r.Verdict()
 	if verdict == Interrupted {
@@ -84,7 +90,7 @@ func (s *Service) classify(f attemptResult, at time.Time, r Result) attemptResul
 	case verdict == Delivered:
 		f.state = store.DeliveryDelivered
 	case verdict == Retry && !s.Schedule.Spent(f.delivery.Attempts):
-		f.wait = max(s.Schedule.Span(f.delivery.Attempts), r.RetryAfter)
+		f.wait = max(s.Schedule.Span(f.delivery.Attempts), r.RetryAfter) // a receiver can ask for more time, not for less
 		f.delivery.NextAt, f.delivery.Pause = s.Now().Add(f.wait).UTC(), f.wait
 	default:
 		f.state, f.gone = store.DeliveryDeadLettered, verdict == Gone

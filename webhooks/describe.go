@@ -2,7 +2,7 @@ package webhooks
 
 import "encoding/json"
 
-// described is an entry of the catalogue as programs read it.
+// described is an entry of the catalogue of events as GET /v1/webhooks/events returns it.
 type described struct {
 	Event   string          `json:"event"`
 	Kind    string          `json:"kind"` // of the key whose webhooks take it
@@ -14,7 +14,8 @@ type described struct {
 	Example json.RawMessage `json:"example"`
 }
 
-// Describe is the catalogue as JSON: a list with schema and example of each event.
+// Describe returns the catalogue as JSON: a list of all events, each with the JSON Schema of its data and an example. The
+// result never changes while the process runs. An error is a fault in the catalogue itself.
 func Describe() (json.RawMessage, error) {
 	all := []described{}
 	for _, t := range Catalogue() {

@@ -9,24 +9,25 @@ import (
 	"purser/wallet"
 )
 
-// taker hands to a connection what a receiver would be sent. Its error means that the connection is over.
+// taker writes a delivery to the open connection of a listener: the headers and the body that a receiver would get. An error
+// means that the connection is over.
 type taker = func(ctx context.Context, header http.Header, body []byte) error
 
-// listeners are the connections of this node that take events just now.
+// listeners are the open connections on this node that take events instead of a URL (GET /v1/webhooks/listen).
 type listeners struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // guards what follows, and the fields of each listener
 	taking map[wallet.WebhookID]*listener
 	serve  func(wallet.WebhookID) (stop func()) // nil while the service does not run
 }
 
-// listener is one of them.
+// listener is one open connection.
 type listener struct {
 	take taker
 	stop func() // ends its session; nil without one
 }
 
-// Listen has what goes to a listener's webhook taken, until stop. It comes before the webhook is stored, and
-// stop before it is removed.
+// Listen passes the deliveries of a listener's webhook to take, until stop is called. The caller stores the webhook after
+// Listen and removes it after stop: so no delivery finds the webhook without its connection.
 func (s *Service) Listen(id wallet.WebhookID, take func(ctx context.Context, header http.Header, body []byte) error) (stop func()) {
 	l := &s.listeners
 	l.mu.Lock()
@@ -49,7 +50,8 @@ func (s *Service) Listen(id wallet.WebhookID, take func(ctx context.Context, hea
 	}
 }
 
-// attach has sessions serve the listeners, those of now and those to come, until end.
+// attach starts a session for each listener, those of now and those to come, until end is called. Sessions that run then go on
+// until ctx ends or their listener stops.
 func (l *listeners) attach(ctx context.Context, x *sender) (end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +83,8 @@ func (l *listeners) any() bool {
 	return len(l.taking) > 0
 }
 
-// take hands a message to a listener, which has as long for it as any receiver. Where nobody listens any more, the webhook is about to be removed.
+// take passes a message to a listener, which has AttemptTimeout for it, like any receiver. If the connection is gone, the
+// webhook is about to be removed: the attempt then counts as interrupted, not as failed.
 func (l *listeners) take(ctx context.Context, id wallet.WebhookID, m Message, at time.Time) Result {
 	l.mu.Lock()
 	of := l.taking[id]
@@ -94,7 +97,7 @@ func (l *listeners) take(ctx context.Context, id wallet.WebhookID, m Message, at
 	return Result{Status: http.StatusOK}
 }
 
-// send makes one attempt.
+// send makes one attempt: over the connection of a listener, or by the Transport.
 func (s *Service) send(ctx context.Context, hook wallet.Webhook, m Message) Result {
 	if hook.Listener {
 		return s.listeners.take(ctx, hook.ID, m, s.Now())

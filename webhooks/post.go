@@ -32,7 +32,7 @@ const (
 	longestWait   = 60 * time.Second // that a receiver can ask for by Retry-After
 )
 
-// Options say what a Poster may reach.
+// Options say what a Poster may reach. Only Now is required.
 type Options struct {
 	AllowPrivate []netip.Prefix // that deliveries may reach though they are none of the internet's
 	AllowHTTP    bool           // to those, without TLS
@@ -44,7 +44,8 @@ type Options struct {
 	Roots    *x509.CertPool // nil: the machine's
 }
 
-// Poster makes attempts: one POST, one answer. It is safe for use by several goroutines.
+// Poster makes attempts over HTTP/1.1: one POST, one answer, no redirects and no proxy. It keeps connections open between
+// attempts. It is safe for use by several goroutines. Close it when no attempt runs any more.
 type Poster struct {
 	transport *http.Transport
 	dialer    *dialer
@@ -53,7 +54,7 @@ type Poster struct {
 	now       func() time.Time
 }
 
-// NewPoster checks the options; it talks to nobody.
+// NewPoster returns a Poster. It connects to nothing. The error is a missing option.
 func NewPoster(o Options) (*Poster, error) {
 	if o.Now == nil {
 		return nil, errors.New("webhooks: Now is needed")
@@ -81,7 +82,7 @@ func NewPoster(o Options) (*Poster, error) {
 // Close ends the connections that nobody uses.
 func (p *Poster) Close() { p.transport.CloseIdleConnections() }
 
-// Result is what came of an attempt.
+// Result is the outcome of an attempt. Verdict says what follows from it.
 type Result struct {
 	Status     int           // 0 without an answer
 	Latency    time.Duration // until the status was there, or it was clear that none comes
@@ -105,7 +106,7 @@ const (
 	Interrupted Verdict = "interrupted" // no attempt, as far as the receiver is to blame
 )
 
-// Verdict of the result.
+// Verdict returns what follows from the result. Only the status counts, never the body.
 func (r Result) Verdict() Verdict {
 	switch {
 	case r.Interrupted:
@@ -123,8 +124,8 @@ func (r Result) Verdict() Verdict {
 	return Refused
 }
 
-// Post makes one attempt. It ends within the timeout, whatever the receiver does, and sends nothing to an
-// address that is not to be delivered to.
+// Post makes one attempt. It ends within Options.Timeout, whatever the receiver does, and sends nothing to an address that
+// deliveries may not reach. If ctx ends first, the result is Interrupted: the receiver may have got the event.
 func (p *Poster) Post(ctx context.Context, m Message) Result {
 	begun := p.now()
 	whole, cancel := context.WithTimeout(ctx, p.timeout)
@@ -168,7 +169,7 @@ func (p *Poster) request(ctx context.Context, m Message, now time.Time) (*http.R
 
 var errNoURL = wallet.Refuse(wallet.InvalidWebhookURL, "webhook_url.malformed")
 
-// written judges an address by its text.
+// written checks the text of an address, without a lookup: scheme, host and port, and no credentials.
 func (p *Poster) written(u *url.URL) error {
 	switch {
 	case u.Hostname() == "" || u.Opaque != "":
@@ -241,8 +242,9 @@ func (w *way) trace() *httptrace.ClientTrace {
 	}
 }
 
-// why says to a developer why there was no answer. Reasons are made here, not taken from libraries, whose
-// errors contain addresses of the operator's network.
+// why returns, for a developer to read, why there was no answer. whole is the context of the attempt with its timeout. The
+// reasons are our own sentences: errors of libraries contain addresses of the operator's network. The cases are ordered from
+// the most exact to the most general.
 func (p *Poster) why(whole context.Context, err error, w *way, host string) wallet.Reason {
 	var (
 		network     net.Error
@@ -278,7 +280,7 @@ func (p *Poster) why(whole context.Context, err error, w *way, host string) wall
 	return wallet.Because("attempt.closed")
 }
 
-// plainest is the sentence of our own in an error.
+// plainest returns the one of our own errors that err wraps, so that nothing else of it is shown; errLookup if there is none.
 func plainest(err error) error {
 	for _, ours := range []error{errForbidden, errPlainHTTP, errNoAddress} {
 		if errors.Is(err, ours) {

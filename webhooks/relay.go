@@ -16,20 +16,23 @@ import (
 )
 
 const (
-	// relayAtOnce is how many announcements are looked at together.
+	// relayAtOnce is how many announcements (events of the outbox) are read together.
 	relayAtOnce = 256
-	// rowsAtOnce is how many deliveries are written in one transaction: all other writers wait for it.
+	// rowsAtOnce is how many deliveries are written in one transaction. It bounds how long other writers wait.
 	rowsAtOnce = 1000
 )
 
 // relayPoll is how often the relay looks for events of other nodes, which wake nobody here.
 const relayPoll = 250 * time.Millisecond
 
-// errLost says that another node has the relay's job.
+// errLost says that another node has claimed the relay's job, so this one must write nothing more.
 var errLost = errors.New("webhooks: another node relays")
 
-// relay handles the one job of store.Relay: it turns announcements into deliveries, on one node at a time, so that they
-// keep their order. Where events come often, one job is for many of them.
+// relay handles the one job of store.Relay: it turns announcements into deliveries. Only one node at a time holds the job, so
+// deliveries keep the order of their events. It goes on until no event came for the time linger: while events come often, one
+// claim of the job then serves many of them.
+//
+// Its Commit puts the job again if announcements are left, so that none waits without a job.
 func (s *sender) relay(ctx context.Context, job store.Job) (work.Result, error) {
 	for idle := time.Now(); time.Since(idle) < linger && !s.stops(ctx); {
 		count, more, err := s.relaySome(ctx)
@@ -44,6 +47,7 @@ func (s *sender) relay(ctx context.Context, job store.Job) (work.Result, error) 
 		if more {
 			continue
 		}
+		// Wait for an event of this node, or look for those of other nodes.
 		select {
 		case <-ctx.Done():
 		case <-s.stopping:
@@ -63,7 +67,7 @@ func (s *sender) relay(ctx context.Context, job store.Job) (work.Result, error) 
 	}}, nil
 }
 
-// stops reports whether nothing new is to be begun.
+// stops reports whether the service is stopping, so that no new work may begin.
 func (s *sender) stops(ctx context.Context) bool {
 	select {
 	case <-s.stopping:
@@ -78,8 +82,9 @@ func (s *sender) stops(ctx context.Context) bool {
 func (s *sender) relaySome(ctx context.Context) (count int, more bool, err error) {
 	known := s.subscriptionsNow()
 	var waiting []store.OutboxEvent
-	var rows [][]store.Delivery // of each
+	var rows [][]store.Delivery // of each event in waiting, in the same order
 	made := 0
+	// Read events, and render one delivery for each webhook that may have them.
 	err = s.Store.View(ctx, func(tx store.Tx) (err error) {
 		if waiting, err = tx.Announcements(relayAtOnce); err != nil {
 			return err
@@ -101,6 +106,7 @@ func (s *sender) relaySome(ctx context.Context) (count int, more bool, err error
 	if err != nil || len(waiting) == 0 {
 		return 0, false, err
 	}
+	// Write the deliveries in the order of the events. Each transaction also removes the events that it completes.
 	count, more = len(waiting), more || len(waiting) == relayAtOnce
 	for len(waiting) > 0 {
 		n, some := cut(rows)
@@ -118,9 +124,11 @@ func (s *sender) relaySome(ctx context.Context) (count int, more bool, err error
 	return count, more, nil
 }
 
-// place writes deliveries, and the end of the announcements that are done with them. It tries again what fails:
-// to relay from the start would deliver once more what is written already. Where this node has room for more sessions it
-// claims the webhooks in the same transaction.
+// place writes deliveries, and removes the announcements (done) that are complete with them, in one transaction. If the
+// transaction fails, place tries it again by itself: starting over from the events would write the deliveries of earlier
+// transactions a second time. If this node has room for more sessions, the same transaction claims jobs of webhooks for it.
+//
+// The errors are errLost, ctx's, store.ErrClosed and store.ErrUnknownOutcome.
 func (s *sender) place(ctx context.Context, rows []store.Delivery, done []uint64) (placed []store.PlacedDelivery, err error) {
 	for {
 		ref, ok := s.relays.Ref(relayJob)
@@ -133,6 +141,7 @@ func (s *sender) place(ctx context.Context, rows []store.Delivery, done []uint64
 		}
 		var claimed []store.Job
 		err = s.Store.Update(ctx, func(tx store.Tx) (err error) {
+			// The fence: a node that lost its lease while it was paused writes nothing.
 			lost, err := tx.LostJobs(ref)
 			if err == nil && len(lost) > 0 {
 				err = errLost
@@ -179,7 +188,8 @@ func (s *sender) renewed(was store.Ref) bool {
 	return ok && ref != was
 }
 
-// cut takes the first rows, as many as go into one transaction, and returns how many events are done with them.
+// cut takes the first rows, at most rowsAtOnce, and returns them with the number of events that they complete. The rest of an
+// event that is too large for one transaction stays at the front of rows.
 func cut(rows [][]store.Delivery) (done int, some []store.Delivery) {
 	for done < len(rows) {
 		room := rowsAtOnce - len(some)
@@ -193,8 +203,8 @@ func cut(rows [][]store.Delivery) (done int, some []store.Delivery) {
 	return done, some
 }
 
-// deliveries is what an event leads to: one for each webhook, with the same bytes for all of a kind. A kind
-// that it cannot be rendered for is left out.
+// deliveries returns a delivery of the event for each webhook. Webhooks of keys of one kind share the bytes of the body, which
+// is rendered once. If the event cannot be rendered for a kind, that is logged and its webhooks get nothing.
 func (s *Service) deliveries(e wallet.Event, hooks []wallet.Webhook) []store.Delivery {
 	bodies := map[wallet.KeyKind][]byte{}
 	now := s.Now().UTC()
@@ -215,14 +225,15 @@ func (s *Service) deliveries(e wallet.Event, hooks []wallet.Webhook) []store.Del
 	return out
 }
 
-// deliveryOf is an event on its way to a webhook.
+// deliveryOf returns a new delivery, due now. Its OrderingKey is the subject of the event: deliveries of one wallet or chat
+// are sent in their order.
 func deliveryOf(hook wallet.Webhook, e wallet.Event, body []byte, now time.Time) store.Delivery {
 	return store.Delivery{ID: deliveryID(now, string(hook.ID), e.ID), Webhook: hook.ID, EventID: e.ID, Event: e.Name, User: e.User,
 		OrderingKey: e.Subject, Urgency: urgencyOf(e.Name), Body: body, CreatedAt: now, NextAt: now}
 }
 
-// deliveryID begins with the time at which it is made, which it keeps in the log too, so that what is made together
-// lies together in the store.
+// deliveryID returns "dlv_", 11 hex digits of the time in milliseconds, and 16 of a hash of parts. The same event and webhook
+// at the same time give the same ID. IDs sort by time, so that deliveries made together lie together in the store and the log.
 func deliveryID(at time.Time, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "/")))
 	var millis [8]byte
@@ -230,7 +241,8 @@ func deliveryID(at time.Time, parts ...string) string {
 	return "dlv_" + hex.EncodeToString(millis[:])[5:] + hex.EncodeToString(sum[:8])
 }
 
-// urgencyOf says what goes first.
+// urgencyOf returns how urgent an event is, by the first word of its name. Where deliveries compete for a slot, more urgent
+// ones are sent first.
 func urgencyOf(name wallet.EventName) store.Urgency {
 	family, _, _ := strings.Cut(string(name), ".")
 	switch family {

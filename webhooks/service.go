@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// drainFor is how long what is on its way has when the service stops.
+	// drainFor is how long attempts in flight may take to finish when the service stops.
 	drainFor = 5 * time.Second
-	// giveUpAfter is after how long of nothing but failures a webhook is turned off.
+	// giveUpAfter is how long a webhook may fail without one success before it is turned off.
 	giveUpAfter = 72 * time.Hour
-	// housekeepingEvery is how often days of the log whose time is over are looked for, jobs that are missing, and backlogs.
+	// housekeepingEvery is how often expired days of the log are dropped, missing jobs restored and old backlogs ended.
 	housekeepingEvery = time.Hour
 )
 
@@ -31,30 +31,35 @@ type Transport interface {
 	Post(ctx context.Context, m Message) Result
 }
 
-// Service carries events to webhooks. It runs on every node: what is to be done are jobs (store.Relay, store.Deliveries),
-// and each node does those that it claims.
+// Service delivers events to webhooks, at least once each. It runs on every node. Its work is two queues of jobs, and each
+// node does the jobs that it claims: store.Relay has one job, which turns events into deliveries; store.Deliveries has one for
+// each webhook with deliveries that wait.
+//
+// Set the exported fields before Run. Run runs once. The other methods may be called at any time, by any goroutine.
 type Service struct {
 	Store     store.Store
-	Node      string // the name of this node, the same in each of its lives (see work.Pool)
-	Log       store.DeliveryLog
+	Node      string            // the name of this node, the same in each of its lives (see work.Pool)
+	Log       store.DeliveryLog // what became of deliveries, for developers to read
 	Transport Transport
 	Meter     *quota.Meter
 	Limit     quota.Limit   // events an hour of one webhook: what is over it is delayed
 	Schedule  work.Schedule // of the attempts at one delivery; without Random, so that a developer can foresee them
 	Retention time.Duration // how long the log is kept
-	// Poll is how often this node looks for what other nodes put. 0: once a second. What is put here wakes it.
+	// Poll is how often this node looks for jobs that other nodes put. 0: once a second. Jobs put on this node wake it at
+	// once.
 	Poll   time.Duration
 	Now    func() time.Time
 	Logger *slog.Logger
 
-	running       atomic.Pointer[sender]
+	running       atomic.Pointer[sender] // nil while Run does not run
 	subscriptions subscriptionCache
 	listeners     listeners
 }
 
-// Run delivers until ctx ends; what is on its way then is waited for. Its error is the store's, after which
-// nothing is certain.
+// Run delivers until ctx ends. It then waits for the attempts in flight, at most drainFor, and writes their results. An error
+// is one of the store after which nothing is certain (store.ErrUnknownOutcome, store.ErrClosed): the process must end.
 func (s *Service) Run(ctx context.Context) error {
+	// Connections of listeners ended with the previous process of this node, so their webhooks go too.
 	if err := s.removeOwnListeners(ctx); err != nil {
 		return err
 	}
@@ -74,6 +79,7 @@ func (s *Service) Run(ctx context.Context) error {
 		})
 	}
 	end := s.listeners.attach(ctx, x)
+	// The order of the end: no new sessions, then no attempt in flight, and only then the last write of the recorder.
 	group.Go(func() error {
 		pools.Wait()
 		end()
@@ -84,7 +90,8 @@ func (s *Service) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Wake says that something was added by hand to what waits for a webhook, or that it was changed.
+// Wake makes the session of a webhook read its deliveries and its settings again, after a resend or a change of the webhook.
+// Without a session on this node it does nothing: the next session reads both anyway.
 func (s *Service) Wake(id wallet.WebhookID) {
 	x := s.running.Load()
 	if x == nil {
@@ -95,10 +102,11 @@ func (s *Service) Wake(id wallet.WebhookID) {
 	}
 }
 
-// runHousekeeping drops the days of the log whose time is over, puts jobs that are missing, and ends backlogs, now and once
-// an hour.
+// runHousekeeping drops expired days of the log, restores missing jobs, and turns off webhooks whose backlog is too old
+// (endBacklogs), at the start and once an hour. A failure is logged and tried again an hour later. Only an error after which
+// the store cannot go on is returned.
 func (s *Service) runHousekeeping(ctx context.Context) error {
-	var behind map[wallet.WebhookID]bool
+	var behind map[wallet.WebhookID]bool // webhooks that were behind when endBacklogs looked last
 	for served := false; ; served = true {
 		if _, err := s.Log.DropBefore(ctx, s.Now().Add(-s.Retention)); err != nil && ctx.Err() == nil {
 			s.Logger.Warn("old deliveries cannot be dropped from the log", "error", err)

@@ -16,24 +16,27 @@ type subscriptionCache struct {
 	current *subscriptionSnapshot
 }
 
-// subscriptionSnapshot is what was read while the store had a version.
+// subscriptionSnapshot is what was read while the store had one KeysVersion. Its entries are filled in as they are asked for
+// and never change. When the version rises, the whole snapshot is replaced; a caller that holds the old one may go on using it.
 type subscriptionSnapshot struct {
 	version  uint64
 	log      *slog.Logger
-	mu       sync.Mutex
+	mu       sync.Mutex // guards what follows; never held while the store is read
 	owned    map[wallet.UserID][]subscription
 	hooks    map[wallet.WebhookID]subscription
 	all      []subscription  // nil: not asked for yet
 	reported map[string]bool // damaged rows that were logged
 }
 
-// subscription is a webhook with the keys of its line, oldest first.
+// subscription is a webhook with the keys of its lineage (a key and its rotations), oldest first. Without keys it may receive
+// nothing.
 type subscription struct {
 	wallet.Webhook
 	keys []wallet.Key
 }
 
-// subscriptionsNow is what is known at this moment. It is asked for before the View that reads with it begins.
+// subscriptionsNow returns the snapshot of the store's current version. Call it before the View that fills it begins: then a
+// change in between makes the snapshot at most newer than its version says, and the next call replaces it.
 func (s *Service) subscriptionsNow() *subscriptionSnapshot {
 	version := s.Store.KeysVersion()
 	s.subscriptions.mu.Lock()
@@ -45,7 +48,7 @@ func (s *Service) subscriptionsNow() *subscriptionSnapshot {
 	return s.subscriptions.current
 }
 
-// remembered is a webhook that was read before.
+// remembered returns a webhook that was read before, without reading the store.
 func (k *subscriptionSnapshot) remembered(id wallet.WebhookID) (subscription, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -53,7 +56,7 @@ func (k *subscriptionSnapshot) remembered(id wallet.WebhookID) (subscription, bo
 	return r, ok
 }
 
-// hook is one webhook; ErrNotFound.
+// hook returns one webhook, from memory or from the store. store.ErrNotFound if it does not exist.
 func (k *subscriptionSnapshot) hook(tx store.Tx, id wallet.WebhookID) (subscription, error) {
 	if r, ok := k.remembered(id); ok {
 		return r, nil
@@ -69,7 +72,7 @@ func (k *subscriptionSnapshot) hook(tx store.Tx, id wallet.WebhookID) (subscript
 	return r, nil
 }
 
-// everyone lists all webhooks.
+// everyone lists the webhooks of all owners. The result is shared: callers must not change it.
 func (k *subscriptionSnapshot) everyone(tx store.Tx) ([]subscription, error) {
 	k.mu.Lock()
 	all := k.all
@@ -115,7 +118,8 @@ func (k *subscriptionSnapshot) registerAll(tx store.Tx, hooks []wallet.Webhook) 
 	return all
 }
 
-// register finds the keys of a webhook. One that cannot be read bars its webhook, and nobody else.
+// register reads the keys of a webhook. If one cannot be read, that is logged and the webhook receives nothing: a damaged row
+// must not stop the deliveries of others.
 func (k *subscriptionSnapshot) register(tx store.Tx, hook wallet.Webhook) subscription {
 	keys, err := store.KeyLineage(tx, hook.Lineage)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -125,7 +129,7 @@ func (k *subscriptionSnapshot) register(tx store.Tx, hook wallet.Webhook) subscr
 	return subscription{hook, keys}
 }
 
-// damaged says once that a row cannot be read, unless there is none: it stands in nobody else's way.
+// damaged logs that a row cannot be read, once for each row and snapshot. It logs nothing for a row that does not exist.
 func (k *subscriptionSnapshot) damaged(what, id string, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
