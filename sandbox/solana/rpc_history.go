@@ -318,6 +318,14 @@ func getBlock(c *Cluster, p params) (any, *rpcError) {
 			block["numRewardPartitions"] = *paid.Parts
 		}
 	}
+	if bad := c.showBlock(block, height, cfg); bad != nil {
+		return nil, bad
+	}
+	return block, nil
+}
+
+// showBlock adds the transactions of a block in the form that was asked for: whole, their signatures, or none of them.
+func (c *Cluster) showBlock(block object, height uint64, cfg config) *rpcError {
 	// Block 0 holds no transactions.
 	var inside []*landed
 	if height > 0 {
@@ -329,7 +337,7 @@ func getBlock(c *Cluster, p params) (any, *rpcError) {
 		for _, l := range inside {
 			shown, bad := showTransaction(l, cfg)
 			if bad != nil {
-				return nil, bad
+				return bad
 			}
 			list = append(list, shown)
 		}
@@ -342,7 +350,7 @@ func getBlock(c *Cluster, p params) (any, *rpcError) {
 		block["signatures"] = list
 	case "none":
 	default:
-		return nil, invalidParams("Invalid params: transactionDetails is `full`, `signatures` or `none` here")
+		return invalidParams("Invalid params: transactionDetails is `full`, `signatures` or `none` here")
 	}
-	return block, nil
+	return nil
 }
