@@ -137,6 +137,9 @@ func TestTheLengthOfEpochsChangesWithTheNextOne(t *testing.T) {
 	old := `{"firstNormalEpoch":0,"firstNormalSlot":0,"leaderScheduleSlotOffset":100,"slotsPerEpoch":100,"warmup":false}`
 	s.must(t, new(any), "sandbox_set", object{"slotsPerEpoch": 50})
 	s.must(t, new(any), "sandbox_set", object{"slotsPerEpoch": 40}) // replaces the one that waits
+	if n := len(s.lengths); n != 2 {
+		t.Errorf("%d lengths are known", n)
+	}
 	check(old, info{31, 30, 0, 31, 100})
 	s.must(t, &got, "sandbox_nextEpoch")
 	next := `{"firstNormalEpoch":1,"firstNormalSlot":100,"leaderScheduleSlotOffset":40,"slotsPerEpoch":40,"warmup":false}`
@@ -347,6 +350,9 @@ func TestAForkTakesABoundaryBack(t *testing.T) {
 	var info struct{ Epoch uint64 }
 	if s.must(t, &info, "getEpochInfo", object{"commitment": processed}); info.Epoch != 1 {
 		t.Errorf("after the fork epoch %d", info.Epoch)
+	}
+	if n := len(s.rewardBlocks); n != 1 { // a block that is gone paid nothing
+		t.Errorf("%d blocks have paid rewards", n)
 	}
 	if got := s.dump(); got != after {
 		t.Errorf("the remade boundary is another:\n%.400s\nwas\n%.400s\nbefore\n%.400s", got, after, before)
