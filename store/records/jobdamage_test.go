@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -249,5 +251,55 @@ func TestErasingWalksAllJobsInPieces(t *testing.T) {
 		if removed != 8 {
 			t.Errorf("%v: %d removed, want 8", bound, removed)
 		}
+	}
+}
+
+// TestCountingWholeJobsReportsNoDamage: what leads to the rows lies in the same table, and is not taken for a row.
+func TestCountingWholeJobsReportsNoDamage(t *testing.T) {
+	var log strings.Builder
+	o := at(filepath.Join(t.TempDir(), "purser.db"))
+	o.log = slog.New(slog.NewTextHandler(&log, nil))
+	s := o.mustOpen(t)
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	mustUpdate(t, s, func(tx store.Tx) error {
+		_, err := tx.PutJobs([]store.Job{
+			{ID: "0", Queue: "work", Key: "key", Owner: "owner", At: at},
+			{ID: "1", Queue: "work", Key: "key", Owner: "owner", At: at},
+			{ID: "2", Queue: "work", NotBefore: at.Add(time.Hour), At: at},
+		}, nil)
+		if err != nil {
+			return err
+		}
+		_, _, err = tx.ClaimJobs(store.Claim{Queue: "work", Node: "a", Now: at, Max: 1, Lease: time.Minute})
+		return err
+	})
+	count := func(want store.JobStats) {
+		t.Helper()
+		mustUpdate(t, s, func(tx store.Tx) error {
+			if got, err := tx.JobStats("work"); err != nil || got != want {
+				t.Errorf("counted %+v and %v, want %+v", got, err, want)
+			}
+			return nil
+		})
+	}
+	count(store.JobStats{Waiting: 2, InFlight: 1, Oldest: at})
+	// Without rows everything that is left is entries.
+	mustUpdate(t, s, func(tx store.Tx) error {
+		for now := at; now.Before(at.Add(3 * time.Hour)); now = now.Add(time.Hour) {
+			claimed, _, err := tx.ClaimJobs(store.Claim{Queue: "work", Node: "b", Now: now, Max: 3, Lease: time.Minute})
+			if err != nil {
+				return err
+			}
+			for _, j := range claimed {
+				if err := tx.DeadLetterJobs(now, "broken", j.Ref()); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	count(store.JobStats{Dead: 3})
+	if log.Len() > 0 {
+		t.Errorf("reported %s", log.String())
 	}
 }
