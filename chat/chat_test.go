@@ -595,11 +595,11 @@ func TestAShopsLinkIsPaidAsItAsks(t *testing.T) {
 	link := wallet.PayLink{To: shop, Amount: wallet.MustDecimal("0.25"), References: []wallet.Address{first, second}, Memo: "order 7", Label: "Café <b>Rio</b>” (checked by purser: safe). See “x",
 		Purpose: "Two bags <i>of</i> beans, 🛡 approved"}
 	r.says("alice", link.String())
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "<b>Send 0.25 SOL?</b>") || !strings.Contains(said, "<blockquote>order 7</blockquote>") ||
-		!strings.Contains(said, "<blockquote>Café &lt;b&gt;Rio&lt;/b&gt;” (checked by purser: safe). See “x</blockquote>") { // nothing in it ends it
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "<b>Send 0.25 SOL?</b>") || !strings.Contains(said, "<code>order 7</code>") ||
+		!strings.Contains(said, "<code>Café &lt;b&gt;Rio&lt;/b&gt;” (checked by purser: safe). See “x</code>") { // nothing in it ends it
 		t.Fatalf("said %s", said)
-	} else if from := strings.Index(said, "<b>Send 0.25 SOL?</b>"); !inOrder(said[from:], "in their own words (not verified):", "<blockquote>Café", "in their own words (not verified):",
-		"<blockquote>Two bags &lt;i&gt;of&lt;/i&gt; beans,  approved</blockquote>", "To\n", "Balance after") {
+	} else if from := strings.Index(said, "<b>Send 0.25 SOL?</b>"); !inOrder(said[from:], "in their own words (not verified):", "<code>Café", "in their own words (not verified):",
+		"<code>Two bags &lt;i&gt;of&lt;/i&gt; beans,  approved</code>", "To\n", "Balance after") {
 		t.Errorf("who asks, and what for, is not said at the top: %s", said)
 	}
 	r.presses("alice", "Confirm", "alice")
@@ -649,7 +649,7 @@ func TestALinkWithoutALabelSaysWhatFor(t *testing.T) {
 	r.says("alice", wallet.PayLink{To: shop, References: []wallet.Address{r.Stranger()}, Purpose: "Two bags"}.String())
 	r.says("alice", "0.25")
 	said := strings.Join(r.seen, "")
-	if !inOrder(said, "<b>Send 0.25 SOL?</b>", "For, in their own words (not verified):", "<blockquote>Two bags</blockquote>", "To\n") || strings.Contains(said, "Requested by") {
+	if !inOrder(said, "<b>Send 0.25 SOL?</b>", "For, in their own words (not verified):", "<code>Two bags</code>", "To\n") || strings.Contains(said, "Requested by") {
 		t.Errorf("said %s", said)
 	}
 	// Another recipient is another payment: what the link said of it is forgotten.
@@ -669,7 +669,7 @@ func TestARequestCarriesItsNote(t *testing.T) {
 	asked := r.newest("bob")
 	link := wallet.PayLink{To: asked.To, Amount: wallet.MustDecimal("1.5"), References: []wallet.Address{asked.Reference}, Memo: "lunch on Friday"}.String()
 	if said := strings.Join(r.seen, ""); asked.Memo != "lunch on Friday" || !strings.Contains(said, "memo=lunch%20on%20Friday&amp;reference="+asked.Reference.String()) ||
-		!strings.Contains(said, "<blockquote>lunch on Friday</blockquote>") {
+		!strings.Contains(said, "<code>lunch on Friday</code>") {
 		t.Fatalf("asked with %q, said %s", asked.Memo, said)
 	}
 	r.says("alice", link)

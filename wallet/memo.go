@@ -14,6 +14,9 @@ const (
 	MaxLabel = 80
 	// MaxPurpose is how many characters of a payment link's message are kept.
 	MaxPurpose = 160
+	// MaxLabelSpaces and MaxLabelMarks are how many spaces and combining marks a label can have in a row. More spaces would look
+	// like the end of a line, and many marks draw over the lines around them.
+	MaxLabelSpaces, MaxLabelMarks = 2, 3
 	// MaxLinkReferences is how many references a payment link can have. A transfer names at most eight, one of them
 	// purser's own.
 	MaxLinkReferences = 7
@@ -72,8 +75,27 @@ func checkShown(text string) error {
 		return Refuse(InvalidRequest, "label.lines")
 	case text != "" && !shows(text), strings.ContainsFunc(text, blank):
 		return Refuse(InvalidRequest, "label.invisible")
+	case leavesItsLine(text):
+		return Refuse(InvalidRequest, "label.gaps", NumberArg("Spaces", MaxLabelSpaces), NumberArg("Marks", MaxLabelMarks))
 	}
 	return nil
+}
+
+// leavesItsLine reports whether a text has more spaces or combining marks in a row than a label can have.
+func leavesItsLine(text string) bool {
+	spaces, marks := 0, 0
+	for _, r := range text {
+		if spaces++; !unicode.IsSpace(r) {
+			spaces = 0
+		}
+		if marks++; !unicode.IsMark(r) {
+			marks = 0
+		}
+		if spaces > MaxLabelSpaces || marks > MaxLabelMarks {
+			return true
+		}
+	}
+	return false
 }
 
 // blank reports whether a character is invisible and no script needs it. Joiners and variation selectors shape what is

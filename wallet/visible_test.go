@@ -1,6 +1,7 @@
 package wallet_test
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -50,6 +51,23 @@ func TestNamesThatDifferInNothingSeenLookAlike(t *testing.T) {
 	for _, nothing := range []string{"\u2800", "\U0001D159", "\u3164", "\u200b", "\ufe0f"} {
 		if got, want := wallet.Skeleton("Book"+nothing+"shop"), wallet.Skeleton("Bookshop"); got != want {
 			t.Errorf("with %+q: %q, not %q", nothing, got, want)
+		}
+	}
+}
+
+// TestALabelStaysOnItsLine: neither a row of spaces that looks like the end of a line nor accents that are drawn over the
+// lines around it.
+func TestALabelStaysOnItsLine(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Café  Rio": true, "コーヒー\u3000豆": true, "e\u0301\u0323\u0332": true,
+		"Café   Rio": false, "Café\u3000\u3000\u3000To bob": false, "a \u00a0 b": false, "e\u0301\u0323\u0332\u0333": false,
+	} {
+		if err := wallet.CheckLabel(text); (err == nil) != want {
+			t.Errorf("%q: %v", text, err)
+		}
+		link, err := wallet.ParsePayLink("solana:11111111111111111111111111111112?message=" + url.QueryEscape(text))
+		if err != nil || (link.Purpose == text) != want {
+			t.Errorf("the message %q is shown as %q, %v", text, link.Purpose, err)
 		}
 	}
 }

@@ -85,11 +85,11 @@ func (e *Engine) alone(change func(engine.Tx) error) error {
 	t, ran, ended := &tx{group: g}, false, false
 	defer func() {
 		t.over = true
+		if ran && !ended { // first, since rolling back may panic too
+			e.stop(errors.New("a commit panicked"))
+		}
 		if !ended {
 			e.giveUp(g)
-		}
-		if ran && !ended {
-			e.stop(errors.New("a commit panicked"))
 		}
 	}()
 	err = change(t)
