@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -517,5 +518,42 @@ func TestNoAppNamesTheSigningPageThroughTheDoor(t *testing.T) {
 		link := strings.ReplaceAll(r.base, ".", dot) + "/w/"
 		a := r.call("POST", "/v1/telegram/send-message", operator, fmt.Sprintf(`{"chat_id":"1001","message":"%s","parse_mode":"%s"}`, link, mode))
 		r.want(a, 400, wallet.InvalidRequest, "signing page")
+	}
+}
+
+// TestAnAppReadsAPersonsWalletOnlyWithTheirWalletRead: bot:execute alone gives no balance, wallets or history. The owner's own
+// bot and an operator's need no grant.
+func TestAnAppReadsAPersonsWalletOnlyWithTheirWalletRead(t *testing.T) {
+	r := newHarness(t)
+	a := r.app()
+	grant := func(scopes ...wallet.Scope) {
+		t.Helper()
+		r.Must(r.Update(func(tx store.Tx) error {
+			return tx.PutGrant(wallet.Grant{User: r.alice.User.ID, App: a.id, Scopes: scopes, GrantedAt: r.Now()})
+		}))
+	}
+	run := func(token, command string) answer {
+		return r.call("POST", "/v1/telegram/execute-command", token, fmt.Sprintf(`{"chat_id":"1001","command":%q,"silent":true}`, command))
+	}
+	reads := []string{"/wallet", "/wallet list", "/WALLET Balance", "/wallet balance SOL", "/wallet sol", "/wallet history", "/wallet history all",
+		"/balance", "/portfolio", "/history", "/history all", "/txs", "/wallets", "/account"}
+	others := []string{"/wallet address", "/address", "/help", "/privacy"}
+	grant(wallet.BotExecute)
+	for _, command := range reads {
+		r.want(run(a.token, command), 403, wallet.ConsentRequired, "wallet:read")
+	}
+	for _, command := range others {
+		r.want(run(a.token, command), 200, "", "")
+	}
+	r.want(run(a.token, "/wallet new"), 403, wallet.PolicyViolation, "")
+	grant(wallet.WalletRead)
+	r.want(run(a.token, "/wallet balance"), 403, wallet.ConsentRequired, "bot:execute")
+	grant(wallet.BotExecute, wallet.WalletRead)
+	own := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier, OwnerTelegramID: 1001, App: "Till"})
+	operator := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
+	for _, token := range []string{a.token, own, operator} {
+		for _, command := range append(slices.Clone(others), reads[:7]...) {
+			r.want(run(token, command), 200, "", "")
+		}
 	}
 }

@@ -86,8 +86,12 @@ func (s *replyTx) publicWords() (words, response string, err error) {
 }
 
 // withoutContacts returns the command and its reply, reduced to the command's name if either contains the name of one of the
-// person's contacts. Apps must not learn contacts.
+// person's contacts. Apps must not learn contacts. A private reply is withheld first, so that its words cannot change what
+// apps see of the command.
 func (s *replyTx) withoutContacts(text, said string) (words, response string, err error) {
+	if s.private {
+		said = withheld
+	}
 	named, err := s.contactIn(text + " " + said)
 	if err != nil || !named {
 		return text, said, err

@@ -363,3 +363,123 @@ func TestKeysTypedIntoAChatAreTakenAway(t *testing.T) {
 		t.Errorf("announced %v", got)
 	}
 }
+
+// TestHistoryIsAnnouncedWithoutItsReply under each of its names: marks and counts of look-alikes would tell apps whom the
+// person knows (docs/decisions/0037-history-from-the-chain.md). It is the same when an app runs it.
+func TestHistoryIsAnnouncedWithoutItsReply(t *testing.T) {
+	r := newHarness(t)
+	r.listen()
+	r.rich("alice", 10*sol)
+	typed := []string{"/wallet history", "/wallet history all", "/wallet history please", "/WALLET History", "/history", "/history all", "/transactions", "/txs",
+		"/activity", "/payments"}
+	before := len(r.announced(wallet.CommandExecuted))
+	for _, line := range typed {
+		r.seen = nil
+		if r.happen("alice: " + line); len(r.seen) == 0 || strings.Contains(strings.Join(r.seen, ""), "[withheld]") {
+			t.Errorf("%s: the person reads %q", line, r.seen)
+		}
+	}
+	var person wallet.User
+	r.View(func(tx store.Tx) (err error) {
+		person, err = tx.UserByTelegram(r.people["alice"].TelegramID)
+		return err
+	})
+	for _, line := range []string{"/wallet history", "/history all"} {
+		commit, err := r.chat.Execute(r.Context(), chat.AppCommand{By: handlers.Caller{KeyID: "key_1", KeyLineage: "key_1", Bot: true}, Person: person, Text: line})
+		r.Must(err)
+		r.Must(r.Update(func(tx store.Tx) error {
+			said, err := commit(tx)
+			if said == "" || said == "[withheld]" {
+				t.Errorf("%s: the app reads %q", line, said)
+			}
+			return err
+		}))
+		typed = append(typed, line)
+	}
+	all := r.announced(wallet.CommandExecuted)[before:]
+	if len(all) != len(typed) {
+		t.Fatalf("announced %v", all)
+	}
+	for i, raw := range all {
+		var data wallet.CommandExecutedData
+		r.Must(json.Unmarshal([]byte(raw), &data))
+		if data.Response != "[withheld]" || data.Command != typed[i] || !data.Success {
+			t.Errorf("%s is announced as %+v", typed[i], data)
+		}
+	}
+}
+
+// TestAWithheldReplyDoesNotChangeTheCommand: apps see the same command whether or not a contact is in the history.
+func TestAWithheldReplyDoesNotChangeTheCommand(t *testing.T) {
+	r := newHarness(t)
+	r.listen()
+	r.rich("alice", 10*sol)
+	bob := r.people["bob"].Address().String()
+	for _, line := range []string{"/contacts add Landlord " + bob, "/send 1 SOL Landlord", "/cancel"} {
+		r.says("alice", line)
+	}
+	before := len(r.announced(wallet.CommandExecuted))
+	r.seen = nil
+	if r.happen("alice: /wallet history all"); !strings.Contains(strings.Join(r.seen, ""), "Landlord") {
+		t.Fatalf("the person reads %q", r.seen)
+	}
+	r.says("alice", "/wallet history Landlord")
+	var got []wallet.CommandExecutedData
+	for _, raw := range r.announced(wallet.CommandExecuted)[before:] {
+		var data wallet.CommandExecutedData
+		r.Must(json.Unmarshal([]byte(raw), &data))
+		got = append(got, data)
+	}
+	if len(got) != 2 || got[0].Command != "/wallet history all" || got[0].Response != "[withheld]" ||
+		got[1].Command != "/wallet [withheld]" || got[1].Response != "[withheld]" {
+		t.Errorf("announced %+v", got)
+	}
+}
+
+// TestAPaymentWithoutItsSlashIsNotAnnounced: it may name a contact, as /send may.
+func TestAPaymentWithoutItsSlashIsNotAnnounced(t *testing.T) {
+	r := newHarness(t)
+	r.listen()
+	r.rich("alice", 10*sol)
+	r.says("alice", "/contacts add Landlord "+r.people["bob"].Address().String())
+	for _, line := range []string{"1.5 SOL Landlord", "send 5 to landlord", "pay 1 SOL Landlord"} {
+		r.seen = nil
+		if r.happen("alice: " + line); !strings.Contains(strings.Join(r.seen, ""), "Did you mean") {
+			t.Errorf("%s: said %q", line, r.seen)
+		}
+	}
+	if got := r.announced(wallet.MessageReceived); len(got) != 0 {
+		t.Errorf("announced %v", got)
+	}
+	if r.says("alice", "Where is my parcel?"); len(r.announced(wallet.MessageReceived)) != 1 {
+		t.Error("other text is not announced")
+	}
+}
+
+// TestAnAppReadsAWalletOnlyWithItsScope, both when the command runs and when its result is written.
+func TestAnAppReadsAWalletOnlyWithItsScope(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", 10*sol)
+	var person wallet.User
+	grant := func(scopes ...wallet.Scope) {
+		t.Helper()
+		r.Must(r.Update(func(tx store.Tx) (err error) {
+			if person, err = tx.UserByTelegram(r.people["alice"].TelegramID); err != nil {
+				return err
+			}
+			return tx.PutGrant(wallet.Grant{User: person.ID, App: "app_1", Scopes: scopes, GrantedAt: r.Now()})
+		}))
+	}
+	run := func() (func(store.Tx) (string, error), error) {
+		by := handlers.Caller{KeyID: "key_1", KeyLineage: "key_1", User: "usr_else", App: "app_1", Bot: true}
+		return r.chat.Execute(r.Context(), chat.AppCommand{By: by, Person: person, Text: "/wallet balance", Silent: true})
+	}
+	grant(wallet.BotExecute)
+	_, err := run()
+	r.Refused(wallet.ConsentRequired, err)
+	grant(wallet.BotExecute, wallet.WalletRead)
+	commit, err := run()
+	r.Must(err)
+	grant(wallet.BotExecute)
+	r.Refused(wallet.ConsentRequired, r.Update(func(tx store.Tx) error { _, err := commit(tx); return err }))
+}

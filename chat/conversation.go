@@ -28,6 +28,10 @@ type command struct {
 	bare    bool              // takes no words: words after it are answered with a note (afterNote)
 	run     Handler
 	app     Handler // runs it for an app; nil: apps may not run it (docs/specification.md, Messages and commands)
+
+	// appNeeds returns the scope that the person must have granted to an app, besides bot:execute, for the command with these
+	// arguments. "", and a nil appNeeds, mean no other scope.
+	appNeeds func(args []string) wallet.Scope
 }
 
 // conversation is one subject that people can talk about with the bot: its commands, its questions and the handlers of their

@@ -26,7 +26,8 @@ type AppCommand struct {
 //
 // The same words work as in the chat, also the commands of other wallets (registry.asMeant): /balance is /wallet balance.
 // Execute returns UNKNOWN_COMMAND for text that is no command of purser, POLICY_VIOLATION for a command that apps may not run
-// or for text with a secret, and otherwise the refusals of the operation.
+// or for text with a secret, CONSENT_REQUIRED without the scope that the command needs, and otherwise the refusals of the
+// operation.
 func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.Tx) (string, error), _ error) {
 	line := c.registry.asMeant(read(cmd.Text))
 	if line.command == "" {
@@ -48,6 +49,20 @@ func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.T
 		return nil, wallet.Refuse(wallet.PolicyViolation, "app_command.secret")
 	}
 	p := cmd.Person
+	var needs wallet.Scope
+	if row.appNeeds != nil {
+		needs = row.appNeeds(line.args)
+	}
+	allowed := func(tx store.Tx) error {
+		if needs == "" {
+			return nil
+		}
+		people := handlers.People{Store: c.Store, Now: c.Now, Bot: c.BotName}
+		return people.May(tx, cmd.By, p.ID, needs)
+	}
+	if err := c.Store.View(ctx, allowed); err != nil {
+		return nil, err
+	}
 	h := Inbound{Input: Input{Chat: p.TelegramID, Private: true, At: c.Now(), Text: cmd.Text,
 		From: Person{TelegramID: p.TelegramID, Username: p.Username, FirstName: p.FirstName, LastName: p.LastName, Language: p.Language}},
 		line: line, user: p, app: &cmd}
@@ -55,7 +70,12 @@ func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.T
 	if err != nil {
 		return nil, err
 	}
-	return func(tx store.Tx) (string, error) { return c.playForApp(tx, h, action) }, nil
+	return func(tx store.Tx) (string, error) {
+		if err := allowed(tx); err != nil { // the person may have revoked it meanwhile
+			return "", err
+		}
+		return c.playForApp(tx, h, action)
+	}, nil
 }
 
 // playForApp runs an action for an app and returns the reply as Markdown. It is play without a conversation: an action that

@@ -79,7 +79,10 @@ func (c *Chat) historyPage(ctx context.Context, h Inbound, all bool, cursor stri
 		}
 		p.folded, p.next, p.incomplete = p.folded+page.Folded, page.Next, page.Incomplete
 	}
-	return func(s *replyTx) error { return s.sayPast(p, cursor != "") }, nil
+	return func(s *replyTx) error {
+		s.private = true // marks and counts of look-alikes would tell apps whom the person knows
+		return s.sayPast(p, cursor != "")
+	}, nil
 }
 
 // folding returns what the history leaves out of purser's own transactions. Stages without a line are left out always: a

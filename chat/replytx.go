@@ -55,6 +55,7 @@ type replyTx struct {
 	unhandled bool         // the input was not for purser: apps may be notified of it
 	to        wallet.AppID // the only app to notify of it; "" for all that may know
 	failed    bool         // the input was refused
+	private   bool         // the reply is for the person alone: events withhold it
 	replacing bool         // the payment that begins now takes the place of what is open
 	chosen    html         // what a tapped button answered to the question that ends; it stays below the question's text
 }

@@ -165,13 +165,14 @@ func (c *Chat) suggestPayment(ctx context.Context, h Inbound) (Action, error) {
 	if unread != nil || p.Amount.Quantity.IsZero() || !clear {
 		return nil, nil
 	}
-	return unhandled(func(s *replyTx) error {
+	// Not unhandled: like /send, the text may name a contact, so apps don't get it.
+	return func(s *replyTx) error {
 		b, err := s.ours("button.prepare", "run:"+command, "menu", s.now.Add(AnswerTimeout))
 		if err != nil {
 			return err
 		}
 		return s.reply("send.meant", vars{"Command": code(command)}, []Button{b})
-	}), nil
+	}, nil
 }
 
 // send answers /send. Any part may be missing: it is asked for.

@@ -33,7 +33,7 @@ func walletConversation() conversation {
 	return conversation{
 		name: walletFlow,
 		commands: []command{{name: "wallet", menu: "menu.wallet", usage: "usage.wallet", looks: true, run: (*Chat).wallet, app: (*Chat).walletForApp,
-			aliases: walletAliases()}},
+			appNeeds: walletNeeds, aliases: walletAliases()}},
 		flow: Flow{
 			idle: {
 				linked: {linkOpen, (*replyTx).sendLink},
@@ -403,4 +403,16 @@ func (c *Chat) walletForApp(ctx context.Context, h Inbound) (Action, error) {
 		return c.walletBalanceOf(ctx, h, action)
 	}
 	return nil, wallet.About("command", wallet.Refuse(wallet.InvalidRequest, "app_command.wallet"))
+}
+
+// walletNeeds returns the scope that /wallet needs when an app runs it: wallet:read for everything that walletForApp shows,
+// except an address. What walletForApp always refuses needs none.
+func walletNeeds(args []string) wallet.Scope {
+	if len(args) > 0 {
+		switch strings.ToLower(args[0]) {
+		case "address", "new", "use", "disconnect":
+			return ""
+		}
+	}
+	return wallet.WalletRead
 }

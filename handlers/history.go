@@ -134,13 +134,15 @@ func (h *History) List(ctx context.Context, who Caller, f Filter) (HistoryPage, 
 	// The chain first, outside any store transaction: what purser records meanwhile is then found in the store.
 	var lists []chainList
 	missing := false
-	if !f.OwnOnly {
+	if !f.OwnOnly || !f.Address.IsZero() { // a cursor at the end of purser's own list must not skip the check of the address
 		wallets, err := read(ctx, h.Transfers.Store, func(tx store.Tx) ([]wallet.Wallet, error) { return f.wallets(tx, who) })
 		if err != nil {
 			return HistoryPage{}, err
 		}
-		lists = h.signatures(ctx, wallets[:min(len(wallets), maxWalletsListed)], from, f)
-		missing = len(wallets) > maxWalletsListed
+		if !f.OwnOnly {
+			lists = h.signatures(ctx, wallets[:min(len(wallets), maxWalletsListed)], from, f)
+			missing = len(wallets) > maxWalletsListed
+		}
 	}
 	m, err := read(ctx, h.Transfers.Store, func(tx store.Tx) (merged, error) { return f.merge(tx, who, mint, from, lists) })
 	if err != nil {

@@ -158,3 +158,27 @@ func TestAppsLearnNobodysContacts(t *testing.T) {
 		}
 	}
 }
+
+// TestNoCursorSkipsTheCheckOfTheAddress: a cursor at the end of purser's own list reads no row, and is still refused, before
+// any call to a node.
+func TestNoCursorSkipsTheCheckOfTheAddress(t *testing.T) {
+	r := newHarness(t)
+	alice, bob := r.rich(1001, sol), r.rich(1002, sol)
+	node := newScripted()
+	r.History.Chain = node
+	for _, address := range []wallet.Address{alice.Address(), {3, 3}} {
+		for _, cursor := range []string{"", "!", "!~" + address.String() + "!", "!~" + bob.Address().String() + "!"} {
+			for _, own := range []bool{false, true} {
+				_, err := r.History.List(r.Context(), bob.Caller(), handlers.Filter{Limit: 5, Address: address, OwnOnly: own, Cursor: cursor})
+				r.Refused(wallet.WalletNotFound, err)
+			}
+		}
+	}
+	if node.calls != 0 {
+		t.Errorf("%d calls to the node for a stranger", node.calls)
+	}
+	page, err := r.History.List(r.Context(), alice.Caller(), handlers.Filter{Limit: 5, Address: alice.Address(), OwnOnly: true, Cursor: "!"})
+	if err != nil || len(page.Entries) != 0 || node.calls != 0 {
+		t.Errorf("purser's own list at its end: %+v, %v, %d calls to the node", page, err, node.calls)
+	}
+}
