@@ -17,6 +17,7 @@ func InBackground(ctx context.Context) context.Context { return withClass(ctx, i
 // Errors: *wallet.UnreadableTransaction if all nodes answer, and none in a way that can be read; else a
 // wallet.NetworkError, with wallet.ErrTransactionUnknown inside if a node does not have it.
 func (c *Client) Activities(ctx context.Context, sig wallet.Signature, owners ...wallet.Address) ([]wallet.Activity, error) {
+	ctx = forHistory(ctx)
 	var failed, unread error
 	for _, n := range c.nodes {
 		e, err := n.effects(ctx, sig)

@@ -14,6 +14,7 @@ type class int
 const (
 	signedPayment class = iota // about a signed payment: broadcast, status, search, finalized height
 	forPerson                  // a person or a program waits for the answer
+	forList                    // somebody waits, but for a history: its many calls must not delay a payment that is being prepared
 	inBackground               // nobody waits: payments of requests, sweeps of balances, the check of the cluster
 	classes       int   = iota
 )
@@ -28,6 +29,11 @@ func withClass(ctx context.Context, c class) context.Context {
 
 // withSignedTransaction marks calls about signed payments.
 func withSignedTransaction(ctx context.Context) context.Context { return withClass(ctx, signedPayment) }
+
+// forHistory marks calls that read a history, unless they are marked as less urgent already.
+func forHistory(ctx context.Context) context.Context {
+	return withClass(ctx, max(classOf(ctx), forList))
+}
 
 // classOf is the class of a context; forPerson if it is not marked.
 func classOf(ctx context.Context) class {

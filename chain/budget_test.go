@@ -19,7 +19,7 @@ import (
 
 // queue has calls of a class wait in a budget, in order; each reports its name when its turn comes.
 func queue(b *budget, turns chan<- string, names map[class][]string) {
-	for _, c := range []class{inBackground, forPerson, signedPayment} {
+	for _, c := range []class{inBackground, forList, forPerson, signedPayment} {
 		for _, name := range names[c] {
 			go func() {
 				if b.take(context.Background(), c) == nil {
@@ -51,19 +51,19 @@ func TestABudgetGivesSoManyTurnsASecond(t *testing.T) {
 	})
 }
 
-func TestSignedPaymentsGoFirstThenPeopleThenTheRest(t *testing.T) {
+func TestSignedPaymentsGoFirstThenPeopleThenListsThenTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(1)
 		if err := b.take(t.Context(), inBackground); err != nil { // nothing is left
 			t.Fatal(err)
 		}
 		turns := make(chan string, 10)
-		queue(b, turns, map[class][]string{inBackground: {"collect 1", "collect 2"}, forPerson: {"person 1", "person 2"}, signedPayment: {"signed 1", "signed 2"}})
+		queue(b, turns, map[class][]string{inBackground: {"collect 1", "collect 2"}, forPerson: {"person 1", "person 2"}, forList: {"list 1", "list 2"}, signedPayment: {"signed 1", "signed 2"}})
 		var got []string
-		for range 6 {
+		for range 8 {
 			got = append(got, <-turns)
 		}
-		want := []string{"signed 1", "signed 2", "person 1", "person 2", "collect 1", "collect 2"}
+		want := []string{"signed 1", "signed 2", "person 1", "person 2", "list 1", "list 2", "collect 1", "collect 2"}
 		if !slices.Equal(got, want) {
 			t.Errorf("turns were %v", got)
 		}
@@ -171,6 +171,18 @@ func TestEveryCallIsOfItsClass(t *testing.T) {
 			return err
 		}},
 		"Holdings": {forPerson, func(ctx context.Context, c *Client) error { _, err := c.Holdings(ctx, at); return err }},
+		"History": {forList, func(ctx context.Context, c *Client) error {
+			_, _, err := c.History(ctx, at, wallet.Signature{}, 1)
+			return err
+		}},
+		"Activities": {forList, func(ctx context.Context, c *Client) error {
+			_, err := c.Activities(ctx, wallet.Signature{1}, at)
+			return err
+		}},
+		"Activities, in the background": {inBackground, func(ctx context.Context, c *Client) error {
+			_, err := c.Activities(InBackground(ctx), wallet.Signature{1}, at)
+			return err
+		}},
 		"Payments": {inBackground, func(ctx context.Context, c *Client) error {
 			_, err := c.Payments(ctx, at, signed.query.Reference, wallet.SOL, map[wallet.Signature]bool{})
 			return err

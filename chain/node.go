@@ -48,8 +48,8 @@ func newNode(name, url string, o Options, transport http.RoundTripper) *node {
 }
 
 // lanes bound the calls in progress to one node. Each call holds its place until its answer is decoded. Calls about
-// signed payments have places of their own, so that no crowd of readers delays a broadcast. Background calls take no
-// reader's place. Calls whose answers may have many megabytes have few places.
+// signed payments have places of their own, so that no crowd of readers delays a broadcast. Calls for lists and in the background take
+// no place of other readers. Calls whose answers may have many megabytes have few places.
 type lanes struct{ signed, reads, background, heavy chan struct{} }
 
 // Places of each lane.
@@ -72,7 +72,7 @@ func (n *node) lane(c class, method string) chan struct{} {
 		return n.lanes.signed
 	case method == holdingsMethod:
 		return n.lanes.heavy
-	case c == inBackground:
+	case c == forList, c == inBackground:
 		return n.lanes.background
 	}
 	return n.lanes.reads

@@ -101,6 +101,7 @@ func (p *historyPage) entries(ctx context.Context, n *node) ([]wallet.SignatureE
 // not know before, is not believed, and the next one is asked. Errors are wallet.NetworkError, with
 // wallet.ErrHistoryUnknown inside if no node knows before.
 func (c *Client) History(ctx context.Context, a wallet.Address, before wallet.Signature, limit int) (_ []wallet.SignatureEntry, more bool, _ error) {
+	ctx = forHistory(ctx)
 	var first error
 	for i, n := range c.nodes {
 		ask := historyPage{address: a, before: before, commitment: confirmed, limit: min(max(limit, 1), mentionsAPage)}

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"purser/store"
@@ -26,6 +27,8 @@ type History struct {
 	Chain     HistoryChain
 
 	read activityCache
+	once sync.Once
+	room chan struct{} // a place for each page that asks nodes at the moment; made once
 }
 
 // Filter selects transactions of a list. A zero field selects all.
@@ -131,6 +134,9 @@ func (h *History) List(ctx context.Context, who Caller, f Filter) (HistoryPage, 
 	if err != nil {
 		return HistoryPage{}, err
 	}
+	// All calls to nodes share one deadline. It doesn't bind the store: a slow node must not make the whole list fail.
+	asking, done := ctx, func() {}
+	defer func() { done() }()
 	// The chain first, outside any store transaction: what purser records meanwhile is then found in the store.
 	var lists []chainList
 	missing := false
@@ -140,7 +146,8 @@ func (h *History) List(ctx context.Context, who Caller, f Filter) (HistoryPage, 
 			return HistoryPage{}, err
 		}
 		if !f.OwnOnly {
-			lists = h.signatures(ctx, wallets[:min(len(wallets), maxWalletsListed)], from, f)
+			asking, done = h.asking(ctx)
+			lists = h.signatures(asking, wallets[:min(len(wallets), maxWalletsListed)], from, f)
 			missing = len(wallets) > maxWalletsListed
 		}
 	}
@@ -148,10 +155,25 @@ func (h *History) List(ctx context.Context, who Caller, f Filter) (HistoryPage, 
 	if err != nil {
 		return HistoryPage{}, err
 	}
-	h.activities(ctx, m)
+	h.activities(asking, m)
+	done() // the place is free for the next page
 	page, err := read(ctx, h.Transfers.Store, func(tx store.Tx) (HistoryPage, error) { return h.page(tx, who, f, mint, m) })
 	page.Incomplete = page.Incomplete || missing
 	return page, err
+}
+
+// asking waits for a place and returns the context for all calls of one page to nodes, which ends after historyPatience. If no
+// place becomes free in that time, the context has ended: all calls fail, and the page is incomplete. Call done when no call
+// follows; a second call does nothing.
+func (h *History) asking(ctx context.Context) (_ context.Context, done func()) {
+	h.once.Do(func() { h.room = make(chan struct{}, pagesAtOnce) })
+	ctx, cancel := context.WithTimeout(ctx, historyPatience)
+	select {
+	case h.room <- struct{}{}:
+		return ctx, sync.OnceFunc(func() { cancel(); <-h.room })
+	case <-ctx.Done():
+		return ctx, cancel
+	}
 }
 
 // wallets lists the wallets of the list: the one that is asked for, or all of the caller.

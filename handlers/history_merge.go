@@ -14,15 +14,16 @@ import (
 
 // What one page costs at most. A page that reaches a bound is short, with a cursor to continue from.
 const (
-	maxLooked         = 1000             // purser's own transactions that are read
-	maxActivities     = 25               // transactions that are read from a node
-	maxSignaturePages = 5                // pages of signatures for each wallet
-	signaturesAtOnce  = 4                // wallets, or transactions, that are read from a node at the same time
-	maxWalletsListed  = 16               // of somebody who does not name one; the others are missing
-	maxOwnCursor      = 64               // characters of a transaction's id
-	minSignatures     = 50               // of a page
-	mostSignatures    = 1000             // of a page that looks for the time Until
-	historyPatience   = 10 * time.Second // for all calls of one kind; what is not read by then is missing
+	maxLooked         = 1000            // purser's own transactions that are read
+	maxActivities     = 25              // transactions that are read from a node
+	maxSignaturePages = 5               // pages of signatures for each wallet
+	signaturesAtOnce  = 4               // wallets, or transactions, that are read from a node at the same time
+	maxWalletsListed  = 16              // of somebody who does not name one; the others are missing
+	maxOwnCursor      = 64              // characters of a transaction's id
+	minSignatures     = 50              // of a page
+	mostSignatures    = 1000            // of a page that looks for the time Until
+	pagesAtOnce       = 4               // in the whole process that ask nodes; the others wait in line
+	historyPatience   = 8 * time.Second // for the line and all calls; what is not read by then is missing
 )
 
 // historyCursor is where a page ended, in each of the lists that it merges.
@@ -101,8 +102,6 @@ type chainEntry struct {
 
 // signatures reads the next part of every wallet's list.
 func (h *History) signatures(ctx context.Context, wallets []wallet.Wallet, from historyCursor, f Filter) []chainList {
-	ctx, cancel := context.WithTimeout(ctx, historyPatience)
-	defer cancel()
 	lists := make([]chainList, len(wallets))
 	var group errgroup.Group
 	group.SetLimit(signaturesAtOnce)

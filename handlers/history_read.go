@@ -20,8 +20,6 @@ type activityResult struct {
 
 // activities reads the transactions of a page that purser did not record, and fills in their results.
 func (h *History) activities(ctx context.Context, m merged) {
-	ctx, cancel := context.WithTimeout(ctx, historyPatience)
-	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(signaturesAtOnce)
 	for _, it := range m.items {

@@ -26,6 +26,7 @@ type scripted struct {
 	broken  map[wallet.Signature]error
 	down    map[wallet.Address]bool
 	calls   int
+	asked   func(context.Context) // runs before each call; nil: nothing
 	reads   map[wallet.Signature]int
 	flaky   func() bool
 }
@@ -37,7 +38,13 @@ func newScripted() *scripted {
 
 var errDown = &wallet.Error{Code: wallet.NetworkError, Reason: wallet.Because("network.unreachable"), Err: errors.New("down")}
 
-func (s *scripted) History(_ context.Context, a wallet.Address, before wallet.Signature, limit int) ([]wallet.SignatureEntry, bool, error) {
+func (s *scripted) History(ctx context.Context, a wallet.Address, before wallet.Signature, limit int) ([]wallet.SignatureEntry, bool, error) {
+	if s.asked != nil {
+		s.asked(ctx)
+	}
+	if ctx.Err() != nil {
+		return nil, false, errDown
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
@@ -55,7 +62,13 @@ func (s *scripted) History(_ context.Context, a wallet.Address, before wallet.Si
 	return all[:min(limit, len(all))], len(all) >= limit, nil
 }
 
-func (s *scripted) Activities(_ context.Context, sig wallet.Signature, owners ...wallet.Address) ([]wallet.Activity, error) {
+func (s *scripted) Activities(ctx context.Context, sig wallet.Signature, owners ...wallet.Address) ([]wallet.Activity, error) {
+	if s.asked != nil {
+		s.asked(ctx)
+	}
+	if ctx.Err() != nil {
+		return nil, errDown
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
