@@ -8,51 +8,57 @@ import (
 	"purser/wallet"
 )
 
-// How much of one webhook's line is in memory, and on its way.
+// Bounds of what one session holds in memory and sends at once.
 const (
 	urgencies = int(store.Prices) + 1
-	// fullWindow is how many deliveries of one urgency are held at once; the rest stays in the store. Where very
-	// many webhooks have much to be sent, it is smallWindow.
+	// fullWindow is how many deliveries of one urgency a session holds in memory. The rest stays in the store. While the
+	// node as a whole holds too many (maxHeld), the bound is smallWindow.
 	fullWindow, smallWindow = 512, 16
-	// width is how many are on their way to one webhook at once; fewer where its receiver is slow.
+	// width is how many attempts to one webhook may run at once. The bound is slowWidth for a receiver that takes one second
+	// (slow) to answer, and verySlowWidth for one that takes five (verySlow).
 	width, slowWidth, verySlowWidth = 64, 16, 4
 	slow, verySlow                  = time.Second, 5 * time.Second
-	// tripAt is after how many failed attempts in a row a webhook is taken for broken. Then one delivery at a
-	// time is on its way, and no new one is begun while another waits for its next attempt: what comes
-	// meanwhile waits with all its attempts before it.
+	// tripAt is how many failed attempts in a row make a webhook count as broken. A broken webhook gets one attempt at a
+	// time, and no delivery gets its first attempt while another one waits for a retry. So an outage does not use up the
+	// attempts of deliveries that arrive during it.
 	tripAt = 10
 )
 
-// queue is a window of what waits for one webhook, in the order in which it goes.
+// queue is the part of one webhook's waiting deliveries that is in memory: a window on the store, in sending order. The
+// more urgent deliveries go first. Within an urgency, deliveries with the same ordering key form a line and go one after the
+// other, while lines do not wait for each other. A queue belongs to the goroutine of its session, so it has no lock.
 type queue struct {
 	lines map[lineKey]*line
-	ready [urgencies][]*line // whose first may go now
+	ready [urgencies][]*line // lines whose first delivery may be sent now
 
 	read [urgencies]uint64 // how far each urgency has been read: the Seq of the last one
-	held [urgencies]int    // in memory, until it is written what became of them
-	more [urgencies]bool   // the store may hold some that were not read
+	held [urgencies]int    // deliveries in memory; each counts until its outcome is in the store
+	more [urgencies]bool   // the store may hold deliveries behind read
 
-	inFlight int       // on their way
-	width    int       // how many may be
+	inFlight int       // attempts that run now
+	width    int       // how many attempts may run at once
 	failures int       // attempts that failed in a row
-	left     int       // of the limit of an hour, when that was last asked; where little is left, what goes first counts
-	until    time.Time // none goes for the first time before: the limit of an hour is reached
+	left     int       // deliveries left of the hourly limit, by the last attempt; no more attempts than these run at once
+	until    time.Time // no first attempts before this time: the hourly limit is reached
 }
 
-// lineKey names a line: deliveries that keep their order.
+// lineKey identifies a line: one ordering key within one urgency.
 type lineKey struct {
 	key     string // store.Delivery.OrderingKey
 	urgency store.Urgency
 }
 
-// line is a row of deliveries of which one at a time is on its way.
+// line holds deliveries that must arrive in order, so only its first one may have an attempt running. It exists while it has
+// deliveries.
 type line struct {
 	lineKey
-	items []*item // first to go first; the first one may be on its way
+	items []*item // in sending order; an attempt of the first one may be running
 	state lineState
-	at    time.Time // of one that sleeps: when it wakes
+	at    time.Time // when a sleeping line wakes
 }
 
+// lineState is where the first delivery of a line stands: not scheduled yet (idle), listed in queue.ready (ready), with an
+// attempt running (inFlight), or waiting for its time (sleeping).
 type lineState int
 
 const (
@@ -65,18 +71,19 @@ const (
 // item is one delivery in memory.
 type item struct {
 	store.Delivery
-	attempted []store.Attempt // by this process
+	attempted []store.Attempt // attempts made by this process; earlier ones are in the delivery log
 }
 
+// newQueue returns an empty queue. It assumes that the store has deliveries of every urgency, so the first fill reads all.
 func newQueue() queue {
 	return queue{lines: map[lineKey]*line{}, more: everyUrgency(), left: 1, width: width}
 }
 
-// everyUrgency marks all of them.
+// everyUrgency returns true for each urgency.
 func everyUrgency() [urgencies]bool { return [urgencies]bool{true, true, true} }
 
-// room is how many deliveries of each urgency are to be read on into windows of a size, and whether it is
-// worth while: where few have left a full window, more are waited for.
+// room returns how many deliveries of each urgency fit into a window of size. worth is false until half of a window that has
+// more to read is empty: many small reads would cost more than one large one.
 func (q *queue) room(size int) (room [urgencies]int, worth bool) {
 	for u := range room {
 		if q.more[u] {
@@ -87,7 +94,8 @@ func (q *queue) room(size int) (room [urgencies]int, worth bool) {
 	return room, worth
 }
 
-// add puts a delivery that was read, or handed over, behind those of its line.
+// add appends a delivery to its line and returns the line. Deliveries of one urgency must be added by rising Seq, because
+// the next read begins behind the last Seq that was added.
 func (q *queue) add(d store.Delivery) *line {
 	q.read[d.Urgency] = d.Seq
 	q.held[d.Urgency]++
@@ -101,13 +109,15 @@ func (q *queue) add(d store.Delivery) *line {
 	return l
 }
 
-// supersedes reports whether a newer delivery says all that an older one would have said.
+// supersedes reports whether newer makes older pointless: both report the same balance or price, and older was never
+// attempted. A delivery that somebody asked to resend is always sent.
 func supersedes(newer, older store.Delivery) bool {
 	return older.Event == newer.Event && older.User == newer.User && older.Attempts == 0 && !older.Resend && !newer.Resend &&
 		(older.Event == wallet.BalanceUpdated || older.Event == wallet.PriceSignificantChange)
 }
 
-// skip takes the deliveries from the front of a line that a later one of it supersedes.
+// skip removes the deliveries at the front of a line that the next one supersedes, and returns them. The caller records them
+// as superseded.
 func (l *line) skip() (skipped []*item) {
 	for len(l.items) > 1 && supersedes(l.items[1].Delivery, l.items[0].Delivery) {
 		skipped = append(skipped, l.items[0])
@@ -116,19 +126,21 @@ func (l *line) skip() (skipped []*item) {
 	return skipped
 }
 
-// markReady lets the first of a line go.
+// markReady puts a line behind the other ready lines of its urgency.
 func (q *queue) markReady(l *line) {
 	l.state = ready
 	q.ready[l.urgency] = append(q.ready[l.urgency], l)
 }
 
-// next takes the line whose first goes next; nil when none may at now.
+// next returns the line whose first delivery is to be sent now, marked as in flight. It returns nil if none may be sent. The
+// caller starts the attempt, or calls putBack.
 func (q *queue) next(now time.Time) *line {
 	broken := q.failures >= tripAt
 	switch {
 	case q.inFlight >= min(q.width, max(1, q.left)), broken && q.inFlight > 0:
 		return nil
 	}
+	// Urgencies are numbered from the most urgent. A line whose first attempt has to wait is passed over and keeps its place.
 	for u := range q.ready {
 		for i, l := range q.ready[u] {
 			if l.items[0].Attempts == 0 && (q.until.After(now) || broken && q.waitsForAttempt()) {
@@ -143,14 +155,14 @@ func (q *queue) next(now time.Time) *line {
 	return nil
 }
 
-// putBack undoes next.
+// putBack undoes next: the line is the first of its urgency again.
 func (q *queue) putBack(l *line) {
 	q.inFlight--
 	l.state = ready
 	q.ready[l.urgency] = slices.Insert(q.ready[l.urgency], 0, l)
 }
 
-// waitsForAttempt reports whether a delivery that was attempted before waits for its next attempt.
+// waitsForAttempt reports whether any delivery waits for a retry.
 func (q *queue) waitsForAttempt() bool {
 	for _, l := range q.lines {
 		if l.state == sleeping || l.state == ready && l.items[0].Attempts > 0 {
@@ -160,8 +172,8 @@ func (q *queue) waitsForAttempt() bool {
 	return false
 }
 
-// adaptWidth adapts the width to how long a receiver takes: one that answers late may hold few of the slots that all
-// share.
+// adaptWidth sets the width by the latency of the last attempt. A slow receiver may hold only a few of the slots that all
+// webhooks of the node share.
 func (q *queue) adaptWidth(latency time.Duration) {
 	switch {
 	case latency >= verySlow:
@@ -173,7 +185,7 @@ func (q *queue) adaptWidth(latency time.Duration) {
 	}
 }
 
-// finish takes the first of a line away, and the line with it when it was the last.
+// finish removes the first delivery of a line, and the line itself when it is empty. The line is idle afterwards.
 func (q *queue) finish(l *line) {
 	l.items = l.items[1:]
 	if l.state = idle; len(l.items) == 0 {

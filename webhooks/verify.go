@@ -14,16 +14,19 @@ import (
 	"time"
 )
 
-// Saved is a delivery as a receiver kept it.
+// Saved is one delivery as its receiver saved it: the headers and the raw body. Verify checks it offline, for a developer
+// whose own check fails. It uses the same functions that sign deliveries (sign.go), so the two cannot drift apart.
 type Saved struct {
 	Header http.Header
 	Body   []byte
 }
 
+// requestLine matches the first line of a saved request, such as "POST /hook HTTP/1.1".
 var requestLine = regexp.MustCompile(`^[A-Z]+ \S+ HTTP/[0-9.]+$`)
 
-// ParseSaved reads a request as it was on the wire: headers with or without the request line before them,
-// an empty line, and the body, byte for byte. Lines of headers may end in either way.
+// ParseSaved reads a request as it was on the wire: an optional request line, headers, an empty line, and the body byte for
+// byte. Header lines may end in CRLF or LF. It returns an error with advice if the text is no request, or if the body is
+// still in chunked encoding, since the signature covers the decoded body.
 func ParseSaved(raw []byte) (Saved, error) {
 	s := Saved{Header: http.Header{}}
 	for first := true; ; first = false {
@@ -48,7 +51,7 @@ func ParseSaved(raw []byte) (Saved, error) {
 	}
 }
 
-// whole tells of bodies that are not as they were before they were sent.
+// whole returns an error if the body is still encoded for transfer, so that no signature could match it.
 func (s Saved) whole() error {
 	if strings.EqualFold(s.Header.Get("Transfer-Encoding"), "chunked") {
 		return errors.New("the request's body is still in chunks: save it as your server hands it to you")
@@ -56,7 +59,8 @@ func (s Saved) whole() error {
 	return nil
 }
 
-// AddHeader reads one "name: value".
+// AddHeader parses one "name: value" line and sets that header, replacing an earlier value. The name must be a token of
+// RFC 9110, section 5.6.2.
 func AddHeader(h http.Header, line string) error {
 	name, value, ok := strings.Cut(line, ":")
 	if !ok || name == "" || strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~") != "" {
@@ -66,8 +70,9 @@ func AddHeader(h http.Header, line string) error {
 	return nil
 }
 
-// Verify tells in one sentence by what a saved delivery is signed, or as an error what is wrong with it and
-// what to do. A maxAge of 0 takes deliveries of any age.
+// Verify returns one sentence that names the signatures that match. Its error says what is wrong with the delivery and what
+// to do about it. A delivery that was sent more than maxAge before or after now is an error, because it may be a replay.
+// A maxAge of 0 accepts any age.
 func (s Saved) Verify(secret string, now time.Time, maxAge time.Duration) (string, error) {
 	if secret == "" {
 		return "", errors.New("there is no secret to compare with")
@@ -76,9 +81,11 @@ func (s Saved) Verify(secret string, now time.Time, maxAge time.Duration) (strin
 	if err != nil {
 		return "", err
 	}
+	// No signature matches: look for the usual mistakes, such as an added line break.
 	if by.none() {
 		return "", s.why(secret)
 	}
+	// A signature matches. What is left is the age, which tells a new delivery from a replayed one.
 	sent, err := s.sentAt(by)
 	if err != nil {
 		return "", err
@@ -93,11 +100,15 @@ func (s Saved) Verify(secret string, now time.Time, maxAge time.Duration) (strin
 	return by.words() + ", sent " + agoWords(age), nil
 }
 
-// schemes are those by which a delivery is signed with a secret.
+// schemes says which signatures match: x-service-signature (service), x-service-signature-previous (previous, made with the
+// secret before the last rotation) and webhook-signature of Standard Webhooks (standard). serviceGiven and standardGiven say
+// that the header was there, whether or not it matches.
 type schemes struct{ service, previous, standard, standardGiven, serviceGiven bool }
 
+// none reports whether no signature matches.
 func (s schemes) none() bool { return !s.service && !s.previous && !s.standard }
 
+// words returns the sentence that names the matching signatures, and a header that was there but does not match.
 func (s schemes) words() string {
 	service := "x-service-signature"
 	if !s.service && s.previous {
@@ -116,6 +127,7 @@ func (s schemes) words() string {
 	return "good: signed with this secret, by " + service + " (which does not cover the time)"
 }
 
+// agoWords returns an age for a sentence. A negative age lies in the future by this machine's clock.
 func agoWords(age time.Duration) string {
 	if age < 0 {
 		return fmt.Sprintf("%v ahead of this machine's clock", -age)
@@ -123,9 +135,11 @@ func agoWords(age time.Duration) string {
 	return fmt.Sprintf("%v ago", age)
 }
 
+// serviceForm is the form of x-service-signature: "sha256=" and 64 lowercase hexadecimal digits (HMAC-SHA256).
 var serviceForm = regexp.MustCompile(`^sha256=[0-9a-f]{64}$`)
 
-// signedBy compares all signatures; its error tells of headers that are missing or are none.
+// signedBy compares every signature of the delivery with the secret, in constant time. It returns an error if the signature
+// headers are missing or malformed. A well-formed signature that does not match is no error: see schemes.none.
 func (s Saved) signedBy(secret string) (schemes, error) {
 	var by schemes
 	service, previous, standard := s.Header.Get(signatureHeader), s.Header.Get(previousHeader), s.Header.Get(standardSign)
@@ -143,6 +157,7 @@ func (s Saved) signedBy(secret string) (schemes, error) {
 		*one.good = one.value != "" && hmac.Equal([]byte(one.value), []byte(expected))
 	}
 	by.serviceGiven, by.standardGiven = service != "", standard != ""
+	// webhook-signature is a list: after a rotation it has one signature for each secret. One match is enough.
 	id, unix := s.Header.Get(standardID), s.Header.Get(standardTime)
 	for _, one := range strings.Fields(standard) {
 		by.standard = id != "" && hmac.Equal([]byte(one), []byte(standardSignature(secret, id, unix, s.Body))) || by.standard
@@ -153,7 +168,8 @@ func (s Saved) signedBy(secret string) (schemes, error) {
 	return by, nil
 }
 
-// sentAt is the time that the good scheme tells.
+// sentAt returns when the delivery was sent. webhook-signature covers its timestamp, so that time is preferred. Without it
+// the time is x-service-timestamp, which x-service-signature does not cover.
 func (s Saved) sentAt(by schemes) (time.Time, error) {
 	if by.standard {
 		seconds, err := strconv.ParseInt(s.Header.Get(standardTime), 10, 64)
@@ -173,7 +189,8 @@ func (s Saved) sentAt(by schemes) (time.Time, error) {
 	return at, nil
 }
 
-// why looks for what would make a signature fit.
+// why explains why no signature matches. It repeats the check with the usual mistakes undone, in the body first and then in
+// the secret. The first change that makes a signature match is the answer.
 func (s Saved) why(secret string) error {
 	fits := func(secret string, body []byte) bool {
 		by, err := Saved{s.Header, body}.signedBy(secret)
@@ -184,12 +201,14 @@ func (s Saved) why(secret string) error {
 			return errors.New("the secret is right, but the body has a line break or space around it that was not sent: save it byte for byte (printf %s, not echo)")
 		}
 	}
+	// A framework parsed the JSON and wrote it again, with other spaces, escapes or order of names.
 	if body, ok := reencoded(s.Body); ok && fits(secret, body) {
 		return errors.New("the secret is right, but the body was re-encoded: take the raw bytes as they arrive, before anything parses the JSON and writes it anew")
 	}
 	if length, err := strconv.Atoi(s.Header.Get("Content-Length")); err == nil && length != len(s.Body) {
 		return fmt.Errorf("the body has %d bytes, but Content-Length says %d: it was cut or changed after it arrived", len(s.Body), length)
 	}
+	// The body is as it was sent, as far as one can see. Try the usual mistakes of copying a secret.
 	others := []struct{ secret, advice string }{
 		{strings.TrimSpace(secret), "the secret has spaces or line breaks around it: take them away"},
 		{strings.Trim(strings.TrimSpace(secret), `"'`), "the secret stands in quotes: take them away"},
@@ -210,9 +229,12 @@ func (s Saved) why(secret string) error {
 	return errors.New("no signature fits: the secret is another webhook's (each has its own, and a rotated one ends when its grace is over), or the body is not byte for byte what was sent")
 }
 
+// stringLiteral matches one JSON string with its quotes.
 var stringLiteral = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// reencoded is a body as purser writes JSON, whatever wrote it since: no spaces, and its own escapes.
+// reencoded returns the body as purser would have written the same JSON: without spaces, with the escapes of encoding/json,
+// and with the names of the envelope in their order. ok is false if the body is not JSON. It cannot restore the order of
+// names inside data, so a body that was sorted there stays unexplained.
 func reencoded(body []byte) ([]byte, bool) {
 	var compact bytes.Buffer
 	if json.Compact(&compact, body) != nil {
@@ -229,7 +251,7 @@ func reencoded(body []byte) ([]byte, bool) {
 		}
 		return again
 	})
-	// A map loses the order of names; that of the envelope is known.
+	// A program that holds JSON in a map loses the order of names. The order in the envelope is always the same.
 	var envelope struct {
 		Event     json.RawMessage `json:"event"`
 		Data      json.RawMessage `json:"data"`
