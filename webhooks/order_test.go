@@ -3,6 +3,7 @@ package webhooks_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -222,6 +223,52 @@ func TestTheLimitOfAnHourHoldsUpNoRetry(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		if got := ids(r.took()); !slices.Equal(got, []string{bad.ID, bad.ID}) {
 			t.Errorf("went %v", got)
+		}
+	})
+}
+
+// TestRetriesOfABusyWebhookAreOnTime: the time of a second attempt comes at the very moment at which another attempt ends.
+// Whichever of the two a session takes first, the second attempt goes at its time. The harness reads what others put once
+// in an hour, so one that misses its time is an hour late.
+func TestRetriesOfABusyWebhookAreOnTime(t *testing.T) {
+	inBubble(t, func(r *harness) {
+		alice, hook := r.subscriber()
+		failed := map[string]bool{}
+		var mu sync.Mutex
+		r.answer(hook, func(m webhooks.Message) webhooks.Result {
+			mu.Lock()
+			first, known := failed[m.EventID]
+			failed[m.EventID] = false
+			mu.Unlock()
+			if known && first {
+				return webhooks.Result{Status: 503}
+			}
+			if !known {
+				time.Sleep(time.Second) // as long as the wait before a second attempt
+			}
+			return webhooks.Result{Status: 200}
+		})
+		r.run()
+		for i := range 100 {
+			bad := r.paid(alice, byte(i))
+			mu.Lock()
+			failed[bad.ID] = true
+			mu.Unlock()
+			events := []wallet.Event{bad}
+			for wallet := range byte(60) { // fewer than go to a webhook at once
+				events = append(events, r.paid(alice, 100+wallet))
+			}
+			r.emit(events...)
+			time.Sleep(time.Second)
+			var times []time.Time
+			for _, s := range r.took() {
+				if s.eventID == bad.ID {
+					times = append(times, s.at)
+				}
+			}
+			if len(times) != 2 || times[1].Sub(times[0]) != time.Second {
+				t.Fatalf("round %d: attempts at %v", i, times)
+			}
 		}
 	})
 }

@@ -97,6 +97,7 @@ func (x *session) run(ctx context.Context) (next time.Time) {
 	stopping := x.stopping
 	for {
 		x.takeIn()
+		x.wakeLines(time.Now()) // whatever woke the loop: while events keep coming, the timer may never be the one
 		x.giveWay(ctx)
 		if ctx.Err() == nil && !x.stopped {
 			x.fill(ctx)
@@ -123,7 +124,6 @@ func (x *session) run(ctx context.Context) (next time.Time) {
 				x.attemptEnded(<-x.ended)
 			}
 		case <-timer.C:
-			x.wakeLines(time.Now())
 		}
 	}
 }
@@ -171,6 +171,9 @@ func (x *session) rest(ctx context.Context, now time.Time) (wait time.Duration, 
 	wait = x.pollEvery
 	if due.After(now) {
 		wait = min(wait, due.Sub(now))
+	}
+	if !x.wakeAt.IsZero() && !x.wakeAt.After(now) { // its time came since this round of the loop began
+		wait = 0
 	}
 	return wait, time.Time{}, false
 }
