@@ -274,7 +274,7 @@ func BenchmarkSend(b *testing.B) {
 		slices.Sort(times)
 		slowest = append(slowest, times[sends*99/100])
 		bounds = append(bounds, commits(func(i int, tx store.Tx) error {
-			return tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(r.Transfers.NewID("tx")), From: from[i%wallets], CreatedAt: time.Now(), Closed: true})
+			return tx.CreateTransaction(wallet.Transaction{ID: wallet.TransactionID(r.Transfers.NewID("tx")), Kind: wallet.Send, From: from[i%wallets], CreatedAt: time.Now(), Closed: true})
 		}))
 		same = append(same, commits(func(i int, tx store.Tx) error { // the rows of a send
 			t := sent
