@@ -12,7 +12,9 @@ import (
 // clear it would let a thief of the file test guesses of a short request.
 const fingerprintSize = 32
 
-// answerKeySize is how many bytes of the hash of an idempotency key are kept.
+// answerKeySize is how many bytes of the keyed hash of an idempotency key are kept as its key in answerKeys. The
+// whole hash is authenticated with the sealed answer, so two keys that share these 16 bytes cannot read each other's
+// answer.
 const answerKeySize = 16
 
 // answerPlace returns what an answer is sealed to (the whole hash of its idempotency key), and its key in answerKeys.
@@ -22,6 +24,8 @@ func (t *tx) answerPlace(idempotencyKey string) (place, key []byte) {
 }
 
 // Answer follows two tables: answerKeys leads from the hash of the key to the number of the row in answers.
+// ErrNotFound: the key is free. ErrDamaged or ErrUnsealed: the row is not what was written. The caller must not treat
+// that as free, or it would run a payment a second time.
 func (t *tx) Answer(idempotencyKey string, now time.Time) (store.Answer, error) {
 	place, key := t.answerPlace(idempotencyKey)
 	number := t.get(answerKeys, key)
@@ -37,11 +41,13 @@ func (t *tx) Answer(idempotencyKey string, now time.Time) (store.Answer, error) 
 	if err != nil {
 		return store.Answer{}, err
 	}
+	// The sealed field is the fingerprint, 32 bytes, then the body.
 	if len(sealed[0]) < fingerprintSize {
 		return store.Answer{}, store.ErrDamaged
 	}
+	// An expired answer may wait long for Sweep. It counts as absent from the moment it expires.
 	if !a.ExpiresAt.After(now) {
-		if t.in.Writable() { // free is free: PutAnswer may take it
+		if t.in.Writable() { // in an Update the row goes now, so that PutAnswer may take the key
 			if err := t.removeAnswer(key); err != nil {
 				return store.Answer{}, err
 			}
@@ -55,8 +61,8 @@ func (t *tx) Answer(idempotencyKey string, now time.Time) (store.Answer, error) 
 	return a, nil
 }
 
-// PutAnswer refuses a key that has an answer, expired or not: its caller asks Answer first, which removes an expired
-// one.
+// PutAnswer refuses a key that has an answer, expired or not. Its caller asks Answer first, in the same Update, which
+// removes an expired one. The system's key seals it, so erasing a person does not end an answer: its time does.
 func (t *tx) PutAnswer(idempotencyKey string, a store.Answer) error {
 	place, key := t.answerPlace(idempotencyKey)
 	if t.get(answerKeys, key) != nil {
@@ -71,8 +77,9 @@ func (t *tx) PutAnswer(idempotencyKey string, a store.Answer) error {
 	return t.keepAnswer(key, a.ExpiresAt, raw)
 }
 
-// keepAnswer puts a row, the key that leads to it, and its note for Sweep. Hashes are spread over their whole table and
-// rows are many times larger. Apart from them, rows fill page after page, so a commit writes fewer pages.
+// keepAnswer puts a row, the entry that leads to it, and its note for Sweep. Why two tables: the hashes are spread
+// over the whole of theirs, and a row is many times larger than its entry. Under growing numbers the rows fill one
+// page after the other, so a commit writes fewer pages.
 func (t *tx) keepAnswer(key []byte, until time.Time, raw []byte) error {
 	n, err := t.next(answers)
 	if err != nil {
@@ -82,7 +89,7 @@ func (t *tx) keepAnswer(key []byte, until time.Time, raw []byte) error {
 	return errors.Join(t.putRow(answers, number, raw), t.put(answerKeys, key, number), t.expire(answerOver, until, key))
 }
 
-// DropAnswer frees an idempotency key.
+// DropAnswer frees an idempotency key. For a free key it does nothing.
 func (t *tx) DropAnswer(idempotencyKey string) error {
 	_, key := t.answerPlace(idempotencyKey)
 	return t.removeAnswer(key)
@@ -90,6 +97,7 @@ func (t *tx) DropAnswer(idempotencyKey string) error {
 
 // removeAnswer removes the answer of a key of answerKeys, with its note; without one it does nothing.
 func (t *tx) removeAnswer(key []byte) error {
+	// The number belongs to the engine. It is copied because the deletes below change the page on which it lies.
 	number := bytes.Clone(t.get(answerKeys, key))
 	raw := t.get(answers, number)
 	if raw == nil {

@@ -20,13 +20,15 @@ func (t *tx) Key(id string) (wallet.Key, error) {
 	return k, err
 }
 
-// KeyBySecret finds a key by the keyed hash of its secret.
+// KeyBySecret finds a key by the keyed hash of its secret. ErrNotFound: no key has that secret. A key that was
+// revoked or has expired is returned like any other, so its caller checks that.
 func (t *tx) KeyBySecret(secret string) (wallet.Key, error) {
 	hash := t.store.lookup.Text(store.BySecret, secret)
 	return t.Key(string(t.get(keySecrets, hash[:])))
 }
 
-// CreateKey stores a new key, the hash of its secret, and its entry among its owner's keys.
+// CreateKey stores a new key, the hash of its secret, and its entry among its owner's keys. It checks for conflicts
+// before it writes, so ErrConflict has written nothing.
 func (t *tx) CreateKey(k wallet.Key, secret string) error {
 	if err := checkID(k.ID); err != nil {
 		return err
@@ -47,7 +49,7 @@ func (t *tx) CreateKey(k wallet.Key, secret string) error {
 	return t.putKey(k)
 }
 
-// PutKey replaces a key. Secret and owner of a key never change.
+// PutKey replaces the row of a key, and no index entry: the secret and the owner of a key never change.
 func (t *tx) PutKey(k wallet.Key) error {
 	switch old, err := t.Key(k.ID); {
 	case err != nil:
@@ -58,7 +60,7 @@ func (t *tx) PutKey(k wallet.Key) error {
 	return t.putKey(k)
 }
 
-// putKey writes the row, and has the commit raise KeysVersion so that every cache of keys is read again.
+// putKey writes the row, and makes the commit raise KeysVersion, after which every cache of keys is read again.
 func (t *tx) putKey(k wallet.Key) error {
 	t.touchedKeys = true
 	raw, err := t.seal(keys, []byte(k.ID), "", k)
@@ -82,6 +84,8 @@ func (t *tx) AllKeys() ([]wallet.Key, error) {
 	return out, nil
 }
 
+// KeysOf follows the entries of the owner, which lie in the order of ids, and sorts what it read. Like AllKeys it
+// fails on a damaged row.
 func (t *tx) KeysOf(owner wallet.UserID) ([]wallet.Key, error) {
 	var out []wallet.Key
 	prefix := userPrefix(owner)

@@ -8,13 +8,14 @@ import (
 	"purser/wallet"
 )
 
-// appPayload is the sealed part of an app: the words of its developer.
+// appPayload is the sealed part of an app: what its developer wrote. Their data key seals it, so erasing the
+// developer makes it unreadable.
 type appPayload struct {
 	Name    string `json:"name"`
 	Purpose string `json:"purpose"`
 }
 
-// App puts the developer's words back in place.
+// App returns an app with its name and purpose. ErrNotFound: there is no such app, or its developer was erased.
 func (t *tx) App(id wallet.AppID) (wallet.App, error) {
 	a, payload, err := readWithPayload[wallet.App, appPayload](t, apps, []byte(id))
 	a.Name, a.Purpose = payload.Name, payload.Purpose
@@ -41,7 +42,7 @@ func (t *tx) AllApps() ([]wallet.App, error) {
 	var out []wallet.App
 	for _, e := range t.prefixed(apps, nil) {
 		a, err := t.App(wallet.AppID(e.key))
-		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged) { // nobody can be shown its name
+		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged) { // its name cannot be shown to anyone
 			continue
 		}
 		if err != nil {
@@ -52,7 +53,8 @@ func (t *tx) AllApps() ([]wallet.App, error) {
 	return out, nil
 }
 
-// PutApp checks the owner of an existing app before it writes anything.
+// PutApp writes the row, and the entry by which its owner's apps are listed. An app keeps its owner: another one is
+// ErrConflict, found before anything is written.
 func (t *tx) PutApp(a wallet.App) error {
 	if err := checkID(string(a.ID)); err != nil {
 		return err
@@ -70,6 +72,7 @@ func (t *tx) PutApp(a wallet.App) error {
 			return store.ErrConflict
 		}
 	}
+	// What goes into the sealed part leaves the plain one.
 	payload := appPayload{a.Name, a.Purpose}
 	a.Name, a.Purpose = "", ""
 	if err := t.put(appsOf, join(userPrefix(a.Owner), key), nil); err != nil {
@@ -83,12 +86,14 @@ func grantKey(user wallet.UserID, app wallet.AppID) []byte {
 	return join(userPrefix(user), []byte(app))
 }
 
-// grantToKey is the entry by which an app finds the people who granted it access, so that erasing a developer ends
-// these.
+// grantToKey is the entry by which an app finds the people who granted it access. Erasing a developer follows these
+// entries to end the grants of their apps.
 func grantToKey(app wallet.AppID, user wallet.UserID) []byte {
 	return join([]byte(app), []byte{0}, []byte(user))
 }
 
+// Grant reads one grant. Its row has no sealed field: it names two ids and scopes. ErrNotFound: the person has not
+// granted the app access, or has revoked it.
 func (t *tx) Grant(user wallet.UserID, app wallet.AppID) (wallet.Grant, error) {
 	key := grantKey(user, app)
 	raw := t.get(grants, key)
@@ -99,6 +104,7 @@ func (t *tx) Grant(user wallet.UserID, app wallet.AppID) (wallet.Grant, error) {
 	return g, err
 }
 
+// GrantsOf fails on a damaged grant: a list without it would hide access that an app still has.
 func (t *tx) GrantsOf(user wallet.UserID) ([]wallet.Grant, error) {
 	var out []wallet.Grant
 	for _, e := range t.prefixed(grants, userPrefix(user)) {
@@ -143,7 +149,7 @@ type developerPayload struct {
 	MailCode  *wallet.MailCode      `json:"mail_code,omitempty"`
 }
 
-// Developer returns the zero value with User set for somebody who is no developer: that is no error.
+// Developer returns the zero value with User set for a person who is not a developer. That is no error.
 func (t *tx) Developer(user wallet.UserID) (wallet.Developer, error) {
 	if t.get(developers, []byte(user)) == nil {
 		return wallet.Developer{User: user}, nil
@@ -153,7 +159,8 @@ func (t *tx) Developer(user wallet.UserID) (wallet.Developer, error) {
 	return d, err
 }
 
-// PutDeveloper seals the developer's words for themselves. For an erased person it fails with ErrNotFound.
+// PutDeveloper seals mail address, requests and approvals with the developer's own data key. ErrNotFound: the person
+// was erased.
 func (t *tx) PutDeveloper(d wallet.Developer) error {
 	if err := checkID(string(d.User)); err != nil {
 		return err

@@ -7,13 +7,16 @@ import (
 	"purser/store"
 )
 
-// conversationKey begins with the person's hash, so that all of a person's conversations lie together for EraseUser.
+// conversationKey is the key of a conversation: person, chat, slot. It begins with the person's hash, so that all
+// conversations of a person lie together for EraseUser. Both hashes have 32 bytes. The slot comes last, since its
+// length varies.
 func (t *tx) conversationKey(chat, user int64, slot string) []byte {
 	who, where := t.telegramHash(user), t.chatHash(chat)
 	return join(who[:], where[:], []byte(slot))
 }
 
-// Conversation returns version 0 for a conversation that does not exist, and for one of an erased person.
+// Conversation returns version 0 for a conversation that does not exist, and for one of an erased person. Its
+// time-out is a job of its own (SaveConversation): the row does not end when ExpiresAt has passed.
 func (t *tx) Conversation(chat, user int64, slot string) (store.Conversation, error) {
 	key := t.conversationKey(chat, user, slot)
 	raw := t.get(conversations, key)
@@ -31,8 +34,9 @@ func (t *tx) Conversation(chat, user int64, slot string) (store.Conversation, er
 	return c, err
 }
 
-// versionAfterDamage is the version of a conversation whose row is damaged. It reads as ended, so that its person is not
-// kept from the bot. The number is higher than the version of any step that was made before.
+// versionAfterDamage is the version of a conversation whose row is damaged. Such a conversation reads as ended, so
+// that its person can go on using the bot. The number is higher than any version that was stored before, so a step
+// that was made against the old row is a conflict.
 const versionAfterDamage = 1 << 32
 
 // openConversation reads a row: chat and person from its sealed identity, the rest from its plain part.
@@ -50,8 +54,8 @@ func (t *tx) openConversation(key, raw []byte) (store.Conversation, error) {
 	return c, nil
 }
 
-// PutConversation compares versions and writes. A conversation that ends (State "") keeps a row with its version only:
-// an old step that comes late is then still a conflict.
+// PutConversation compares versions and writes. A conversation that ends (State "") keeps a row with only its
+// version: a step that was decided before the end and arrives after it is then still a conflict.
 func (t *tx) PutConversation(c store.Conversation) error {
 	key := t.conversationKey(c.Chat, c.User, c.Slot)
 	var old store.Conversation
@@ -69,6 +73,7 @@ func (t *tx) PutConversation(c store.Conversation) error {
 	if old.Version != c.Version {
 		return store.ErrConflict
 	}
+	// An end removes everything that the person typed.
 	if c.State == "" {
 		c = store.Conversation{Chat: c.Chat, User: c.User, Slot: c.Slot, Version: c.Version}
 	}
@@ -76,6 +81,7 @@ func (t *tx) PutConversation(c store.Conversation) error {
 	if err != nil {
 		return err
 	}
+	// The stored version is one higher than the one that the caller read.
 	plain := c
 	plain.Chat, plain.User, plain.Data = 0, 0, nil
 	plain.Version++
@@ -95,7 +101,8 @@ type buttonRow struct {
 	Of []byte `json:"of"` // its prefix in buttonsOf: with it the index entry is found without unsealing
 }
 
-// buttonsOf is the prefix in buttonsOf of the buttons that belong together: same person, chat and subject.
+// buttonsOf is the prefix in buttonsOf of the buttons that belong together: same person, chat and subject. It is two
+// hashes of 32 bytes, and begins with the person's, so that EraseUser finds all buttons of a person.
 func (t *tx) buttonsOf(chat, user int64, subject string) []byte {
 	who := t.telegramHash(user)
 	where := t.chatHash(chat)
@@ -103,7 +110,8 @@ func (t *tx) buttonsOf(chat, user int64, subject string) []byte {
 	return join(who[:], what[:])
 }
 
-// Button finds a button by its nonce, expired or used or not: its caller decides.
+// Button finds a button by its nonce, also one that has expired or was used: its caller checks both, and that chat
+// and person are those of the tap. ErrNotFound: the nonce is unknown, or Sweep has removed the button.
 func (t *tx) Button(nonce string) (store.Button, error) {
 	raw := t.get(buttons, []byte(nonce))
 	if raw == nil {
@@ -175,20 +183,21 @@ func (t *tx) removeButton(key []byte) error {
 	return t.delete(buttons, key)
 }
 
-// UseButtons writes the time of use into the plain part, so it unseals nothing.
+// UseButtons writes the time of use into the plain part of each row, so it decrypts nothing. It marks all buttons of
+// the subject at once: after a tap on Confirm, a tap on Cancel comes too late.
 func (t *tx) UseButtons(chat, user int64, subject string, now time.Time) error {
 	prefix := t.buttonsOf(chat, user, subject)
 	for _, e := range t.prefixed(buttonsOf, prefix) {
 		key := e.key[len(prefix):]
 		raw := t.get(buttons, key)
-		if raw == nil { // it was damaged, and is gone
+		if raw == nil { // the row was damaged and is gone
 			if err := t.delete(buttonsOf, e.key); err != nil {
 				return err
 			}
 			continue
 		}
 		b, r, err := plainOf[buttonRow](t, buttons, key, raw)
-		if errors.Is(err, store.ErrDamaged) { // no tap on it counts
+		if errors.Is(err, store.ErrDamaged) { // Button fails for it too, so no tap on it counts
 			t.skipDamaged(buttons, key, err)
 			continue
 		}
@@ -206,13 +215,15 @@ func (t *tx) UseButtons(chat, user int64, subject string, now time.Time) error {
 	return nil
 }
 
-// cardKey begins with the chat's hash, so that all cards of a chat lie together for EraseUser.
+// cardKey is the key of a card: chat, card. It begins with the chat's hash, so that all cards of a chat lie together
+// for EraseUser.
 func (t *tx) cardKey(chat int64, card string) []byte {
 	where, what := t.chatHash(chat), t.store.lookup.Text(store.ByCard, card)
 	return join(where[:], what[:])
 }
 
-// Card reads a message id. A card is no row: it holds two numbers, and nothing about anyone.
+// Card reads a message id. A card is not a row (row.go): it has no tag and no sealed field, since it holds two
+// numbers and nothing about a person. ErrNotFound: the subject has no message yet.
 func (t *tx) Card(chat int64, card string) (messageID int, err error) {
 	raw := t.get(cards, t.cardKey(chat, card))
 	if raw == nil {

@@ -10,15 +10,16 @@ import (
 	"purser/wallet"
 )
 
-// contactKey is the key of a contact: its name as a keyed hash together with its owner, so that the same name looks
-// different for two people.
+// contactKey is the key of a contact: its owner, then a keyed hash of owner and name. With the owner in the hash, the
+// same name has different hashes for two people, so the file does not show who knows the same person.
+// wallet.ContactKey folds spellings of one name.
 func (t *tx) contactKey(owner wallet.UserID, name string) []byte {
 	hash := t.store.lookup.Text(store.ByContact, string(owner), wallet.ContactKey(name))
 	return join(userPrefix(owner), hash[:])
 }
 
-// ContactsOf unseals all of a person's contacts and sorts them by name: their keys are in no order that means
-// something.
+// ContactsOf decrypts all contacts of a person and sorts them by name. The order of their keys is that of hashes. A
+// damaged contact is an error: a payment to a name must not go on as if the name were unknown.
 func (t *tx) ContactsOf(owner wallet.UserID) ([]wallet.Contact, error) {
 	var out []wallet.Contact
 	for _, e := range t.prefixed(contacts, userPrefix(owner)) {
@@ -42,7 +43,7 @@ func (t *tx) ContactsOf(owner wallet.UserID) ([]wallet.Contact, error) {
 	return out, nil
 }
 
-// PutContact seals the whole contact; the plain part is empty.
+// PutContact seals the whole contact, name and address. The plain part is empty. ErrNotFound: the owner was erased.
 func (t *tx) PutContact(c wallet.Contact) error {
 	if err := checkID(string(c.Owner)); err != nil {
 		return err
@@ -59,6 +60,7 @@ func (t *tx) PutContact(c wallet.Contact) error {
 	return t.putRow(contacts, key, raw)
 }
 
+// DeleteContact does not decrypt the contact, so a damaged one can be deleted.
 func (t *tx) DeleteContact(owner wallet.UserID, name string) error {
 	key := t.contactKey(owner, name)
 	if t.get(contacts, key) == nil {

@@ -6,7 +6,8 @@ import (
 	"purser/store"
 )
 
-// Counter reads a counter. Its row has no sealed field: names hold a hash instead of anything personal (CounterName).
+// Counter reads a counter. Its row has no sealed field: a name contains a hash instead of anything personal
+// (CounterName). An expired counter is returned until Sweep removes it.
 func (t *tx) Counter(name string) (store.Counter, error) {
 	key := []byte(name)
 	raw := t.get(counters, key)
@@ -17,7 +18,7 @@ func (t *tx) Counter(name string) (store.Counter, error) {
 	return c, err
 }
 
-// PutCounters replaces counters, and their notes for Sweep.
+// PutCounters replaces counters, and their notes for Sweep where ExpiresAt changed.
 func (t *tx) PutCounters(all []store.Counter) error {
 	for _, c := range all {
 		if err := checkID(c.Name); err != nil {
@@ -30,8 +31,10 @@ func (t *tx) PutCounters(all []store.Counter) error {
 	return nil
 }
 
-// putCounter puts one counter. Its note changes only if its time does: most counters are put often within one time.
+// putCounter puts one counter. It rewrites the note only if ExpiresAt changed: most counters are put many times with
+// the same one, and each note costs an entry in another table.
 func (t *tx) putCounter(key []byte, c store.Counter) error {
+	// Compare with the old row: its note is in the table under the old time.
 	noted := false
 	if old := t.get(counters, key); old != nil {
 		was, _, err := plainOf[store.Counter](t, counters, key, old)
@@ -56,7 +59,7 @@ func (t *tx) putCounter(key []byte, c store.Counter) error {
 	return t.putRow(counters, key, raw)
 }
 
-// CounterName puts 16 bytes of a keyed hash, in hexadecimal, in place of about.
+// CounterName returns "<kind>/<hash>", with the first 16 bytes of a keyed hash of kind and about, in hexadecimal.
 func (t *tx) CounterName(kind, about string) string {
 	hash := t.store.lookup.Text(store.ByCounter, kind, about)
 	return kind + "/" + hex.EncodeToString(hash[:16])

@@ -13,10 +13,11 @@ import (
 	"purser/wallet"
 )
 
-// lineOf begins the keys of everything that belongs to a webhook.
+// lineOf begins the keys of everything that belongs to a webhook: its id and a zero byte, which no id contains.
 func lineOf(id wallet.WebhookID) []byte { return append([]byte(id), 0) }
 
-// deliveryKey orders the deliveries of a webhook: by urgency, then in the order in which they were put.
+// deliveryKey orders the deliveries of a webhook: by urgency (one byte), then in the order in which they were put (an
+// 8-byte number).
 func deliveryKey(id wallet.WebhookID, at store.Position) []byte {
 	return binary.BigEndian.AppendUint64(append(lineOf(id), byte(at.Urgency)), at.Seq)
 }
@@ -26,9 +27,12 @@ func aboutKey(user wallet.UserID, seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(userPrefix(user), seq)
 }
 
-// PutDeliveries stores new deliveries, then puts the jobs of their webhooks. Each new delivery comes back with the
-// number of the one before it in the same webhook and urgency: a sender that remembers its place sees whether it missed
-// any.
+// PutDeliveries stores new deliveries, then puts the jobs of their webhooks, in the same Update: after a crash no
+// delivery waits without a job. A delivery whose id exists, whose webhook is gone or whose person was erased is left
+// out without an error, so the relay may repeat an event.
+//
+// Each new delivery comes back with the number of the one before it in the same webhook and urgency. A sender that
+// remembers its place compares the two and sees whether it missed any.
 func (t *tx) PutDeliveries(all []store.Delivery) ([]store.PlacedDelivery, error) {
 	var fresh []store.PlacedDelivery
 	last := map[string]uint64{} // number of the last one, by webhook and urgency
@@ -39,12 +43,14 @@ func (t *tx) PutDeliveries(all []store.Delivery) ([]store.PlacedDelivery, error)
 		if t.get(webhooks, []byte(d.Webhook)) == nil || t.isErased(d.User) || t.get(deliveryRows, []byte(d.ID)) != nil {
 			continue
 		}
-		// The first of a webhook and urgency looks up which delivery is last, the next ones remember.
+		// The first delivery of a webhook and urgency looks up which one is last in the table. The next ones take it
+		// from `last`.
 		line := append(lineOf(d.Webhook), byte(d.Urgency))
 		behind, known := last[string(line)]
 		if !known {
 			behind = t.lastDelivery(line)
 		}
+		// Numbers are drawn for the whole table, so they have gaps within one webhook.
 		var err error
 		if d.Seq, err = t.next(deliveries); err != nil {
 			return nil, err
@@ -81,14 +87,14 @@ func (t *tx) wakeWebhooks(fresh []store.PlacedDelivery) error {
 }
 
 // wakeWebhook puts the job of a webhook, unless one is in flight or may be claimed at once. A job that waits for a
-// later time is put again, for now. A listener has no job: the node that holds its connection looks for its deliveries
-// itself.
+// later time is put again, for now. A listener (Webhook.Listener) has no job: the node that holds its connection
+// looks for its deliveries itself.
 func (t *tx) wakeWebhook(q *jobQueue, id wallet.WebhookID, now time.Time) error {
 	if awake, err := q.awake(store.JobID(id)); awake || err != nil {
 		return err
 	}
 	hook, _, err := plainOf[wallet.Webhook](t, webhooks, []byte(id), t.get(webhooks, []byte(id)))
-	if err != nil { // nobody can be sent anything by it
+	if err != nil { // without its row nothing can be sent to it
 		t.skipDamaged(webhooks, []byte(id), err)
 		return nil
 	}
@@ -100,9 +106,10 @@ func (t *tx) wakeWebhook(q *jobQueue, id wallet.WebhookID, now time.Time) error 
 	return err
 }
 
-// awake tells whether a job is in flight or may be claimed at once, so that putting it again would change nothing.
+// awake tells whether a job is in flight or may be claimed at once, so that putting it again would change nothing. It
+// remembers a "yes" for the rest of the commit, until a job of the queue changes.
 func (q *jobQueue) awake(id store.JobID) (bool, error) {
-	if q.awakeJob == id { // of 64 events that share a commit the first looked
+	if q.awakeJob == id { // up to 64 events share a commit: only the first one reads the row
 		return true, nil
 	}
 	j, err := q.find(id)
@@ -132,7 +139,9 @@ func (t *tx) wakeRelay(now time.Time) error {
 	return err
 }
 
-// RestoreDeliveryJobs puts missing jobs only: one that waits for its time keeps it.
+// RestoreDeliveryJobs puts jobs that are missing although deliveries or announcements wait, as after a job was
+// damaged or became a dead letter. It costs one lookup for each waiting webhook. A job that waits for its time keeps
+// that time.
 func (t *tx) RestoreDeliveryJobs(now time.Time) error {
 	if !t.isEmpty(announcements) {
 		if err := t.wakeRelay(now); err != nil {
@@ -162,7 +171,7 @@ func (t *tx) RestoreDeliveryJobs(now time.Time) error {
 }
 
 // lastDelivery is the number of the last delivery under the prefix of a webhook and urgency, 0 without one. For a
-// damaged entry it is the largest number, which no sender has reached, so that every sender reads again.
+// damaged entry it is the largest number. No sender has reached that one, so every sender reads its deliveries again.
 func (t *tx) lastDelivery(line []byte) uint64 {
 	key, _ := t.last(deliveries, line)
 	if key == nil {
@@ -175,7 +184,8 @@ func (t *tx) lastDelivery(line []byte) uint64 {
 	return n
 }
 
-// putDelivery writes the row, its place in the webhook's order, and its entry among those about its person.
+// putDelivery writes three entries: the row by the delivery's id, the place in its webhook's order (deliveries),
+// which names that id, and the entry among the deliveries about its person.
 func (t *tx) putDelivery(d store.Delivery) error {
 	key := deliveryKey(d.Webhook, d.Position())
 	raw, err := t.seal(deliveries, key, d.User, plainDelivery(d), sealedDelivery(d))
@@ -196,14 +206,14 @@ func plainDelivery(d store.Delivery) store.Delivery {
 	return d
 }
 
-// sealedDelivery is the sealed field of a delivery: length of the ordering key, ordering key, body. They share one
-// ciphertext, since each ciphertext costs 40 bytes.
+// sealedDelivery is the sealed field of a delivery: the length of the ordering key as a uvarint, the ordering key,
+// the body. They share one ciphertext, since each ciphertext costs 40 bytes.
 func sealedDelivery(d store.Delivery) field {
 	out := binary.AppendUvarint(make([]byte, 0, binary.MaxVarintLen32+len(d.OrderingKey)+len(d.Body)), uint64(len(d.OrderingKey)))
 	return field{"delivery", append(append(out, d.OrderingKey...), d.Body...)}
 }
 
-// openSealed reads what sealedDelivery wrote into a delivery.
+// openSealed reads what sealedDelivery wrote, and sets OrderingKey and Body of d. ErrDamaged: it is too short.
 func openSealed(d *store.Delivery, sealed []byte) error {
 	line, body, err := cutPart(sealed)
 	if err != nil {
@@ -227,7 +237,8 @@ func (t *tx) openDelivery(key, id, raw []byte) (store.Delivery, error) {
 	return d, openSealed(&d, sealed[0])
 }
 
-// DeliveriesOf walks the entries behind `after` and opens their rows.
+// DeliveriesOf walks the entries of one urgency behind `after` and opens their rows. For a webhook that is gone it
+// returns nothing, although Sweep may not have removed its deliveries yet.
 func (t *tx) DeliveriesOf(id wallet.WebhookID, after store.Position, limit int) ([]store.Delivery, error) {
 	if t.get(webhooks, []byte(id)) == nil {
 		return nil, nil
@@ -239,7 +250,7 @@ func (t *tx) DeliveriesOf(id wallet.WebhookID, after store.Position, limit int) 
 		if len(out) >= limit {
 			break
 		}
-		if bytes.Equal(key, from) {
+		if bytes.Equal(key, from) { // the page begins behind this one
 			continue
 		}
 		d, err := t.openDelivery(key, named, t.get(deliveryRows, named))
@@ -253,7 +264,8 @@ func (t *tx) DeliveriesOf(id wallet.WebhookID, after store.Position, limit int) 
 	return out, nil
 }
 
-// Delivery finds a delivery by its id. Its webhook's key follows from the plain part of the row.
+// Delivery finds a delivery by its id. A damaged one is reported to the operator and reads as ErrNotFound, since an
+// API client asks for it by id.
 func (t *tx) Delivery(id string) (store.Delivery, error) {
 	raw := t.get(deliveryRows, []byte(id))
 	if raw == nil {
@@ -261,7 +273,7 @@ func (t *tx) Delivery(id string) (store.Delivery, error) {
 	}
 	d, _, err := plainOf[store.Delivery](t, deliveryRows, []byte(id), raw)
 	if err == nil {
-		if t.get(webhooks, []byte(d.Webhook)) == nil { // the row waits for Sweep
+		if t.get(webhooks, []byte(d.Webhook)) == nil { // its webhook is gone: Sweep removes the row later
 			return store.Delivery{}, store.ErrNotFound
 		}
 		d, err = t.openDelivery(deliveryKey(d.Webhook, d.Position()), []byte(id), raw)
@@ -273,7 +285,8 @@ func (t *tx) Delivery(id string) (store.Delivery, error) {
 	return d, err
 }
 
-// WaitingWebhooks reads one entry for each webhook: from the first of one it leaps over the rest to the next webhook.
+// WaitingWebhooks lists the webhooks that deliveries wait for. It reads one entry for each: from the first entry of a
+// webhook it seeks to the first one of the next.
 func (t *tx) WaitingWebhooks() ([]wallet.WebhookID, error) {
 	var out []wallet.WebhookID
 	for key, _ := t.first(deliveries, all()); key != nil; {
@@ -281,7 +294,7 @@ func (t *tx) WaitingWebhooks() ([]wallet.WebhookID, error) {
 		if t.get(webhooks, id) != nil {
 			out = append(out, wallet.WebhookID(id))
 		}
-		key, _ = t.first(deliveries, engine.Range{From: join(id, []byte{1})}) // over the rest of its line
+		key, _ = t.first(deliveries, engine.Range{From: join(id, []byte{1})}) // id.1 comes after every key that begins with id.0
 	}
 	return out, nil
 }
@@ -301,11 +314,14 @@ func (t *tx) Waiting(id wallet.WebhookID, limit int) (int, error) {
 	return count, nil
 }
 
-// listed tells whether a delivery still waits at the place where its caller has seen it.
+// listed tells whether a delivery still waits at the place where its caller read it. It may have been done, removed
+// or erased since then, in another Update.
 func (t *tx) listed(d store.Delivery) bool {
 	return d.ID != "" && string(t.get(deliveries, deliveryKey(d.Webhook, d.Position()))) == d.ID
 }
 
+// Reschedule writes the attempts and the next time of deliveries that still wait. It rewrites the plain part, so it
+// encrypts nothing. The body stays as it was put.
 func (t *tx) Reschedule(all []store.Delivery) error {
 	for _, d := range all {
 		if !t.listed(d) {
@@ -325,6 +341,8 @@ func (t *tx) Reschedule(all []store.Delivery) error {
 	return nil
 }
 
+// DoneDeliveries removes deliveries that were made or given up. One that is gone already is no error: two nodes may
+// have sent it.
 func (t *tx) DoneDeliveries(all []store.Delivery) error {
 	for _, d := range all {
 		if !t.listed(d) {
@@ -343,27 +361,30 @@ func (t *tx) removeDelivery(d store.Delivery) error {
 		t.delete(deliveriesAbout, aboutKey(d.User, d.Seq)))
 }
 
-// abandonedAtOnce is how many deliveries one transaction removes with their webhook or their person, so that a long
-// queue does not hold up other writers. Sweep removes the rest.
+// abandonedAtOnce is how many deliveries one transaction removes together with their webhook or their person, so that
+// a long queue does not delay other writers. Sweep removes the rest.
 const abandonedAtOnce = 1000
 
-// abandon removes the deliveries of a webhook that is gone, or the deliveries and jobs about an erased person. What is
-// left after a first part is noted for Sweep, as due since 1970.
+// abandon begins to remove the deliveries of a deleted webhook, or the deliveries and jobs about an erased person.
+// What is left after abandonedAtOnce rows is noted for Sweep. The note's time is 1970, so Sweep takes it first.
 func (t *tx) abandon(e expiry, id []byte) error {
 	_, _, err := t.dropAbandoned(e.key(time.Unix(0, 0), id), abandonedAtOnce)
 	return err
 }
 
 // dropAbandoned removes up to limit rows that a note of abandon is about. It returns how many, and whether these were
-// all. If not, the note stays, and its value says where in the jobs to go on.
+// all. If they were not, the note stays, and its value says where in the jobs the next call goes on. Each call
+// commits on its own, so a crash repeats at most one of them.
 func (t *tx) dropAbandoned(note []byte, limit int) (n int, all bool, err error) {
 	e, id := expiry(note[timeSize]), note[timeSize+1:]
 	if n, err = t.dropDeliveries(e, id, limit); err != nil {
 		return 0, true, err
 	}
+	// The limit is reached: deliveries may be left.
 	if n >= limit {
 		return n, false, t.put(expiries, note, nil)
 	}
+	// A deleted webhook has no jobs about it. An erased person may.
 	if e != personErased {
 		return n, true, nil
 	}

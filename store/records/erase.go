@@ -8,11 +8,13 @@ import (
 	"purser/wallet"
 )
 
-// EraseUser removes everything about a person, in one transaction, except what can be a long list: deliveries and jobs
-// beyond the first thousand are left to Sweep. Rows of transactions stay, since they record public facts of the chain,
-// but what was sealed in them can never be read again and they are in no list: reads answer ErrNotFound.
+// EraseUser removes everything about a person, in one transaction. Only lists that can be long go on after it:
+// deliveries and jobs beyond the first thousand are left to Sweep. Rows of transactions stay, since they record
+// public facts of the chain. What was sealed in them can never be read again, and reads and lists treat them as
+// absent (ErrNotFound).
 //
-// The data key goes last: until then the steps can still unseal what they have to follow.
+// The data key goes last, because the steps before it unseal what they have to follow. ErrNotFound: there is no such
+// user, or an earlier EraseUser was committed. After any error the whole transaction is rolled back.
 func (t *tx) EraseUser(id wallet.UserID) error {
 	u, err := t.User(id)
 	if err != nil {
@@ -43,9 +45,11 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 	return nil
 }
 
-// destroyDataKey destroys the user's data key and leaves a mark, so that late rows about them are refused instead of
-// being sealed by the system's key. Afterwards only backups hold the key, wrapped by the master key.
+// destroyDataKey destroys the user's data key and leaves a mark that there was one. By that mark a late row about the
+// person is refused. Without it the system's key would seal it (see seal). The engine overwrites the key after the
+// commit and before Update returns. Afterwards only backups hold it, wrapped by the master key.
 func (t *tx) destroyDataKey(id wallet.UserID) error {
+	// The transaction forgets its opened copy. The keyring forgets its own after the commit (Store.Update).
 	t.key = nil
 	name, state := t.in.SecretOf(string(id))
 	if state == engine.Kept {
@@ -64,7 +68,8 @@ func (t *tx) deletePrefixed(b table, prefix []byte) error {
 	return nil
 }
 
-// eraseWallets removes a person's wallets: their addresses can be connected by anybody who proves them again.
+// eraseWallets removes a person's wallets. Anybody who proves that they own such an address can connect it
+// afterwards.
 func (t *tx) eraseWallets(id wallet.UserID) error {
 	prefix := userPrefix(id)
 	for _, e := range t.prefixed(walletsOf, prefix) {
@@ -86,11 +91,13 @@ func (t *tx) eraseBinds(id wallet.UserID) error {
 }
 
 // eraseTransactions takes a person's transactions out of the lists of unsettled ones, which workers and reservations
-// read, and removes their sign links and the list of recipients.
+// read, and removes their signing links and the list of recipients. It keeps the rows, byOwner and the history of the
+// wallet: reads skip rows of an erased user.
 func (t *tx) eraseTransactions(id wallet.UserID) error {
 	prefix := userPrefix(id)
 	for _, e := range t.prefixed(byOwner, prefix) {
 		created := e.key[len(prefix):]
+		// The plain part says which entries the row has: no data key is needed.
 		r, _, err := t.transactionIndex(created[timeSize:])
 		if err != nil {
 			return err
@@ -110,7 +117,9 @@ func (t *tx) eraseTransactions(id wallet.UserID) error {
 	return t.deletePrefixed(paidBy, prefix)
 }
 
-// eraseTelegram removes what is found by a Telegram id: of the person, and of the private chat, which has the same id.
+// eraseTelegram removes what is found by a Telegram id: conversations and buttons of the person, cards and send
+// results of the private chat, which has the same id, and last the entry that leads from the id to the user. /start
+// makes a new user afterwards.
 func (t *tx) eraseTelegram(id int64) error {
 	if id == 0 {
 		return nil
@@ -147,15 +156,15 @@ func (t *tx) eraseConversations(telegram store.Hash) error {
 	return nil
 }
 
-// eraseQueued removes announcements that are sealed for the user. It walks the whole table, which is short: erasing is
-// rare, and an index would cost every event an entry. Jobs about the user are removed by abandon.
+// eraseQueued removes announcements that are sealed for the user. It walks the whole table, which is short: erasing
+// is rare, and an index would cost every event an entry. abandon removes the jobs about the user.
 func (t *tx) eraseQueued(id wallet.UserID) error {
 	for b, remove := range map[table]func(key []byte) error{
 		announcements: func(key []byte) error { return t.delete(announcements, key) },
 	} {
 		for _, e := range t.prefixed(b, nil) {
 			r, err := t.row(b, e.key, e.value)
-			if err != nil { // whosever it was: without their data key nothing sealed in it opens
+			if err != nil { // a damaged row: if it was theirs, it cannot be opened without their data key
 				t.skipDamaged(b, e.key, err)
 				continue
 			}
@@ -163,7 +172,7 @@ func (t *tx) eraseQueued(id wallet.UserID) error {
 				continue
 			}
 			err = remove(e.key)
-			if errors.Is(err, store.ErrDamaged) { // its indexes are lost, which lead to nothing then
+			if errors.Is(err, store.ErrDamaged) { // its index entries stay, and lead to nothing
 				err = t.delete(b, e.key)
 			}
 			if err != nil {
@@ -174,8 +183,8 @@ func (t *tx) eraseQueued(id wallet.UserID) error {
 	return nil
 }
 
-// eraseKeys removes the API keys of a user: a key must not outlive the person it acts for. The entries of their secrets
-// are found by walking them all.
+// eraseKeys removes the API keys of a user: a key must not outlive the person that it acts for. A key's row does not
+// hold the hash of its secret, so the entries in keySecrets are found by walking all of them.
 func (t *tx) eraseKeys(id wallet.UserID) error {
 	prefix := userPrefix(id)
 	mine := map[string]bool{}
@@ -185,6 +194,7 @@ func (t *tx) eraseKeys(id wallet.UserID) error {
 	if len(mine) == 0 {
 		return nil
 	}
+	// Caches of keys are read again after the commit, on this node before Update returns.
 	t.touchedKeys = true
 	for _, e := range t.prefixed(keySecrets, nil) {
 		if !mine[string(e.value)] {
@@ -202,7 +212,7 @@ func (t *tx) eraseKeys(id wallet.UserID) error {
 	return t.deletePrefixed(keysOf, prefix)
 }
 
-// eraseApps removes a developer's apps, and the grants that other people gave them.
+// eraseApps removes a developer's apps, and the grants that other people gave to them.
 func (t *tx) eraseApps(id wallet.UserID) error {
 	prefix := userPrefix(id)
 	for _, e := range t.prefixed(appsOf, prefix) {
@@ -220,7 +230,7 @@ func (t *tx) eraseApps(id wallet.UserID) error {
 	return t.deletePrefixed(appsOf, prefix)
 }
 
-// eraseGrants removes the grants that a person has given.
+// eraseGrants removes the grants that a person has given, with the entries by which the apps found them.
 func (t *tx) eraseGrants(id wallet.UserID) error {
 	prefix := userPrefix(id)
 	for _, e := range t.prefixed(grants, prefix) {

@@ -10,11 +10,13 @@ import (
 	"purser/wallet"
 )
 
-// eventIDSize is how many bytes of the hash of an event's id are kept: among 2^60 events two ids do not collide.
+// eventIDSize is how many bytes of the hash of an event's id are kept. A collision of two ids would lose an event;
+// with 16 bytes it is not expected below 2^60 events.
 const eventIDSize = 16
 
 // eventID is the key of an event's id in eventIDs. The id of a transaction's event is "evt_<transaction id>_<step>".
-// Then the time in the transaction's id comes before the hash, so that events of one time lie on the same pages.
+// The key then begins with the time digits of the transaction's id, and the hash follows, so that ids of events of
+// about the same time lie on the same pages.
 func (t *tx) eventID(id string) []byte {
 	hash := t.store.lookup.Text(store.ByEvent, id)
 	if at, ok := transactionTime(id); ok {
@@ -23,7 +25,8 @@ func (t *tx) eventID(id string) []byte {
 	return hash[:eventIDSize]
 }
 
-// transactionTime returns the time digits of a transaction's id, which may be a part of the id of an event.
+// transactionTime returns the time digits of a transaction's id, also from the id of an event that contains it. ok is
+// false for other ids.
 func transactionTime(id string) (digits string, ok bool) {
 	id, _ = strings.CutPrefix(id, "evt_")
 	if !strings.HasPrefix(id, "tx_") {
@@ -34,6 +37,8 @@ func transactionTime(id string) (digits string, ok bool) {
 	return wallet.IDTime("tx_" + rest)
 }
 
+// Emit stores events in the transaction that makes them true. An error leaves the transaction to be rolled back as a
+// whole.
 func (t *tx) Emit(list ...wallet.Event) error {
 	for _, e := range list {
 		if err := t.emit(e); err != nil {
@@ -43,15 +48,16 @@ func (t *tx) Emit(list ...wallet.Event) error {
 	return nil
 }
 
-// emit stores one event, at most once by its id: as a job for notify, as an announcement for webhooks, as both, or as
-// nothing if nobody is to know of it.
+// emit stores one event, at most once by its id: as a job for notify, as an announcement for webhooks, as both, or
+// not at all if nobody receives it.
 func (t *tx) emit(e wallet.Event) error {
 	if e.ID == "" {
 		return errors.New("store: an event without an id")
 	}
-	// Without any webhook a public event would wait for nobody.
+	// A public event needs a webhook: without any, it would wait for a receiver that does not exist.
 	announced := e.Name.Public() && !t.isEmpty(webhooks)
-	// An event for nobody, about an erased person, or emitted before, leaves nothing.
+	// An event without a receiver, about an erased person, or emitted before, leaves nothing. The check of the id
+	// makes a repeated step of a worker harmless.
 	id := t.eventID(e.ID)
 	if !e.Name.NotifiesOwner() && !announced || t.isErased(e.User) || t.get(eventIDs, id) != nil {
 		return nil
@@ -59,6 +65,7 @@ func (t *tx) emit(e wallet.Event) error {
 	if err := t.put(eventIDs, id, []byte{emitted}); err != nil {
 		return err
 	}
+	// The event is encoded once. Both rows hold the same plain head, and each seals the data on its own.
 	head, err := store.EventHead(e)
 	if err != nil {
 		return err
@@ -71,6 +78,7 @@ func (t *tx) emit(e wallet.Event) error {
 	if !announced {
 		return nil
 	}
+	// Numbers rise with each emission: the relay hands announcements on in this order.
 	number, err := t.next(announcements)
 	if err != nil {
 		return err
@@ -79,10 +87,11 @@ func (t *tx) emit(e wallet.Event) error {
 	return errors.Join(t.putEvent(announcements, numberKey(number), head, e), t.wakeRelay(e.At))
 }
 
-// emitted is the value beside the id of an event.
+// emitted is the value beside the id of an event. Only the key says anything.
 const emitted = 1
 
-// queueEvent puts the job of an event for notify. The person is its ordering key, so their events keep their order.
+// queueEvent puts the job of an event for notify. The person is its ordering key, so that a person is notified of
+// their events in the order of emission. About makes EraseUser find the job.
 func (t *tx) queueEvent(head []byte, e wallet.Event) error {
 	person := string(e.User)
 	_, err := t.PutJobs([]store.Job{{ID: store.JobID(e.ID), Queue: store.Events, Key: person, Owner: person, About: e.User, At: e.At,
@@ -99,7 +108,8 @@ func (t *tx) putEvent(b table, key, head []byte, e wallet.Event) error {
 	return t.putRow(b, key, raw)
 }
 
-// eventsOf calls each for up to limit events of a table, in their order, passing over damaged ones.
+// eventsOf calls each for up to limit events of a table, in the order of their keys. It skips events of erased users
+// silently, and reports damaged ones to the operator. each must not write to the table.
 func (t *tx) eventsOf(b table, limit int, each func(key []byte, e wallet.Event) error) {
 	for key, raw := range t.scan(b, all()) {
 		if limit <= 0 {
@@ -120,7 +130,8 @@ func (t *tx) eventsOf(b table, limit int, each func(key []byte, e wallet.Event) 
 	}
 }
 
-// PendingEvents opens the jobs of the queue Events in the order of their numbers, in flight or not.
+// PendingEvents opens the jobs of the queue Events in the order of their numbers, which is that of emission, whether
+// they are in flight or not.
 func (t *tx) PendingEvents(limit int) ([]wallet.Event, error) {
 	q, err := t.jobQueue(store.Events)
 	if err != nil {
@@ -158,7 +169,7 @@ func (q *jobQueue) event(seq uint64) (wallet.Event, error) {
 	return store.EventOf(job)
 }
 
-// Announcements lists events in the order of their numbers, which is that of emission.
+// Announcements lists events in the order of their numbers, the oldest first.
 func (t *tx) Announcements(limit int) ([]store.OutboxEvent, error) {
 	var out []store.OutboxEvent
 	t.eventsOf(announcements, limit, func(key []byte, e wallet.Event) error {
@@ -171,6 +182,8 @@ func (t *tx) Announcements(limit int) ([]store.OutboxEvent, error) {
 	return out, nil
 }
 
+// DoneAnnouncements removes announcements. The relay calls it in the Update that stores their deliveries, so a crash
+// neither loses an event nor delivers it twice.
 func (t *tx) DoneAnnouncements(numbers []uint64) error {
 	for _, n := range numbers {
 		if err := t.delete(announcements, numberKey(n)); err != nil {
