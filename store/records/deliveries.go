@@ -29,7 +29,7 @@ func aboutKey(user wallet.UserID, seq uint64) []byte {
 
 // PutDeliveries stores new deliveries, then puts the jobs of their webhooks, in the same Update: after a crash no
 // delivery waits without a job. A delivery whose id exists, whose webhook is gone or whose person was erased is left
-// out without an error, so the relay may repeat an event.
+// out without an error.
 //
 // Each new delivery comes back with the number of the one before it in the same webhook and urgency. A sender that
 // remembers its place compares the two and sees whether it missed any.

@@ -13,7 +13,7 @@ import (
 // timeSize is the length of a time in a key, in bytes: 8 of seconds, 4 of nanoseconds.
 const timeSize = 12
 
-// timeKey writes a time so that byte order is time order, for every time that Go can hold.
+// timeKey encodes a time so that byte order is time order, for every time that Go can hold. The time zone is lost.
 func timeKey(t time.Time) []byte {
 	return appendTime(make([]byte, 0, timeSize+64), t) // room for what the caller appends
 }
@@ -25,7 +25,7 @@ func appendTime(out []byte, t time.Time) []byte {
 	return binary.BigEndian.AppendUint32(out, uint32(t.Nanosecond()))
 }
 
-// keyTime reads the time at the front of a key, in UTC.
+// keyTime reads the time at the front of a key, in UTC. ErrDamaged: there are fewer than 12 bytes.
 func keyTime(key []byte) (time.Time, error) {
 	if len(key) < timeSize {
 		return time.Time{}, fmt.Errorf("%w: a time of %d bytes", store.ErrDamaged, len(key))
@@ -46,7 +46,7 @@ func keyNumber(key []byte) (uint64, error) {
 }
 
 // join makes one key of several parts. Each part but the last must have a fixed size, or end in a byte that it cannot
-// contain: otherwise two different keys could be equal.
+// contain elsewhere. Otherwise two different lists of parts could give the same key.
 func join(parts ...[]byte) []byte {
 	size := 0
 	for _, part := range parts {

@@ -182,8 +182,9 @@ func (t *tx) Announcements(limit int) ([]store.OutboxEvent, error) {
 	return out, nil
 }
 
-// DoneAnnouncements removes announcements. The relay calls it in the Update that stores their deliveries, so a crash
-// neither loses an event nor delivers it twice.
+// DoneAnnouncements removes announcements. The relay calls it in the Update that stores the last deliveries of an
+// event. After a crash before it, the event is relayed again from the start: it is not lost, and may be delivered
+// twice.
 func (t *tx) DoneAnnouncements(numbers []uint64) error {
 	for _, n := range numbers {
 		if err := t.delete(announcements, numberKey(n)); err != nil {

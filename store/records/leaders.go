@@ -10,14 +10,15 @@ import (
 	"purser/store/engine"
 )
 
-// leader is the row of a name in the table leaders: which node leads it, and until when by its clock.
+// leader is the row of a name in the table leaders: which node leads it, and until when by that node's clock.
 type leader struct {
 	Node  string    `json:"node"`
 	Until time.Time `json:"until"`
 }
 
-// Lead gives a node the lease of a name if nobody else holds it, and prolongs the node's own. A damaged row counts as
-// nobody's.
+// Lead gives a node the lease of a name if nobody else holds it, and prolongs the node's own. False: another node
+// leads. A damaged row counts as free, so that the work goes on. Until may differ from the truth by as much as the
+// nodes' clocks do.
 func (t *tx) Lead(name, node string, now time.Time, lease time.Duration) (bool, error) {
 	if err := errors.Join(checkID(name), checkID(node)); err != nil {
 		return false, err
@@ -30,7 +31,8 @@ func (t *tx) Lead(name, node string, now time.Time, lease time.Duration) (bool, 
 			l = leader{}
 		}
 	}
-	// A lease that ends later than anybody could have taken it is one from before the clock was set back.
+	// A lease never ends later than now + lease on any node's clock. One that ends much later was taken before a
+	// clock was set back, and does not count.
 	if l.Node != node && l.Until.After(now) && !l.Until.After(now.Add(2*lease+clockSlack)) {
 		return false, nil
 	}
@@ -41,7 +43,8 @@ func (t *tx) Lead(name, node string, now time.Time, lease time.Duration) (bool, 
 	return true, t.putRow(leaders, []byte(name), raw)
 }
 
-// Heartbeat counts up. A damaged count begins again: to a node that watches, any change is a sign of life.
+// Heartbeat raises the node's count by one. A damaged count begins again at 1: to a node that watches, any change is
+// a sign of life.
 func (t *tx) Heartbeat(node string) error {
 	if err := checkID(node); err != nil {
 		return err
@@ -53,7 +56,7 @@ func (t *tx) Heartbeat(node string) error {
 	return t.put(heartbeats, []byte(node), numberKey(n+1))
 }
 
-// Heartbeats reads the count. A damaged one counts as none.
+// Heartbeats returns the count. A damaged one is reported and counts as 0.
 func (t *tx) Heartbeats(node string) (uint64, error) {
 	raw := t.get(heartbeats, []byte(node))
 	if raw == nil {
@@ -67,9 +70,10 @@ func (t *tx) Heartbeats(node string) (uint64, error) {
 	return n, nil
 }
 
-// ReleaseNode ends the leases of a node's earlier life. A node calls it when it starts, before it claims anything.
+// ReleaseNode ends the leases of a node's earlier process. A node calls it when it starts, before it claims anything:
+// two processes under one name would release each other's leases.
 func (t *tx) ReleaseNode(node string) error {
-	// Jobs first: their leases name the node in the index.
+	// Jobs first: the entry of a lease names its node.
 	for _, name := range t.queueNames() {
 		q, err := t.jobQueue(name)
 		if err != nil {
@@ -79,12 +83,13 @@ func (t *tx) ReleaseNode(node string) error {
 			if len(e.value) < 2*hashSize || string(e.value[2*hashSize:]) != node {
 				continue
 			}
+			// As if the lease had just ended: the attempt counts as an expired lease.
 			if err := q.endLease(e, q.state.clock); err != nil {
 				return err
 			}
 		}
 	}
-	// Then the names that it leads.
+	// Then the names that the node leads.
 	for _, e := range t.prefixed(leaders, nil) {
 		if l, _, err := plainOf[leader](t, leaders, e.key, e.value); err == nil && l.Node == node {
 			if err := t.delete(leaders, e.key); err != nil {
@@ -95,7 +100,7 @@ func (t *tx) ReleaseNode(node string) error {
 	return t.settleJobs()
 }
 
-// queueNames lists the queues that have a state, and those that only this transaction has opened.
+// queueNames lists the queues that are stored, and those that only this transaction has opened.
 func (t *tx) queueNames() (names []store.Queue) {
 	for _, q := range t.queues {
 		names = append(names, q.name)
@@ -108,8 +113,8 @@ func (t *tx) queueNames() (names []store.Queue) {
 	return names
 }
 
-// queuePrefixes lists what begins the keys of each queue in jobs: its name and a zero byte. It reads one key of each and
-// leaps over the rest.
+// queuePrefixes lists the prefix of each queue's keys in jobs: its name and a zero byte. It reads one key of each
+// queue and seeks to the next queue from there, so it costs nothing for each job.
 func (t *tx) queuePrefixes() (prefixes [][]byte) {
 	key, _ := t.first(jobs, all())
 	for key != nil {

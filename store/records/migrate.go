@@ -15,8 +15,8 @@ type step func(*Store, engine.Setup) error
 // schema, and every later purser must open it.
 func steps() []step { return nil }
 
-// migrate takes the steps that a store lacks, all in the one transaction that opens it: after an error or a crash the
-// store is what it was.
+// migrate runs the steps that a store lacks, all in the one transaction that opens it. After an error or a crash the
+// store has its old schema and its old rows. The number of the new schema is written last.
 func (s *Store) migrate(setup engine.Setup, schema uint64, all []step) error {
 	if schema == 0 {
 		return fmt.Errorf("%w: schema 0", store.ErrDamaged)

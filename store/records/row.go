@@ -12,25 +12,25 @@ import (
 	"purser/wallet"
 )
 
-// rowFormat is the version of the layout below, the first byte of every row. sealFormat is the version of how fields
-// are sealed; it is authenticated with each of them.
+// rowFormat is the version of the layout below, and the first byte of every row. sealFormat is the version of how
+// fields are sealed. It is authenticated with each of them, so that a field of one version does not open as another.
 const (
 	rowFormat  = 1
 	sealFormat = 1
 )
 
-// tagSize is how many bytes of a row's keyed hash are kept. 16 bytes cannot be guessed.
+// tagSize is how many bytes of a row's keyed hash (HMAC-SHA256) are kept. A forger would have to guess 128 bits.
 const tagSize = 16
 
 // row is the form of every row in a table of rows (tables_test.go lists those tables):
 //
 //	format | length owner | length JSON | length ciphertext | length ciphertext ... | tag
 //
-// A length is a uvarint, in bytes. owner is the user whose data key sealed the fields, "" for the system's. The JSON
-// (of jobs: see jobRow) is what anyone with the file may read. Each sealed field is a ciphertext of its own, so a
-// change of the JSON encrypts nothing again.
+// A length is a uvarint, in bytes. owner is the user whose data key sealed the fields, "" for the system's. Anyone
+// with the file can read the JSON (rows of jobs have a binary form instead: jobRow). Each sealed field is a
+// ciphertext of its own, so a change of the JSON encrypts nothing again.
 //
-// The tag is a keyed hash of everything before it, of the table and of the key. Without the keys, somebody who can
+// The tag is a keyed hash of the table, the key and everything before the tag. Without the keys, somebody who can
 // write to the file can change no plain value, move no row, and put no other row's ciphertext beside it. They can put
 // back an older version of a whole row. No tag can prevent that, since restoring a backup does the same.
 type row struct {
@@ -63,7 +63,8 @@ func (r row) begin(room int) []byte {
 	return append(out, r.plain...)
 }
 
-// tag returns the keyed hash of a row without its tag, for the place where the row lies.
+// tag returns the keyed hash of a row without its tag. where is the name of its table: with where and key in the
+// hash, a row that was moved does not pass.
 func (s *Store) tag(where string, key, raw []byte) []byte {
 	hash := s.lookup.Bytes(store.OfRow, []byte(where), key, raw)
 	return hash[:tagSize]
@@ -74,12 +75,13 @@ func (s *Store) tagged(where string, key, raw []byte) []byte {
 	return append(raw, s.tag(where, key, raw)...)
 }
 
-// row reads a row of any place, whose tag it checks first. ErrDamaged: it is not what was written there. The result
-// points into raw.
+// row decodes a row of any place after checking its tag. ErrDamaged: the row is not what was written there. The
+// result points into raw.
 func (s *Store) row(where string, key, raw []byte) (row, error) {
-	if len(raw) == 0 || raw[0] != rowFormat { // decodeRow tells what is wrong with it
+	if len(raw) == 0 || raw[0] != rowFormat { // decodeRow says what is wrong with it
 		return decodeRow(bytes.Clone(raw[:min(len(raw), 1)]))
 	}
+	// The tag comes first: nothing of the row is parsed before it is known to be ours.
 	end := len(raw) - tagSize
 	if end < 1 || !hmac.Equal(raw[end:], s.tag(where, key, raw[:end])) {
 		return row{}, fmt.Errorf("%w: it is not what was written", store.ErrDamaged)
@@ -97,7 +99,7 @@ func (t *tx) putRow(b table, key, raw []byte) error {
 	return t.put(b, key, t.store.tagged(b.String(), key, raw))
 }
 
-// decodeRow reads a row without its tag, and does not check one. plain and sealed point into raw: they live as long as
+// decodeRow decodes a row without its tag, and checks none. plain and sealed point into raw, so they live as long as
 // its transaction.
 func decodeRow(raw []byte) (row, error) {
 	if len(raw) == 0 {
@@ -149,13 +151,15 @@ type field struct {
 	value []byte
 }
 
-// seal makes a row: plain as JSON, fields sealed with owner's data key. For a user without a data key, who never wrote
-// to the bot, the system's key seals. For an erased user it fails with ErrNotFound. putRow adds the tag.
+// seal encodes a row: plain as JSON, fields sealed with owner's data key. The system's key seals for "" and for a
+// user without a data key, such as a person who never wrote to the bot. For an erased user seal fails with
+// ErrNotFound. putRow adds the tag.
 func (t *tx) seal(b table, key []byte, owner wallet.UserID, plain any, fields ...field) ([]byte, error) {
 	return t.sealAs(b.String(), key, owner, plain, fields...)
 }
 
-// sealAs is seal for a row whose fields are sealed to another subject than its table.
+// sealAs is seal for a row whose fields are sealed to another subject than its table. The same subject and key must
+// be passed to unsealAs.
 func (t *tx) sealAs(subject string, key []byte, owner wallet.UserID, plain any, fields ...field) ([]byte, error) {
 	raw, err := json.Marshal(plain)
 	if err != nil {
@@ -164,10 +168,11 @@ func (t *tx) sealAs(subject string, key []byte, owner wallet.UserID, plain any, 
 	return t.sealBeside(subject, key, owner, raw, fields...)
 }
 
-// sealBeside makes a row of a plain part that is encoded already, and of fields that it seals.
+// sealBeside makes a row of a plain part that is encoded already and of fields that it seals. An error besides
+// ErrNotFound is the random source's, or that of a data key that cannot be unwrapped.
 func (t *tx) sealBeside(subject string, key []byte, owner wallet.UserID, plain []byte, fields ...field) ([]byte, error) {
 	r := row{plain: plain}
-	// Which key seals: see seal.
+	// seal says which key is used when.
 	dataKey, err := t.dataKey(owner)
 	switch {
 	case errors.Is(err, store.ErrNotFound) && !t.isErased(owner):
@@ -192,8 +197,8 @@ func (t *tx) sealBeside(subject string, key []byte, owner wallet.UserID, plain [
 	return out, nil
 }
 
-// unseal reads a row of a table: its JSON into plain, and its sealed fields, whose names must be those of seal, in the
-// same order. ErrNotFound: its user was erased. ErrDamaged or store.ErrUnsealed: it is not what was written.
+// unseal reads a row of a table: its JSON into plain, and its sealed fields. names must be those passed to seal, in
+// the same order. ErrNotFound: the user was erased. ErrDamaged or store.ErrUnsealed: the row is not what was written.
 func (t *tx) unseal(b table, key, raw []byte, plain any, names ...string) ([][]byte, error) {
 	r, err := t.row(b, key, raw)
 	if err != nil {
@@ -203,7 +208,7 @@ func (t *tx) unseal(b table, key, raw []byte, plain any, names ...string) ([][]b
 }
 
 // unsealAs is unseal for a row that was read already and whose fields were sealed to another place than it lies in. A
-// field of the name "" stays sealed, and its value is nil.
+// field whose name is given as "" is not decrypted, and its value is nil: lists leave out bodies in this way.
 func (t *tx) unsealAs(subject string, key []byte, r row, plain any, names ...string) ([][]byte, error) {
 	values, err := t.unsealFields(subject, key, r, names...)
 	if err != nil {
@@ -215,7 +220,8 @@ func (t *tx) unsealAs(subject string, key []byte, r row, plain any, names ...str
 	return values, nil
 }
 
-// unsealFields opens the sealed fields of a row, as unsealAs does.
+// unsealFields decrypts the sealed fields of a row, as unsealAs does. The values are new memory and outlive the
+// transaction.
 func (t *tx) unsealFields(subject string, key []byte, r row, names ...string) ([][]byte, error) {
 	if len(r.sealed) != len(names) {
 		return nil, fmt.Errorf("%s: %w: %d sealed fields, not %d", subject, store.ErrDamaged, len(r.sealed), len(names))
@@ -238,7 +244,7 @@ func (t *tx) unsealFields(subject string, key []byte, r row, names ...string) ([
 	return values, nil
 }
 
-// place is where a sealed field belongs: it opens in no other subject, row or field.
+// place is where a sealed field belongs. The field opens for no other subject, row or name.
 func place(subject string, key []byte, name string) store.Place {
 	return store.Place{Subject: subject, ID: string(key), Field: name, Format: sealFormat}
 }
@@ -256,8 +262,7 @@ type identity struct {
 	PoisoningSuspect wallet.Address `json:"lookalike,omitzero"` // of a transaction: a known address that its recipient resembles
 
 	// Of a transaction with a memo: the memo, and the bytes that repeat it. They are public once they are on chain,
-	// and not before. Label and Purpose are who asks for it and what for, in words that
-	// somebody wrote.
+	// and not before. Label and Purpose say who asks for a payment and what for. People wrote these texts.
 	Memo    string `json:"memo,omitempty"`
 	Label   string `json:"label,omitempty"`
 	Purpose string `json:"purpose,omitempty"`
@@ -279,8 +284,8 @@ func parseIdentity(raw []byte) (w identity, err error) {
 	return w, nil
 }
 
-// plainOf reads only the plain part of a row, and returns the row too, so that the caller can rewrite it. It works
-// without the user's data key, so also for erased users.
+// plainOf reads only the plain part of a row, and returns the row as well, so that the caller can rewrite it. It
+// needs no data key, so it also works for erased users. The tag is checked, so the plain part can be trusted.
 func plainOf[T any](t *tx, b table, key, raw []byte) (plain T, r row, err error) {
 	if r, err = t.row(b, key, raw); err != nil {
 		return plain, r, err
@@ -292,7 +297,7 @@ func plainOf[T any](t *tx, b table, key, raw []byte) (plain T, r row, err error)
 // payloadField is the name of the sealed field of rows that have only one: text that people wrote.
 const payloadField = "payload"
 
-// putWithPayload writes a row with one sealed field, payload as JSON.
+// putWithPayload writes a row with one sealed field: payload as JSON. ErrNotFound: the owner was erased.
 func (t *tx) putWithPayload(b table, key []byte, owner wallet.UserID, plain, payload any) error {
 	sealed, err := json.Marshal(payload)
 	if err != nil {
@@ -321,7 +326,7 @@ func readWithPayload[Plain, Payload any](t *tx, b table, key []byte) (plain Plai
 	return plain, payload, nil
 }
 
-// rewrite replaces the plain part of a row. Its sealed fields stay as they are.
+// rewrite replaces the plain part of a row and adds a new tag. Its sealed fields stay as they are.
 func (t *tx) rewrite(b table, key []byte, r row, plain any) error {
 	var err error
 	if r.plain, err = json.Marshal(plain); err != nil {

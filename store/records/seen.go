@@ -6,8 +6,8 @@ import (
 	"purser/store"
 )
 
-// NoteUpdate keeps the time when an update id was last taken in. An id that comes again within store.SeenFor is known.
-// After that it counts as new: Telegram chooses a random id after a week without updates, so ids do repeat.
+// NoteUpdate records the time when an update id was last received. An id that comes again within store.SeenFor is
+// known. After that it counts as new: Telegram chooses a random id after a week without updates, so ids do repeat.
 func (t *tx) NoteUpdate(now time.Time, id int64) (known bool, err error) {
 	key := numberKey(uint64(id))
 	if raw := t.get(seen, key); raw != nil {
@@ -18,6 +18,7 @@ func (t *tx) NoteUpdate(now time.Time, id int64) (known bool, err error) {
 		if now.Before(at.Add(store.SeenFor)) {
 			return true, nil
 		}
+		// The row is over, and Sweep has not removed it yet: its old note goes.
 		if err := t.unexpire(seenOver, at.Add(store.SeenFor), key); err != nil {
 			return false, err
 		}

@@ -6,7 +6,8 @@ import (
 	"purser/store"
 )
 
-// sendResultRow is the plain part of a send result. The rest is sealed for the person whose private chat it is.
+// sendResultRow is the plain part of a send result. The rest is sealed with the data key of the person in a private
+// chat, and with the system's key in a group.
 type sendResultRow struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
@@ -17,7 +18,7 @@ func (t *tx) sendResultKey(chat int64, card string) []byte {
 	return join(where[:], what[:])
 }
 
-// SendResult does not check the time: its caller wants an expired one too.
+// SendResult returns the result even if its time is over: its caller wants an expired one too.
 func (t *tx) SendResult(chat int64, card string) (store.SendResult, error) {
 	r, o, err := readWithPayload[sendResultRow, store.SendResult](t, sendResults, t.sendResultKey(chat, card))
 	o.ExpiresAt = r.ExpiresAt
@@ -38,12 +39,14 @@ func (t *tx) PutSendResult(chat int64, card string, o store.SendResult) error {
 	return t.expire(sendResultOver, r.ExpiresAt, key)
 }
 
+// DropSendResult removes a send result that the waiting node has read.
 func (t *tx) DropSendResult(chat int64, card string) error {
 	return t.removeSendResult(t.sendResultKey(chat, card))
 }
 
-// removeSendResult removes a send result and its note for Sweep; without one it does nothing. A damaged outcome is removed too:
-// it must neither keep a person from being erased nor the end of a job from being written. Its note leads to nothing then.
+// removeSendResult removes a send result and its note for Sweep; without one it does nothing. A damaged one is
+// removed too. Otherwise it would stop EraseUser, or the Update in which the end of a job is written. Its note stays,
+// and leads to nothing.
 func (t *tx) removeSendResult(key []byte) error {
 	raw := t.get(sendResults, key)
 	if raw == nil {

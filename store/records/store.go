@@ -110,13 +110,14 @@ const (
 	metaSystem = "system" // the system's data key, wrapped by the master key
 )
 
-// checkText is what the master key sealed when the store was created. A key that cannot open it is another one.
+// checkText is what the master key sealed when the store was created. A master key that cannot open it is not the one
+// that the store was created with.
 const checkText = "purser"
 
 func checkPlace() store.Place { return store.Place{Subject: "meta", ID: metaCheck, Field: "value"} }
 
-// prepare makes or opens the store, in the one transaction of the engine's Prepare. A store that needs no change is not
-// written to.
+// prepare makes or opens the store, in the one transaction of the engine's Prepare. It only reads a store that needs
+// no change. After an error or a crash the files are as they were.
 func (s *Store) prepare(setup engine.Setup, all []step) error {
 	t, newest := &tx{in: setup, store: s}, uint64(len(all)+1)
 	if setup.Fresh() {
@@ -124,8 +125,8 @@ func (s *Store) prepare(setup engine.Setup, all []step) error {
 			return err
 		}
 	}
-	// First the schema, since a newer purser may store its keys in another way. Then the master key: an upgrade must
-	// not run under a wrong one.
+	// First the schema, since a newer purser may store its keys in another way. Then the master key, because an
+	// upgrade must not run under a wrong one.
 	schema, err := keyNumber(t.get(meta, []byte(metaSchema)))
 	if err != nil {
 		return err
@@ -139,11 +140,14 @@ func (s *Store) prepare(setup engine.Setup, all []step) error {
 	if err := s.checkKinds(t); err != nil {
 		return err
 	}
+	// Today's schema must have all its tables. An older one gets the missing ones from its upgrade, and is checked
+	// after it.
 	if schema == newest {
 		if err := setup.Check(); err != nil {
 			return err
 		}
 	}
+	// From here on secrets can be read. This also destroys those that a crash left undestroyed.
 	if err := setup.OpenSecrets(); err != nil || schema == newest {
 		return err
 	}
@@ -167,7 +171,8 @@ func (s *Store) checkKinds(t *tx) error {
 	return nil
 }
 
-// openKeys checks the master key and unwraps the store's own keys with it.
+// openKeys checks the master key and unwraps the store's own two keys with it: the secret of keyed hashes, and the
+// system's data key. store.ErrMasterKey: it is another master key.
 func (s *Store) openKeys(t *tx) error {
 	check, err := s.master.Open(checkPlace(), t.get(meta, []byte(metaCheck)))
 	if err != nil || !bytes.Equal(check, []byte(checkText)) {
@@ -210,8 +215,8 @@ func (s *Store) create(t *tx, schema uint64) error {
 	)
 }
 
-// Shared makes a reader safe for several goroutines, which read one at a time: the committer, and those that seal for
-// the log. nil stays nil, and a reader that is shared already stays as it is.
+// Shared makes a reader safe for several goroutines, which then read one at a time: those that run Updates, and those
+// that seal entries of the delivery log. nil stays nil, and a reader that is shared already is returned as it is.
 func Shared(from io.Reader) io.Reader {
 	switch from.(type) {
 	case nil, *shared:
@@ -243,8 +248,10 @@ func (s *Store) view(ctx context.Context, read func(*tx) error) error {
 	return s.engine.View(ctx, func(in engine.Tx) error { return read(&tx{in: in, store: s}) })
 }
 
-// Update runs change and commits what it wrote. After the commit, and never before, it forgets the data keys that were
-// destroyed, raises KeysVersion and then signals the queues: a worker that wakes finds the rows.
+// Update runs change and commits what it wrote. After the commit, and never before, it forgets the data keys that
+// were destroyed, raises KeysVersion, and then signals the queues. So a worker that wakes finds the rows. If Update
+// returns an error, nobody is signalled: after store.ErrUnknownOutcome the process ends, and its next start reads the
+// queues.
 func (s *Store) Update(ctx context.Context, change func(store.Tx) error) error {
 	u := &oneUpdate{change: change, store: s}
 	if err := s.engine.Update(ctx, u.run); err != nil {
@@ -266,15 +273,16 @@ func (s *Store) Update(ctx context.Context, change func(store.Tx) error) error {
 // Logger returns the log in which the store reports damaged rows.
 func (s *Store) Logger() *slog.Logger { return s.log }
 
-// oneUpdate is one call of Update, whose change may run more than once.
+// oneUpdate is one call of Update. Its change may run more than once.
 type oneUpdate struct {
 	store  *Store
 	change func(store.Tx) error
 	last   *tx // of the latest run: the one that is committed
 }
 
-// run is the closure that the engine runs: change, between taking over the open queues of jobs and leaving them to the
-// next Update of the commit. Each run begins with an empty tx, so that nothing of an earlier run is announced.
+// run is the closure that the engine runs. It takes over the queues of jobs that earlier Updates of this commit
+// opened, runs change, and leaves the queues to the next Update. Each run begins with an empty tx, so that nothing of
+// an earlier run is announced.
 func (u *oneUpdate) run(in engine.Tx) error {
 	u.last = &tx{in: in, store: u.store}
 	u.last.takeQueues()
@@ -288,10 +296,11 @@ func (u *oneUpdate) run(in engine.Tx) error {
 // revoked a key.
 func (s *Store) KeysVersion() uint64 { return s.version.Load() }
 
-// Changed returns the channel of a queue, which is signalled after a commit that added to it.
+// Changed returns the channel of a queue, which is signalled after a commit that added to the queue. It has one slot:
+// several commits may give one signal.
 func (s *Store) Changed(queue store.Queue) <-chan struct{} { return s.signal(queue) }
 
-// signal returns the one channel of a queue, made at the first call.
+// signal returns the one channel of a queue, made at the first call. It is never closed.
 func (s *Store) signal(queue store.Queue) chan struct{} {
 	if c, ok := s.changed.Load(queue); ok {
 		return c.(chan struct{})

@@ -9,8 +9,9 @@ import (
 	"purser/store"
 )
 
-// expiry is the kind of row that a note in the table expiries is about. A note is a key without a value: when the row's
-// time is over, the kind, the row's key. So the notes lie in the order in which rows expire.
+// expiry is the kind of row that a note in the table expiries is about. The key of a note is the time when the row is
+// over (12 bytes), the kind (1 byte), and the row's key. So the notes lie in the order in which rows expire. A note
+// has no value, except while a long list is being removed (dropAbandoned). The letters are part of the stored form.
 type expiry byte
 
 const (
@@ -26,16 +27,18 @@ const (
 	proposalOver expiry = 't'
 	deadJobOver  expiry = 'j'
 
-	webhookGone  expiry = 'w' // its deliveries are left to remove; the note's key is the webhook's id
+	// These two are not about one row but about a list, which is removed in parts.
+	webhookGone  expiry = 'w' // deliveries of a deleted webhook are left to remove; the note's key is the webhook's id
 	personErased expiry = 'e' // deliveries and jobs about them are left to remove; the note's key is the user's id
 )
 
-// key is the note of a row.
+// key is the key of the note for a row that is over at a time.
 func (e expiry) key(at time.Time, key []byte) []byte {
 	return append(append(timeKey(at), byte(e)), key...)
 }
 
-// expire notes when a row's time is over. The zero time is never.
+// expire notes when a row is over. The zero time means never, and notes nothing. Each verb that puts a row with an
+// end calls it in the same Update, so no such row is without its note.
 func (t *tx) expire(e expiry, at time.Time, key []byte) error {
 	if at.IsZero() {
 		return nil
@@ -43,7 +46,7 @@ func (t *tx) expire(e expiry, at time.Time, key []byte) error {
 	return t.put(expiries, e.key(at, key), nil)
 }
 
-// unexpire removes the note, for a row that goes or gets another time.
+// unexpire removes a note, for a row that is removed or gets another time. at must be the time that was noted.
 func (t *tx) unexpire(e expiry, at time.Time, key []byte) error {
 	if at.IsZero() {
 		return nil
@@ -51,8 +54,11 @@ func (t *tx) unexpire(e expiry, at time.Time, key []byte) error {
 	return t.delete(expiries, e.key(at, key))
 }
 
-// Sweep walks the notes from the oldest, so it costs what it removes and not what the store holds.
+// Sweep walks the notes from the oldest on, so its cost is what it removes and not what the store holds. Each call is
+// one transaction of its caller: after a crash the next Sweep finds the same notes.
 func (t *tx) Sweep(now time.Time, limit int) (int, error) {
+	// First collect the notes whose time is over, because removing rows changes the table of notes. A note with a
+	// damaged time counts as over.
 	var over [][]byte
 	for key := range t.scan(expiries, all()) {
 		if len(over) >= limit {
@@ -64,12 +70,14 @@ func (t *tx) Sweep(now time.Time, limit int) (int, error) {
 		}
 		over = append(over, bytes.Clone(key))
 	}
+	// Then remove what they are about, up to limit rows in all.
 	removed := 0
 	for _, note := range over {
 		if removed >= limit {
 			break
 		}
-		// A row that cannot be removed for its damage stays; without its note it is not met again.
+		// A row that cannot be removed, because it is damaged, stays in its table. Its note goes, so that Sweep does
+		// not meet it again.
 		n, all, err := t.removeNoted(note, limit-removed)
 		switch {
 		case errors.Is(err, store.ErrDamaged):
@@ -88,7 +96,8 @@ func (t *tx) Sweep(now time.Time, limit int) (int, error) {
 	return removed, nil
 }
 
-// removeNoted removes up to limit rows that a note is about. It returns how many, and whether these were all.
+// removeNoted removes up to limit rows that a note is about. It returns how many, and whether these were all. A
+// damaged note counts as one row.
 func (t *tx) removeNoted(note []byte, limit int) (n int, all bool, err error) {
 	if len(note) <= timeSize+1 {
 		return 1, true, fmt.Errorf("%w: a note of %d bytes", store.ErrDamaged, len(note))
@@ -100,7 +109,8 @@ func (t *tx) removeNoted(note []byte, limit int) (n int, all bool, err error) {
 	return 1, true, t.removeOver(e, key)
 }
 
-// removeOver removes the one row whose time is over.
+// removeOver removes the one row that a note is about, with its index entries. Most of these functions remove the
+// note too; Sweep then deletes it a second time, which does nothing.
 func (t *tx) removeOver(e expiry, key []byte) error {
 	switch e {
 	case seenOver:

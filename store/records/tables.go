@@ -2,14 +2,20 @@ package records
 
 import "purser/store/engine"
 
-// table is one table of the engine: its place in the layout. The names of tables are part of the stored form.
+// table is one table of the engine: its index in the layout. Tables are stored by their names (String), which must
+// not change. The index is stored in one place only, the value of a note about an erased person (dropJobsAbout): jobs
+// and deadJobs must not move to smaller numbers.
 type table int
 
-// What each table maps to what. Times in keys are 12 bytes, numbers 8, both big-endian, so that byte order is their
-// order. "H(x)" is a keyed hash of 32 bytes. "user.0" is a user id and a zero byte. A row is what row.go describes:
-// plain JSON, sealed fields, a tag. "-" is an empty value. No key holds a secret.
+// What each table maps to what. Times in keys have 12 bytes, numbers 8, both big-endian, so that byte order is their
+// order. "H(x)" is a keyed hash of 32 bytes. "user.0" is a user id and a zero byte, which is a bare zero byte for
+// rows of the operator. A row has the form that row.go describes: plain JSON, sealed fields, a tag. "-" is an empty
+// value. No key holds a secret: the operator's log may quote keys.
+//
+// A table that leads to rows of another one is called an index here. A row and its index entries are always written
+// in one transaction. A crash leaves both or neither, so nothing rebuilds an index at start.
 const (
-	meta table = iota // "schema" -> number; "check", "lookup", "system" -> sealed by the master key
+	meta table = iota // "schema" -> number; "check", "lookup", "system" -> sealed by the master key; "kind/" kind -> 1
 
 	users     // user id -> row of wallet.User
 	telegrams // H(telegram id) -> user id
@@ -17,29 +23,29 @@ const (
 	wallets   // address -> row of wallet.Wallet
 	walletsOf // user.0 connected-at address -> -
 	binds     // sha256 of the link's token -> row of wallet.Bind
-	bindsOf   // user.0 number (newest highest) -> key of binds
+	bindsOf   // user.0 number (the newest has the highest) -> key of binds
 
 	transactions // transaction id -> row of wallet.Transaction
 	bySignID     // H(sign id) -> transaction id
-	bySignature  // signature -> transaction id (the outgoing one, where a receipt shares it)
-	unsettled    // created-at transaction id -> -
+	bySignature  // signature -> transaction id (that of the payment, where a receipt shares its signature)
+	unsettled    // created-at transaction id -> -, of those that are not Closed
 	byOwner      // user.0 created-at transaction id -> -
-	paidBy       // user.0 created-at recipient transaction id -> -, of transfers that reached them
-	byWallet     // address 'h' created-at transaction id -> -: history of the wallet; 'u': unsettled, by sender
+	paidBy       // user.0 created-at recipient transaction id -> -, of transfers that reached the recipient
+	byWallet     // address 'h' created-at transaction id -> -, history of a wallet; 'u' instead: unsettled, by sender
 
 	contacts // user.0 H(user, name) -> row of wallet.Contact
 
 	conversations // H(telegram id) H(chat) slot -> row of store.Conversation
 	buttons       // nonce -> row of store.Button
 	buttonsOf     // H(telegram id) H(chat, subject) nonce -> -
-	cards         // H(chat) H(card) -> message id, and where it is ever over, when
+	cards         // H(chat) H(card) -> message id, then the time when the card expires, if it does
 
 	sendResults // H(chat) H("send_result", card) -> row of store.SendResult
 
-	seen // update id -> time it was last taken in
+	seen // update id -> time when the update was last received
 
-	announcements // number -> row of wallet.Event, those that are no deliveries yet
-	eventIDs      // time of the transaction, if any, 16 bytes of H(event id) -> one byte; kept for good
+	announcements // number -> row of wallet.Event, of events that are not turned into deliveries yet
+	eventIDs      // time digits of the transaction's id, if any, 16 bytes of H(event id) -> one byte; kept for good
 	answers       // number -> row of store.Answer
 	answerKeys    // first 16 bytes of H(idempotency key) -> key of answers
 
@@ -48,37 +54,37 @@ const (
 	keysOf     // user.0 key id -> -
 
 	portalTokens   // H(kind, secret) -> row of store.PortalToken
-	portalTokensOf // user.0 kind 0 ends-at key-of-portal-tokens -> H(lineage); an operator's under a bare zero byte
+	portalTokensOf // user.0 kind 0 ends-at key-of-portal-tokens -> H(lineage)
 
 	apps       // app id -> row of wallet.App
-	appsOf     // user.0 app id -> -; an operator's under a bare zero byte
+	appsOf     // user.0 app id -> -
 	grants     // user.0 app id -> row of wallet.Grant
 	grantsTo   // app id 0 user id -> -
 	developers // user id -> row of wallet.Developer
 
 	webhooks      // webhook id -> row of wallet.Webhook
-	webhooksOf    // key line 0 created-at webhook id -> -
-	webhooksOwned // user.0 created-at webhook id -> key line; an operator's under a bare zero byte
+	webhooksOf    // lineage of the key 0 created-at webhook id -> -
+	webhooksOwned // user.0 created-at webhook id -> lineage of the key
 	webhookHealth // webhook id -> row of wallet.WebhookHealth
 
 	deliveries      // webhook id 0 urgency (a byte) number -> delivery id
 	deliveryRows    // delivery id, which begins with its time -> row of store.Delivery
-	deliveriesAbout // user.0 number -> key of deliveries, of those that are about somebody
+	deliveriesAbout // user.0 number -> key of deliveries, of those about a person
 
 	counters // name -> row of store.Counter
 
-	jobs     // queue 0 kind ... -> rows of store.Job, and what leads to them (jobqueue.go)
+	jobs     // queue 0 kind ... -> rows of store.Job and the entries that lead to them (jobqueue.go)
 	deadJobs // key of a row of jobs -> row of store.DeadLetter
-	leaders  // name -> row of who leads it
+	leaders  // name -> row of the node that leads it
 
-	heartbeats // node -> number of its signs of life
+	heartbeats // node -> number of its heartbeats
 
-	expiries // time, kind of row, its key -> -; what Sweep walks
+	expiries // time, kind of row (expiry), its key -> -; Sweep walks it
 
 	tableCount
 )
 
-// String is the table's name in the engine and in reports.
+// String is the table's name in the engine and in reports. The names are part of the stored form.
 func (b table) String() string {
 	return [tableCount]string{
 		"meta", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
@@ -91,17 +97,19 @@ func (b table) String() string {
 	}[b]
 }
 
-// grows tells whether most new keys of a table come after all others: the engine then fills its pages.
+// grows tells whether most new keys of a table come after all others, or, in jobs, after all others of their queue.
+// The engine then fills its pages to the end before it begins another.
 func (b table) grows() bool {
 	switch b {
 	case transactions, unsettled, seen, announcements, eventIDs, answers, deliveryRows, expiries,
-		jobs: // X
+		jobs:
 		return true
 	}
 	return false
 }
 
-// numbered tells whether the keys of a table are numbers that the table draws itself (tx.next).
+// numbered tells whether the keys of a table are nothing but numbers that the table draws itself (tx.next). Opening a
+// store checks that such a table holds no number that is yet to be drawn.
 func (b table) numbered() bool {
 	return b == announcements || b == answers
 }

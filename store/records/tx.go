@@ -13,42 +13,45 @@ import (
 	"purser/wallet"
 )
 
-// tx is the store.Tx of one closure: it translates the domain's verbs into rows and index entries of an engine.Tx. One
-// goroutine uses it, and nobody after the closure has returned.
+// tx is the store.Tx of one closure: it translates the domain's verbs into rows and index entries of an engine.Tx.
+// One goroutine uses it, and it must not be used after the closure has returned.
+//
+// What an Update changes in memory waits in the tx until the commit: news, destroyed and touchedKeys. Store.Update
+// applies them after a successful commit. If the closure runs again, it gets a new tx.
 type tx struct {
 	in    engine.Tx
 	store *Store
 
-	owner wallet.UserID // of the data key that was opened last
-	key   *store.Key    // that key; nil: none yet. Most transactions are about one person
+	owner wallet.UserID // whose data key was opened last
+	key   *store.Key    // that data key; nil: none was opened yet. Most transactions are about one person
 
-	scratch [128]byte // memory for the key of one call: see copied
+	scratch [128]byte // memory for the key of one call (copied)
 
-	news []store.Queue // queues to be signalled after the commit, each once
+	news []store.Queue // queues to signal after the commit, each once
 
-	queues []*jobQueue    // queues of jobs that this transaction has opened, or those before it that share its commit
-	few    [3]*jobQueue   // memory for the first three
+	queues []*jobQueue    // opened by this transaction, or by those before it that share its commit
+	few    [3]*jobQueue   // memory for the first three queues
 	some   [3]store.Queue // memory for the first three of news
 
-	erased    []store.Ref // claims of jobs that erasing a person removed in this Update, without IDs: see wasErased
-	destroyed []secretID  // data keys that the commit destroys: the keyring forgets them after it
+	erased    []store.Ref // claims of jobs that this Update removed with their person, without IDs (wasErased)
+	destroyed []secretID  // data keys that the commit destroys; the keyring forgets them after it
 
 	touchedKeys bool // an API key or a webhook changed: the commit raises KeysVersion
 }
 
 var _ store.Tx = (*tx)(nil)
 
-// get returns the value of a key, nil without one. The value belongs to the engine: it may not be changed, and lives as
-// long as the transaction.
+// get returns the value of a key, nil without one. The value belongs to the engine: it must not be changed, and lives
+// as long as the transaction.
 func (t *tx) get(b table, key []byte) []byte {
 	return t.in.Get(engine.Table(b), t.copied(key))
 }
 
-// copied copies a key into memory of the transaction, valid until the next call. A slice that is passed to an interface
-// moves to the heap; most keys are made on the stack, and so stay there.
+// copied copies a key into memory of the transaction, valid until the next call. Why: a slice that is passed to an
+// interface method moves to the heap. Callers make most keys on the stack, and the copy leaves them there.
 func (t *tx) copied(key []byte) []byte { return append(t.scratch[:0], key...) }
 
-// put creates or replaces a value, which may not be changed before the commit.
+// put creates or replaces a value, which must not be changed before the commit. It fails in a View.
 func (t *tx) put(b table, key, value []byte) error {
 	if err := t.in.Put(engine.Table(b), t.copied(key), value); err != nil {
 		return fmt.Errorf("write to %s: %w", b, err)
@@ -64,8 +67,8 @@ func (t *tx) delete(b table, key []byte) error {
 	return nil
 }
 
-// scan walks a range of a table, in byte order. Nothing may be written to the table during the walk: use prefixed for
-// that.
+// scan walks a range of a table, in byte order. Nothing may be written to the table during the walk. prefixed copies
+// the entries for callers that write.
 func (t *tx) scan(b table, r engine.Range) iter.Seq2[[]byte, []byte] {
 	return t.in.Scan(engine.Table(b), r)
 }
@@ -85,8 +88,8 @@ func (t *tx) last(b table, prefix []byte) (key, value []byte) {
 	return t.first(b, r)
 }
 
-// firstUnder returns the first entry under a prefix, nil without one. It is first for prefixes of the hot path: it
-// needs no end of the range and so allocates nothing.
+// firstUnder returns the first entry under a prefix, nil without one. It serves the hot path: unlike first it needs
+// no end of the range, and so allocates nothing.
 func (t *tx) firstUnder(b table, prefix []byte) (key, value []byte) {
 	key, value = t.in.First(engine.Table(b), engine.Range{From: t.copied(prefix)})
 	if !bytes.HasPrefix(key, prefix) {
@@ -104,7 +107,7 @@ func (t *tx) isEmpty(b table) bool {
 // next draws the table's next number. It is larger than every number drawn before.
 func (t *tx) next(b table) (uint64, error) { return t.in.Next(engine.Table(b)) }
 
-// signal has the workers of a queue woken once the transaction is committed.
+// signal makes the commit wake the workers of a queue. If the transaction is rolled back, nobody is woken.
 func (t *tx) signal(queue store.Queue) {
 	if t.news == nil {
 		t.news = t.some[:0]
@@ -114,7 +117,7 @@ func (t *tx) signal(queue store.Queue) {
 	}
 }
 
-// entry is a key and its value, both copied: it outlives writes.
+// entry is a key and its value, both copied: it stays valid when the table changes.
 type entry struct{ key, value []byte }
 
 // prefixed lists copies of all entries whose keys begin with prefix, so that the caller may change the table while it
@@ -135,8 +138,8 @@ func (t *tx) firstOf(b table, prefix []byte, limit int) []entry {
 	return out
 }
 
-// dataKey opens a user's data key, or the system's for "". ErrNotFound: the user never had one, or it was destroyed,
-// also by a commit after the snapshot of this transaction.
+// dataKey opens a user's data key, or the system's for "". ErrNotFound: the user never had one, or it was destroyed.
+// A commit after this transaction's snapshot may have destroyed it too.
 func (t *tx) dataKey(owner wallet.UserID) (*store.Key, error) {
 	if owner == "" {
 		return t.store.system, nil
@@ -144,6 +147,7 @@ func (t *tx) dataKey(owner wallet.UserID) (*store.Key, error) {
 	if t.key != nil && t.owner == owner {
 		return t.key, nil
 	}
+	// The database says which secret the person has now. Only its unwrapping is cached.
 	name, state := t.in.SecretOf(string(owner))
 	if state != engine.Kept {
 		return nil, store.ErrNotFound
@@ -162,7 +166,7 @@ func (t *tx) dataKey(owner wallet.UserID) (*store.Key, error) {
 	return key, nil
 }
 
-// isErased tells whether a user had a data key that was destroyed. Nothing new may be written about them.
+// isErased tells whether a user had a data key that was destroyed. Nothing new may be stored about them.
 func (t *tx) isErased(owner wallet.UserID) bool {
 	if owner == "" {
 		return false
@@ -171,7 +175,9 @@ func (t *tx) isErased(owner wallet.UserID) bool {
 	return state == engine.Destroyed
 }
 
-// makeDataKey gives a new user a data key. The engine makes it durable before the commit of the rows that it seals.
+// makeDataKey gives a new user a data key of 32 random bytes, wrapped by the master key. The engine makes it durable
+// before the commit of the rows that it seals. After a crash in between, a key without rows is left, and no row
+// without a key.
 func (t *tx) makeDataKey(owner wallet.UserID) error {
 	secret, wrapped, err := t.store.master.NewSecret(string(owner))
 	if err != nil {
@@ -188,7 +194,7 @@ func (t *tx) makeDataKey(owner wallet.UserID) error {
 }
 
 // personBy returns the user of a Telegram id's hash, "" for a stranger. A private chat has the id of its person, so
-// this also finds whose chat a chat is.
+// this also finds the owner of a private chat.
 func (t *tx) personBy(telegram store.Hash) wallet.UserID {
 	return wallet.UserID(t.get(telegrams, telegram[:]))
 }
@@ -199,5 +205,5 @@ func (t *tx) telegramHash(id int64) store.Hash { return t.store.lookup.Number(st
 // chatHash is the keyed hash of a chat's Telegram id. It differs from the telegramHash of the same number.
 func (t *tx) chatHash(id int64) store.Hash { return t.store.lookup.Number(store.ByChat, id) }
 
-// erased tells whether an error says that a row belongs to an erased user: lists pass over such a row without a report.
+// erased tells whether an error says that a row belongs to an erased user. Lists skip such a row without a report.
 func erased(err error) bool { return errors.Is(err, store.ErrNotFound) }

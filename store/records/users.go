@@ -9,13 +9,13 @@ import (
 	"purser/wallet"
 )
 
-// userRow is the plain part of a user. What Telegram says about the person is sealed.
+// userRow is the plain part of a user. What Telegram says about the person is sealed, with the user's own data key.
 type userRow struct {
 	wallet.User
-	Telegram []byte `json:"telegram"` // H(telegram id), the key in telegrams; empty without one
+	Telegram []byte `json:"telegram"` // H(telegram id), the key in telegrams; empty for a user without one
 }
 
-// person is the sealed part of a user.
+// person is the sealed part of a user, the field "person".
 type person struct {
 	TelegramID int64  `json:"telegram_id"`
 	Username   string `json:"username"`
@@ -24,7 +24,7 @@ type person struct {
 	Language   string `json:"language"`
 }
 
-// User puts the sealed fields back in place.
+// User returns a user with the sealed fields in place. ErrNotFound: there is none, or they were erased.
 func (t *tx) User(id wallet.UserID) (wallet.User, error) {
 	raw := t.get(users, []byte(id))
 	if raw == nil {
@@ -45,7 +45,7 @@ func (t *tx) User(id wallet.UserID) (wallet.User, error) {
 	return u, nil
 }
 
-// PersonOf trusts the index, which has no tag.
+// PersonOf reads the index alone, which has no tag. See UserByTelegram for decisions about money.
 func (t *tx) PersonOf(telegramID int64) wallet.UserID {
 	if telegramID == 0 {
 		return ""
@@ -59,14 +59,14 @@ func (t *tx) UserByTelegram(id int64) (wallet.User, error) {
 		return wallet.User{}, store.ErrNotFound
 	}
 	u, err := t.User(t.personBy(t.telegramHash(id)))
-	if err == nil && u.TelegramID != id { // an index has no tag: the row says whose it is
+	if err == nil && u.TelegramID != id { // the row has a tag and says which id is right
 		return wallet.User{}, fmt.Errorf("%w: an index leads to another row", store.ErrDamaged)
 	}
 	return u, err
 }
 
-// PutUser writes a user's row and the entry of their Telegram id. A new user gets a data key first, which seals the
-// row.
+// PutUser writes a user's row and the entry of their Telegram id. A new user first gets a data key, which then seals
+// the row. ErrConflict, when another user has that Telegram id, has written nothing.
 func (t *tx) PutUser(u wallet.User) error {
 	if err := checkID(string(u.ID)); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (t *tx) PutUser(u wallet.User) error {
 			return store.ErrConflict
 		}
 	}
-	// The entry of an earlier Telegram id goes.
+	// A user whose Telegram id changed is no longer found by the old one.
 	if raw := t.get(users, key); raw != nil {
 		old, _, err := plainOf[userRow](t, users, key, raw)
 		if err != nil {

@@ -9,7 +9,8 @@ import (
 	"purser/wallet"
 )
 
-// Wallet reads an address. Its row has no sealed field: addresses are public, and the owner is an id.
+// Wallet reads the wallet of an address. Its row has no sealed field: addresses are public, and the owner is an id.
+// ErrNotFound: nobody has connected the address.
 func (t *tx) Wallet(address wallet.Address) (wallet.Wallet, error) {
 	raw := t.get(wallets, address[:])
 	if raw == nil {
@@ -19,7 +20,8 @@ func (t *tx) Wallet(address wallet.Address) (wallet.Wallet, error) {
 	return w, err
 }
 
-// WalletsOf follows the index, whose keys are in order of connection.
+// WalletsOf follows the index, whose keys are in order of connection. An entry whose row is damaged is an error, so
+// that nobody is shown fewer wallets than they have.
 func (t *tx) WalletsOf(user wallet.UserID) ([]wallet.Wallet, error) {
 	var out []wallet.Wallet
 	prefix := userPrefix(user)
@@ -34,9 +36,10 @@ func (t *tx) WalletsOf(user wallet.UserID) ([]wallet.Wallet, error) {
 	return out, nil
 }
 
-// PutWallet refuses another user's address before it writes.
+// PutWallet checks the owner before it writes: an address that another user has connected is ErrConflict.
+// ErrNotFound: the owner was erased.
 func (t *tx) PutWallet(w wallet.Wallet) error {
-	if w.Owner != "" { // else an operator key's own
+	if w.Owner != "" { // "" is the operator: a wallet of a key that belongs to nobody
 		if err := checkID(string(w.Owner)); err != nil {
 			return err
 		}
@@ -52,6 +55,7 @@ func (t *tx) PutWallet(w wallet.Wallet) error {
 		if old.Owner != w.Owner {
 			return store.ErrConflict
 		}
+		// The time of connection is part of the index entry, so the entry may have moved.
 		if err := t.delete(walletsOf, walletIndex(old)); err != nil {
 			return err
 		}
@@ -66,12 +70,12 @@ func (t *tx) PutWallet(w wallet.Wallet) error {
 	return t.putRow(wallets, w.Address[:], raw)
 }
 
-// walletIndex is the entry of a wallet among its owner's, oldest first.
+// walletIndex is the entry of a wallet among its owner's, by the time of connection, oldest first.
 func walletIndex(w wallet.Wallet) []byte {
 	return join(userPrefix(w.Owner), timeKey(w.ConnectedAt), w.Address[:])
 }
 
-// DeleteWallet removes the row and its index entry.
+// DeleteWallet removes the row and its index entry. Transactions of the wallet stay in its history (byWallet).
 func (t *tx) DeleteWallet(address wallet.Address) error {
 	w, err := t.Wallet(address)
 	if err != nil {
@@ -83,10 +87,11 @@ func (t *tx) DeleteWallet(address wallet.Address) error {
 	return t.delete(wallets, address[:])
 }
 
-// bindRow is the plain part of a bind link. Chat and nonce are sealed.
+// bindRow is the plain part of a bind link. Chat and nonce are sealed. The link's token is not stored: the key of the
+// row is its SHA-256.
 type bindRow struct {
 	wallet.Bind
-	Number uint64 `json:"number"` // its place in bindsOf: the newest is the highest
+	Number uint64 `json:"number"` // the last part of its key in bindsOf; a link that is put later has a higher one
 }
 
 // index is the entry in bindsOf.
@@ -94,10 +99,11 @@ func (r bindRow) index() []byte {
 	return binary.BigEndian.AppendUint64(userPrefix(r.User), r.Number)
 }
 
-// over is when Sweep removes the link: some time after it expired.
+// over is when Sweep removes the link: store.BindKeptFor after it expired.
 func (r bindRow) over() time.Time { return r.ExpiresAt.Add(store.BindKeptFor) }
 
-// Bind puts the sealed fields back in place.
+// Bind finds a link by the SHA-256 of its token, used and expired ones too. ErrNotFound: there is none, or its user
+// was erased.
 func (t *tx) Bind(tokenHash [32]byte) (wallet.Bind, error) {
 	raw := t.get(binds, tokenHash[:])
 	if raw == nil {
@@ -117,7 +123,7 @@ func (t *tx) Bind(tokenHash [32]byte) (wallet.Bind, error) {
 	return b, nil
 }
 
-// BindOf reads the last index entry of a user, the newest link.
+// BindOf reads the last index entry of a user, which is that of the newest link.
 func (t *tx) BindOf(user wallet.UserID) (wallet.Bind, error) {
 	prefix := userPrefix(user)
 	key, value := t.last(bindsOf, prefix)
@@ -130,9 +136,9 @@ func (t *tx) BindOf(user wallet.UserID) (wallet.Bind, error) {
 	return t.Bind([32]byte(value))
 }
 
-// PutBind replaces a link of the same token with a new number, which makes it its user's newest.
+// PutBind replaces a link of the same token. The link gets a new number, which makes it its user's newest.
 func (t *tx) PutBind(b wallet.Bind) error {
-	if b.User != "" { // else an operator key's own
+	if b.User != "" { // "" is the operator
 		if err := checkID(string(b.User)); err != nil {
 			return err
 		}

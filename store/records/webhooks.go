@@ -7,29 +7,33 @@ import (
 	"purser/wallet"
 )
 
-// webhookPayload is the sealed part of a webhook: its address and its signing secrets.
+// webhookPayload is the sealed part of a webhook: its address and its signing secrets, sealed with the data key of
+// the key's owner. Previous is the secret before the last rotation, which signs too during the grace period.
 type webhookPayload struct {
 	URL      string `json:"url"`
 	Secret   string `json:"secret"`
 	Previous string `json:"previous,omitempty"`
 }
 
-// Webhook puts the sealed fields back in place.
+// Webhook returns a webhook with its address and secrets. ErrNotFound: there is none, or its owner was erased.
 func (t *tx) Webhook(id wallet.WebhookID) (wallet.Webhook, error) {
 	w, payload, err := readWithPayload[wallet.Webhook, webhookPayload](t, webhooks, []byte(id))
 	w.URL, w.Secret, w.Previous = payload.URL, payload.Secret, payload.Previous
 	return w, err
 }
 
+// WebhooksOf lists the webhooks of an API key's lineage, oldest first. A rotated key has the lineage of the one
+// before it, so its webhooks stay.
 func (t *tx) WebhooksOf(line string) ([]wallet.Webhook, error) {
 	return t.listWebhooks(webhooksOf, append([]byte(line), 0)), nil
 }
 
+// WebhooksOfOwner lists the webhooks of all keys of a person, oldest first; "" for the operator's.
 func (t *tx) WebhooksOfOwner(owner wallet.UserID) ([]wallet.Webhook, error) {
 	return t.listWebhooks(webhooksOwned, userPrefix(owner)), nil
 }
 
-// AllWebhooks walks the table, whose order is that of ids.
+// AllWebhooks walks the whole table, in the order of ids.
 func (t *tx) AllWebhooks() ([]wallet.Webhook, error) {
 	var out []wallet.Webhook
 	for key := range t.scan(webhooks, all()) {
@@ -47,7 +51,8 @@ func (t *tx) listWebhooks(b table, prefix []byte) []wallet.Webhook {
 	return out
 }
 
-// appendWebhook adds a webhook to a list. A damaged one is passed over, so that events still reach the others.
+// appendWebhook adds a webhook to a list. A damaged one is reported and left out, so that events still reach the
+// others.
 func (t *tx) appendWebhook(out []wallet.Webhook, id []byte) []wallet.Webhook {
 	w, err := t.Webhook(wallet.WebhookID(id))
 	if err == nil {
@@ -101,7 +106,8 @@ func (t *tx) PutWebhook(w wallet.Webhook) error {
 	return t.putWithPayload(webhooks, key, w.Owner, w, payload)
 }
 
-// DeleteWebhook reads the plain part only, so a webhook whose secrets cannot be unsealed can still be deleted.
+// DeleteWebhook reads only the plain part, so a webhook whose secrets cannot be decrypted can still be deleted.
+// Deliveries beyond the first thousand are left to Sweep; every read ignores them from this commit on.
 func (t *tx) DeleteWebhook(id wallet.WebhookID) error {
 	raw := t.get(webhooks, []byte(id))
 	if raw == nil {
@@ -115,8 +121,8 @@ func (t *tx) DeleteWebhook(id wallet.WebhookID) error {
 	return t.removeWebhook([]byte(id), ofLine, owned)
 }
 
-// removeWebhook removes a webhook and its health by their keys, without reading a row, and begins to remove its
-// deliveries.
+// removeWebhook removes a webhook and its health by their keys, without reading a row, and removes the first part of
+// its deliveries.
 func (t *tx) removeWebhook(id, ofLine, owned []byte) error {
 	t.touchedKeys = true
 	return errors.Join(t.delete(webhooksOf, ofLine), t.delete(webhooksOwned, owned),
@@ -136,11 +142,12 @@ func (t *tx) eraseWebhooks(owner wallet.UserID) error {
 	return nil
 }
 
-// healthPayload is the sealed part of a webhook's health: its reason may name a host.
+// healthPayload is the sealed part of a webhook's health. Its reason may name the receiver's host.
 type healthPayload struct {
 	Reason wallet.Reason `json:"reason,omitzero"`
 }
 
+// WebhookHealth returns the zero value for a webhook to which nothing was ever delivered.
 func (t *tx) WebhookHealth(id wallet.WebhookID) (wallet.WebhookHealth, error) {
 	if t.get(webhookHealth, []byte(id)) == nil {
 		return wallet.WebhookHealth{}, nil
@@ -150,7 +157,8 @@ func (t *tx) WebhookHealth(id wallet.WebhookID) (wallet.WebhookHealth, error) {
 	return h, err
 }
 
-// PutWebhookHealth seals the health for the person for whom its webhook is sealed.
+// PutWebhookHealth seals the health with the key that sealed its webhook, so both become unreadable together.
+// ErrNotFound: the webhook was deleted, and a late result of a delivery must not leave a row behind.
 func (t *tx) PutWebhookHealth(id wallet.WebhookID, h wallet.WebhookHealth) error {
 	key := []byte(id)
 	raw := t.get(webhooks, key)
