@@ -12,16 +12,17 @@ import (
 )
 
 const (
-	// laterPick is how often a claim looks at later priorities: one job in 8 may be less urgent although more urgent
-	// ones wait, so that no priority starves.
+	// laterPick is how often a claim considers less urgent priorities: one job in 8 may be less urgent although more
+	// urgent ones wait, so that no priority starves.
 	laterPick = 8
-	// atOnce is how many leases end, and how many owners become ready, in one claim besides Max: so the cost of a claim
-	// stays bounded after a node with many jobs died.
+	// atOnce bounds, beyond Max, how many leases one claim ends and to how many owners it gives turns. So a claim
+	// stays cheap after a node with many jobs died.
 	atOnce = 64
 )
 
 // ClaimJobs leases up to c.Max jobs that are due. It takes four steps: end the leases that are over, give a turn to
-// owners whose jobs have become due, pick one job of each owner in turn, and find out when to come back.
+// owners whose jobs have become due, pick one job of each owner in turn, and compute when to claim again. A claim
+// that takes nothing and changes nothing commits nothing.
 func (t *tx) ClaimJobs(c store.Claim) (claimed []store.Job, next time.Time, err error) {
 	q, err := t.jobQueue(c.Queue)
 	if err != nil || c.Max <= 0 {
@@ -34,7 +35,7 @@ func (t *tx) ClaimJobs(c store.Claim) (claimed []store.Job, next time.Time, err 
 	if err := q.endLeases(now, c); err != nil {
 		return nil, time.Time{}, err
 	}
-	if err := q.settle(); err != nil { // what ended may be claimed now
+	if err := q.settle(); err != nil { // jobs whose leases just ended may be claimed now
 		return nil, time.Time{}, err
 	}
 	if err := q.promoteDue(now, c); err != nil {
@@ -44,14 +45,15 @@ func (t *tx) ClaimJobs(c store.Claim) (claimed []store.Job, next time.Time, err 
 	if claimed, err = p.pick(); err != nil {
 		return nil, time.Time{}, err
 	}
-	q.woke = false // by this claim itself: next tells when there is more
+	q.woke = false // this claim itself set it; next says when there is more
 	if err := q.settle(); err != nil {
 		return nil, time.Time{}, err
 	}
 	return claimed, q.nextDue(c.Now, now), nil
 }
 
-// endLeases ends leases whose time is over. Their jobs may be claimed at once, by newer attempts.
+// endLeases ends leases whose time is over, up to c.Max + atOnce. Their jobs may be claimed at once, by newer
+// attempts.
 func (q *jobQueue) endLeases(now time.Time, c store.Claim) error {
 	if !q.anyDue(q.key(leaseOf), now) {
 		return nil
@@ -69,9 +71,10 @@ func (q *jobQueue) endLeases(now time.Time, c store.Claim) error {
 	return nil
 }
 
-// endLease ends one lease whose holder did not, at now in the queue's time: the node died, or it was slow. The attempt
-// counts as an expired lease, and from the third in a row the job waits (store.ExpiredLeaseWait). A damaged row ends by its
-// lease entry alone, which repeats owner and key.
+// endLease ends one lease that its holder did not end: the node died, or was too slow. now is the queue's time. The
+// attempt counts as an expired lease, and from the third in a row on the job waits before the next
+// (store.ExpiredLeaseWait): it may be what kills the process. A damaged row ends by its lease entry alone, which
+// repeats owner and key.
 func (q *jobQueue) endLease(e entry, now time.Time) error {
 	seq := binary.BigEndian.Uint64(e.key[len(e.key)-8:])
 	j, err := q.read(seq)
@@ -87,10 +90,10 @@ func (q *jobQueue) endLease(e entry, now time.Time) error {
 		}
 		return q.release(j, j.NotBefore, time.Time{}, j.Failures, expiredLeases)
 	}
-	if err == nil { // an entry that leads to another lease of the job
+	if err == nil { // the job has another lease: only this entry is wrong
 		return q.delete(jobs, e.key)
 	}
-	// The row is damaged: take what leads to it out of the index, and let the next job of its key go on.
+	// The row is damaged: remove the entries that lead to it, and let the next job of its key go on.
 	if err := errors.Join(q.skipJob(seq, err), q.delete(jobs, e.key)); err != nil || len(e.value) < 2*hashSize {
 		return err
 	}
@@ -108,7 +111,8 @@ func (q *jobQueue) endLease(e entry, now time.Time) error {
 	return q.raiseHead(line, nil)
 }
 
-// promoteDue turns alarms into turns: an owner whose first head of a priority has become due gets a place in the line.
+// promoteDue turns alarms into turns: an owner whose first head of a priority has become due gets a place behind the
+// owners whose turn it is.
 func (q *jobQueue) promoteDue(now time.Time, c store.Claim) error {
 	for priority := range store.Priorities {
 		if !q.anyDue(q.turnPrefix(priority, laterTurn), now) {
@@ -129,7 +133,7 @@ func (q *jobQueue) promoteDue(now time.Time, c store.Claim) error {
 				continue
 			}
 			o := q.owner(rest[timeSize:])
-			if o.turns[priority] != readTurn(e.key[len(prefix)-1:len(prefix)+timeSize]) { // an entry that is nobody's any more
+			if o.turns[priority] != readTurn(e.key[len(prefix)-1:len(prefix)+timeSize]) { // a stale entry: the owner has another turn
 				if err := q.delete(jobs, e.key); err != nil {
 					return err
 				}
@@ -160,8 +164,8 @@ func (q *jobQueue) giveTurn(o *jobOwner, priority int) error {
 	return q.setTurn(o, priority, ready(q.state.turns))
 }
 
-// nextDue returns when there may be something to claim again, by the claiming node's clock (wall): wall itself if more
-// is ready, else the first alarm or end of a lease, zero if there is neither. now is the queue's time.
+// nextDue returns when there may be something to claim again, by the claiming node's clock: wall itself if more is
+// ready now, else the first alarm or end of a lease, or the zero time if there is neither. now is the queue's time.
 func (q *jobQueue) nextDue(wall, now time.Time) time.Time {
 	var next time.Time
 	sooner := func(prefix []byte) {
@@ -189,13 +193,13 @@ func (q *jobQueue) nextDue(wall, now time.Time) time.Time {
 	return wall.Add(next.Sub(now))
 }
 
-// anyReady tells whether any owner has a turn in a priority.
+// anyReady tells whether any owner has a turn of a priority.
 func (q *jobQueue) anyReady(priority int) bool {
 	key, _ := q.firstUnder(jobs, q.turnPrefix(priority, readyTurn))
 	return key != nil
 }
 
-// picker takes the jobs of one claim: one of each owner whose turn it is, then a second one of those that have more.
+// picker takes the jobs of one claim: one of each owner whose turn it is, then a second one of those who have more.
 type picker struct {
 	*jobQueue
 	claim store.Claim
@@ -205,13 +209,13 @@ type picker struct {
 	claimed []store.Job
 }
 
-// turnLine is the part of a priority's turns that this claim has read: the owners in order, those already served behind
-// those that were not.
+// turnLine is the part of a priority's turns that this claim has read: the owners in the order in which they will be
+// visited. Those who were served stand behind those who were not.
 type turnLine struct {
 	owners []*jobOwner
 	served map[*jobOwner]bool // a job of theirs was taken, or they were put back; nil until the first
-	behind []byte             // key of the last turn that was read
-	all    bool               // there are no more turns behind it
+	behind []byte             // key of the last turn that was read: the next read begins after it
+	all    bool               // every turn was read
 }
 
 // serve notes that the owner at the front was served, and puts them behind the others.
@@ -224,10 +228,10 @@ func (l *turnLine) serve() {
 	l.owners = append(l.owners[1:], o)
 }
 
-// pick visits owners until it has Max jobs or nothing is ready. Visits are bounded too, since one may find nothing to
-// take. At the end the owners who were served get new turns, behind those who were not.
+// pick visits owners until it has Max jobs or nothing is ready. At the end the owners who were served get new turns,
+// behind those who were not.
 func (p *picker) pick() ([]store.Job, error) {
-	// Visits are bounded: an owner whose head has gone costs one and yields nothing.
+	// Visits are bounded: an owner whose head has gone costs one visit and yields nothing.
 	for visits := 4*p.claim.Max + atOnce; len(p.claimed) < p.claim.Max && visits > 0; visits-- {
 		priority, found := p.choose()
 		if !found {
@@ -237,7 +241,7 @@ func (p *picker) pick() ([]store.Job, error) {
 			return nil, err
 		}
 	}
-	for priority := range p.lines { // who was served goes behind who was not
+	for priority := range p.lines { // owners who were served go behind those who were not
 		for _, o := range p.lines[priority].owners {
 			if !p.lines[priority].served[o] {
 				continue
@@ -250,8 +254,8 @@ func (p *picker) pick() ([]store.Job, error) {
 	return p.claimed, nil
 }
 
-// choose returns the priority of the next job: the most urgent that has a turn, and every 8th time (laterPick) another
-// one, beginning with each priority in rotation.
+// choose returns the priority of the next job: the most urgent one that has a turn. Every 8th time (laterPick)
+// another one may go first, and the search begins with each priority in rotation.
 func (p *picker) choose() (priority int, found bool) {
 	if p.state.picks%laterPick == laterPick-1 {
 		start := int(p.state.picks/laterPick) % store.Priorities
@@ -270,8 +274,9 @@ func (p *picker) choose() (priority int, found bool) {
 	return 0, false
 }
 
-// frontOfOthers brings to the front of a priority an owner who has nothing more urgent waiting: an owner does not
-// overtake their own work. It tells whether there is one among the first few, and puts the others behind.
+// frontOfOthers looks among the first few turns of a priority for an owner without more urgent work, and brings that
+// owner to the front: an owner's less urgent job must not overtake their own urgent one. False: there is none among
+// them.
 func (p *picker) frontOfOthers(priority int) bool {
 	for range laterPick {
 		o := p.front(priority)
@@ -296,8 +301,8 @@ func (p *picker) waitsEarlier(o *jobOwner, priority int) bool {
 	return false
 }
 
-// front returns the owner whose turn it is in a priority, nil if nobody has one. It reads on when all that it has read
-// were served.
+// front returns the owner whose turn it is in a priority, nil if there is none. It reads more turns once it has
+// served all that it has read.
 func (p *picker) front(priority int) *jobOwner {
 	line := &p.lines[priority]
 	for !line.all && (len(line.owners) == 0 || line.served[line.owners[0]]) {
@@ -334,7 +339,7 @@ func (p *picker) readTurns(priority int) {
 		}
 		o := p.owner(key[len(key)-hashSize:])
 		if is := readTurn(key[len(prefix)-1 : len(prefix)+8]); o.turns[priority] != is {
-			o.turns[priority] = is // what is damaged of an owner is mended
+			o.turns[priority] = is // the owner's entry was damaged: the turn in the index is right
 			p.changes(o)
 		}
 		fresh = append(fresh, o)
@@ -343,8 +348,9 @@ func (p *picker) readTurns(priority int) {
 	line.owners = append(fresh, line.owners...)
 }
 
-// visit takes one job of the owner at the front, and puts the owner behind the others. An owner at Claim.PerOwner loses
-// the turn until one of their jobs ends. One whose head has gone gets the turn that the next head asks for.
+// visit takes one job of the owner at the front, and puts the owner behind the others. An owner at Claim.PerOwner
+// loses the turn, and gets a new one when one of their jobs ends (landed). An owner whose head has gone gets the turn
+// that their next head asks for.
 func (p *picker) visit(priority int) error {
 	line := &p.lines[priority]
 	o := line.owners[0]
@@ -363,8 +369,8 @@ func (p *picker) visit(priority int) error {
 	return p.take(o, priority, e)
 }
 
-// dueHead finds the head that an owner's turn is for: of the first that may go at once and the first whose time has
-// come, the one that was put earlier.
+// dueHead finds the head that an owner's turn is for. It compares the first head that may go at once with the first
+// whose time has come, and takes the one that was put earlier.
 func (p *picker) dueHead(o *jobOwner, priority int) (e entry, found bool) {
 	prefix := p.at(headOf, o.hash[:], []byte{byte(priority)})
 	consider := func(key, value []byte) {
@@ -378,15 +384,15 @@ func (p *picker) dueHead(o *jobOwner, priority int) (e entry, found bool) {
 	r := engine.Prefix(prefix)
 	key, value := p.first(jobs, r)
 	consider(key, value)
-	if found && headDue(key[len(prefix):]).IsZero() { // then the first that waited for a time
+	if found && headDue(key[len(prefix):]).IsZero() { // then look at the first that waited for a time
 		r.From = append(bytes.Clone(prefix), 1)
 		consider(p.first(jobs, r))
 	}
 	return e, found
 }
 
-// take leases the job of a head. If the row is damaged, or does not belong to the entry, it repairs the index and takes
-// nothing.
+// take leases the job of a head. If the row is damaged, or does not belong to the entry, take repairs the index and
+// claims nothing; the bound on visits ends such repairs.
 func (p *picker) take(o *jobOwner, priority int, e entry) error {
 	seq := binary.BigEndian.Uint64(e.key[len(e.key)-8:])
 	j, err := p.read(seq)
@@ -396,9 +402,9 @@ func (p *picker) take(o *jobOwner, priority int, e entry) error {
 	}
 	switch {
 	case err == nil && bytes.Equal(p.headKey(j), e.key):
-	case err == nil: // an entry that leads elsewhere
+	case err == nil: // the entry leads to a job that has another head entry
 		return p.delete(jobs, e.key)
-	case j != nil && erased(err): // their key is gone: what is left of it goes, too
+	case j != nil && erased(err): // the person was erased: what is left of the job goes too
 		return p.move(j, nil)
 	default:
 		return p.passHead(o, seq, e, err)
@@ -413,7 +419,8 @@ func (p *picker) take(o *jobOwner, priority int, e entry) error {
 	return nil
 }
 
-// passHead removes a damaged job from the index, so that neither its key nor its owner waits for it. The row stays.
+// passHead removes the index entries of a damaged job, so that neither its key nor its owner waits for it. The row
+// stays.
 func (p *picker) passHead(o *jobOwner, seq uint64, e entry, why error) error {
 	if err := errors.Join(p.skipJob(seq, why), p.delete(jobs, e.key)); err != nil {
 		return err

@@ -12,10 +12,11 @@ import (
 	"purser/wallet"
 )
 
-// DeadLetterJobs moves jobs to the dead letters of their queue. reason is stored in the clear.
+// DeadLetterJobs moves jobs to the dead letters of their queue, from which the operator can replay them. reason is
+// stored in the clear, so it must not contain anything personal.
 func (t *tx) DeadLetterJobs(now time.Time, reason string, refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
-		if j.Replaced { // what failed is what it was before; what was put since then has not been tried
+		if j.Replaced { // the old content failed; the new one has not been tried
 			return q.release(j, j.NotBefore, j.Due, 0, 0)
 		}
 		if err := q.move(j, nil); err != nil {
@@ -25,12 +26,14 @@ func (t *tx) DeadLetterJobs(now time.Time, reason string, refs ...store.Ref) err
 	})
 }
 
-// addDeadLetter keeps a job as a dead letter. Its sealed field stays as it is, so it still opens in its old place, the table
-// jobs. An older dead letter of the same ID goes, and so does the oldest one of the queue beyond store.DeadLettersKept.
+// addDeadLetter keeps a job as a dead letter, under the key that it had in jobs. Its sealed field is copied: it is
+// still sealed to its old place, and opens for that. An older dead letter of the same ID goes, and so does the oldest
+// one of the queue beyond store.DeadLettersKept.
 func (q *jobQueue) addDeadLetter(j *storedJob, now time.Time, reason string) error {
 	// The row without its lease, with the reason.
 	dead := *j
 	dead.Node, dead.End, dead.Replaced, dead.Reason, dead.DiedAt = "", time.Time{}, false, reason, now
+	// One dead letter for an ID.
 	if j.Name != nil {
 		if seq, err := keyNumber(q.get(jobs, q.deadKey(j.Name))); err == nil {
 			if err := q.removeDeadLetter(q.rowKey(seq)); err != nil {
@@ -38,6 +41,7 @@ func (q *jobQueue) addDeadLetter(j *storedJob, now time.Time, reason string) err
 			}
 		}
 	}
+	// A bounded number for a queue: the oldest is dropped, not the newest.
 	if q.state.dead >= store.DeadLettersKept {
 		if oldest := q.firstOf(deadJobs, q.prefix, 1); len(oldest) == 1 {
 			if err := q.removeDeadLetter(oldest[0].key); err != nil {
@@ -57,8 +61,8 @@ func (q *jobQueue) addDeadLetter(j *storedJob, now time.Time, reason string) err
 // deadKey is the entry that leads from an ID to a dead letter.
 func (q *jobQueue) deadKey(name []byte) []byte { return append(q.key(deadIDOf), name...) }
 
-// removeDeadLetter removes the dead letter of a key, with its note for Sweep and the entry of its ID. Without one it does
-// nothing.
+// removeDeadLetter removes the dead letter of a key, its note for Sweep and the entry of its ID. If there is none, it
+// does nothing.
 func (q *jobQueue) removeDeadLetter(key []byte) error {
 	raw := q.get(deadJobs, key)
 	if raw == nil {
@@ -66,7 +70,7 @@ func (q *jobQueue) removeDeadLetter(key []byte) error {
 	}
 	q.state.dead, q.state.dirty = less(q.state.dead), true
 	j, err := q.readRow(deadJobs, key, bytes.Clone(raw))
-	if err != nil { // what leads to it leads to nothing then
+	if err != nil { // damaged: its note and its ID entry stay, and lead to nothing
 		return q.delete(deadJobs, key)
 	}
 	err = errors.Join(q.delete(deadJobs, key), q.unexpire(deadJobOver, j.DiedAt.Add(store.DeadLettersFor), key))
@@ -76,7 +80,7 @@ func (q *jobQueue) removeDeadLetter(key []byte) error {
 	return err
 }
 
-// DeadLetters lists a queue's dead letters, newest job first, passing over damaged ones.
+// DeadLetters lists a queue's dead letters, beginning with the job that was put last. It leaves out damaged ones.
 func (t *tx) DeadLetters(queue store.Queue, limit int) ([]store.DeadLetter, error) {
 	q, err := t.jobQueue(queue)
 	if err != nil {
@@ -100,7 +104,7 @@ func (t *tx) DeadLetters(queue store.Queue, limit int) ([]store.DeadLetter, erro
 	return out, nil
 }
 
-// openDead returns a dead letter in full; ErrNotFound if its person was erased.
+// openDead decrypts a dead letter. ErrNotFound: its person was erased.
 func (q *jobQueue) openDead(key, raw []byte) (store.DeadLetter, error) {
 	j, err := q.readRow(deadJobs, key, raw)
 	if err != nil {
@@ -110,7 +114,7 @@ func (q *jobQueue) openDead(key, raw []byte) (store.DeadLetter, error) {
 	return store.DeadLetter{Job: job, Reason: j.Reason, DiedAt: j.DiedAt}, err
 }
 
-// findDead returns key and row of the dead letter of an ID; ErrNotFound without one.
+// findDead returns key and row of the dead letter of an ID. ErrNotFound: there is none.
 func (q *jobQueue) findDead(id store.JobID) (key, raw []byte, err error) {
 	if seq, ok := numberOfMade(id); ok {
 		key = q.rowKey(seq)
@@ -130,7 +134,8 @@ func (q *jobQueue) findDead(id store.JobID) (key, raw []byte, err error) {
 	return key, raw, nil
 }
 
-// ReplayDeadLetter puts a dead letter back into its queue as a new job of the same ID.
+// ReplayDeadLetter puts a dead letter back into its queue as a new job of the same ID. It becomes due at once, and
+// its failures count from 0.
 func (t *tx) ReplayDeadLetter(queue store.Queue, id store.JobID, now time.Time) error {
 	q, err := t.jobQueue(queue)
 	if err != nil {
@@ -170,14 +175,15 @@ func (t *tx) removeDeadJob(key []byte) error {
 	return q.removeDeadLetter(key)
 }
 
-// jobsWalked is how many jobs one transaction looks at to find those about a person.
+// jobsWalked is how many jobs one transaction looks at to find those about a person. It bounds how long other writers
+// wait.
 const jobsWalked = 20_000
 
-// dropJobsAbout removes up to limit jobs and dead letters about a person. It looks at up to `among` rows from the place
-// `from` on, and returns how many it removed and where to go on (nil: it has seen all).
+// dropJobsAbout removes up to limit jobs and dead letters about a person. It looks at up to `among` rows, beginning
+// at the place `from`, and returns how many it removed and where to go on (nil: it has seen all).
 //
-// It walks all queues. Erasing is rare, and an index of jobs by person would cost every job an entry. Nothing is missed
-// behind the walk, because no new job about an erased person is stored.
+// It walks all queues. Erasing is rare, and an index of jobs by person would cost every job an entry. Nothing is
+// missed behind the walk, because no new job about an erased person is stored.
 func (t *tx) dropJobsAbout(person wallet.UserID, from []byte, limit, among int) (n int, next []byte, err error) {
 	type place struct {
 		in  table
@@ -192,7 +198,7 @@ walk:
 			switch at := from[1:]; {
 			case b < table(from[0]):
 				continue
-			case b == table(from[0]) && bytes.Compare(r.From, at) < 0: // of a queue before that place nothing is left
+			case b == table(from[0]) && bytes.Compare(r.From, at) < 0: // nothing is left of the queues before that place
 				r.From = at
 			}
 		}
@@ -215,7 +221,8 @@ walk:
 	return len(found), next, t.settleJobs()
 }
 
-// jobRows yields the ranges where rows of jobs and dead letters lie, in rising order: of jobs one for each queue.
+// jobRows yields the ranges in which rows of jobs and dead letters lie, in rising order: one for each queue, then one
+// for all dead letters.
 func (t *tx) jobRows() iter.Seq2[table, engine.Range] {
 	return func(yield func(table, engine.Range) bool) {
 		for _, prefix := range t.queuePrefixes() {
@@ -227,8 +234,8 @@ func (t *tx) jobRows() iter.Seq2[table, engine.Range] {
 	}
 }
 
-// isAbout tells whether a row of jobs or dead letters is about a person. It does not check the tag: a hash of each row
-// of every queue would cost much, and dropJob checks those that match.
+// isAbout tells whether a row of jobs or dead letters is about a person. It does not check the tag: hashing each row
+// of every queue would take long. dropJob checks the tag of those that match.
 func isAbout(raw []byte, person wallet.UserID) bool {
 	if len(raw) < tagSize {
 		return false
@@ -256,9 +263,10 @@ func (t *tx) dropJob(b table, key []byte) error {
 	}
 	seq := binary.BigEndian.Uint64(key[len(key)-8:])
 	j, err := q.read(seq)
-	if err != nil { // nothing in it opens without the data key; a claim that finds its entry removes that
+	if err != nil { // damaged: nobody can decrypt it, and a claim that finds its entry removes that
 		return q.skipJob(seq, err)
 	}
+	// The worker that has it in hand may end it in this very Update: end then finds nothing to do (wasErased).
 	if j.inFlight() {
 		t.erased = append(t.erased, store.Ref{Queue: q.name, Seq: seq, Attempt: j.Attempt})
 	}

@@ -12,14 +12,14 @@ import (
 // This file is the only place that changes the index of jobs (jobqueue.go has its layout). The order of its functions
 // is that of a change: move finds the first job of the key, relist and count write what concerns the job alone, then
 // moveFrom corrects the head of its key, and retarget later gives the owner a turn.
-//
-// move changes a job from what it was (nil: it is new) to what it is (nil: it goes), with its row, its index entries
-// and the counters. ID and ordering key of a job never change.
+
+// move changes a job from what it was (nil: it is new) to what it is (nil: it is removed), with its row, its index
+// entries and the counters. ID and ordering key of a job never change.
 func (q *jobQueue) move(was, is *storedJob) error {
 	switch {
 	case was == nil:
 		return q.moveFrom(q.firstOfLine(is.Ordering), nil, is)
-	case was.inFlight(): // what is in flight is the first of its key
+	case was.inFlight(): // a job in flight is the first of its key
 		return q.moveFrom(firstJob{0, was.seq, true}, was, is)
 	}
 	return q.moveFrom(q.firstOfLine(was.Ordering), was, is)
@@ -50,7 +50,7 @@ func (q *jobQueue) moveFrom(first firstJob, was, is *storedJob) error {
 			err = errors.Join(err, q.addHead(is))
 		}
 		return err
-	// It goes into flight: its key has no head until it ends.
+	// It goes into flight: its key has no head until the attempt ends.
 	case isHeld:
 		if first.isHead() {
 			return q.dropHeadOf(first.seq, was)
@@ -62,7 +62,7 @@ func (q *jobQueue) moveFrom(first firstJob, was, is *storedJob) error {
 	// The key had a head, and the change may have made another job the first.
 	if first.isHead() {
 		after := q.firstOfLine(j.Ordering)
-		if after.isHead() && first.seq == after.seq && first.seq != j.seq { // it is about none of the first
+		if after.isHead() && first.seq == after.seq && first.seq != j.seq { // the same other job is still the head
 			return nil
 		}
 		if err := q.dropHeadOf(first.seq, was); err != nil {
@@ -79,14 +79,14 @@ func (q *jobQueue) dropHeadOf(seq uint64, changed *storedJob) error {
 		return q.dropHead(changed)
 	}
 	old, err := q.read(seq)
-	if err != nil { // its entry leads to an unreadable row: a claim that finds the entry removes it
+	if err != nil { // the entry leads to an unreadable row: a claim that finds it removes it
 		return q.skipJob(seq, err)
 	}
 	return q.dropHead(old)
 }
 
-// raiseHead makes the first job of an ordering key claimable, if none of it is in flight. changed is the job that is
-// being changed, as it is now. It walks over damaged jobs and removes their entries, so that the key goes on behind
+// raiseHead makes the first job of an ordering key claimable, unless one of the key is in flight. changed is the job
+// that is being changed, as it is now. Damaged jobs on the way lose their entries, so that the key goes on behind
 // them.
 func (q *jobQueue) raiseHead(line []byte, changed *storedJob) error {
 	for {
@@ -134,7 +134,7 @@ func (q *jobQueue) dropHead(j *storedJob) error {
 // second mark costs a little and changes nothing.
 func (q *jobQueue) touch(o *jobOwner, priority int) {
 	mark := touchedTurn{o, priority}
-	if !slices.Contains(q.touched[max(0, len(q.touched)-16):], mark) { // a second time does no harm
+	if !slices.Contains(q.touched[max(0, len(q.touched)-16):], mark) { // a second mark does no harm
 		q.touched = append(q.touched, mark)
 	}
 }
@@ -205,8 +205,8 @@ func (q *jobQueue) count(was, is *storedJob) {
 	}
 }
 
-// landed notes that one job less of an owner is in flight. An owner who was at the limit (Claim.PerOwner) had lost
-// their turns: settle gives these back.
+// landed notes that an owner has one job less in flight. An owner who was at the limit (Claim.PerOwner) had lost
+// their turns: settle gives them back.
 func (q *jobQueue) landed(o *jobOwner) {
 	o.inFlight = less(o.inFlight)
 	q.changes(o)

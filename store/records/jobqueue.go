@@ -31,9 +31,9 @@ import (
 // without, and what changes together lies together: the newest row before the state of its queue, turns and leases; an
 // owner behind the jobs of the key of the same name, as most keys are. A job that waits behind others of its key has its
 // row and its entry in 'k'. One that was handed over as it was put has these and its lease.
-//
-// hashSize is how many bytes of a keyed hash stand in the index of jobs. 16 bytes are enough: two of 2^60 names in a
-// queue do not share a hash.
+
+// hashSize is how many bytes of a keyed hash stand in the index of jobs. 16 bytes are enough: no two of 2^60 names in
+// a queue are expected to share a hash.
 const hashSize = 16
 
 // What a key of jobs is, in the byte behind its queue: see the table above.
@@ -51,17 +51,18 @@ const (
 // ownerMark stands where a job of a key has its class: the entry of the owner of that name lies behind these jobs.
 const ownerMark = 255
 
-// storedJob is a job as it lies in the table jobs. A change makes a copy, changes that, and hands both to move, which
-// compares them. Neither is changed afterwards.
+// storedJob is a job as it lies in the table jobs. To change a job, copy it, change the copy, and hand both to move,
+// which compares them. Neither is changed afterwards.
 type storedJob struct {
 	jobRow
 	seq   uint64 // its number: the order in which jobs were put, and the last 8 bytes of its key
 	raw   row    // as it was read; its sealed field stays as it is when the plain part changes
-	whole []byte // the row without its tag, if this call has just sealed it; nil: raw has the sealed field
+	whole []byte // the row without its tag, if this call has just sealed it; nil: the sealed field is in raw
 }
 
-// jobQueue is one queue within one transaction of the engine. It is opened once, so that all verbs, and all Updates that
-// share a commit, share what they have read and counted.
+// jobQueue is one queue within one transaction of the engine. It is opened once: all verbs, and all Updates that
+// share a commit, share what they have read and counted. One goroutine at a time uses it (the one whose closure
+// runs).
 //
 // Every change of a job goes through move. Three things are written at three times:
 //
@@ -99,8 +100,8 @@ type touchedTurn struct {
 	priority int
 }
 
-// jobQueue opens a queue, or returns it if this transaction has opened it. It reads the queue's state. The error is
-// that of a name that cannot be part of a key.
+// jobQueue opens a queue, or returns it if this transaction has opened it. It reads the queue's state. The only error
+// is that of a name that cannot be part of a key.
 func (t *tx) jobQueue(name store.Queue) (*jobQueue, error) {
 	for _, q := range t.queues {
 		if q.name == name {
@@ -120,8 +121,8 @@ func (t *tx) jobQueue(name store.Queue) (*jobQueue, error) {
 	return q, nil
 }
 
-// key begins a key of jobs in a buffer of the queue. The next call overwrites it: a key that is kept while another is
-// made comes from at.
+// key begins a key of jobs in a buffer of the queue, which the next call overwrites. A key that is needed longer
+// comes from at.
 func (q *jobQueue) key(what byte) []byte { return append(append(q.buf[:0], q.prefix...), what) }
 
 // at makes a key of jobs in memory of its own, so it may be kept.
@@ -149,7 +150,7 @@ func queueOfRow(key []byte) (queue store.Queue, ok bool) {
 	return store.Queue(key[:name]), true
 }
 
-// rowKey is the key of a job in the table jobs, and of its dead letter in deadJobs.
+// rowKey is the key of a job in the table jobs, and of its dead letter in deadJobs. It ends in the job's number.
 func (q *jobQueue) rowKey(seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(make([]byte, 0, len(q.prefix)+rowKeyRest), q.prefix...), rowOf), seq)
 }
@@ -167,9 +168,9 @@ func (q *jobQueue) hash(name string) []byte {
 	return q.hashedAs
 }
 
-// hashID returns the keyed hash of a job's ID. It differs from the hash of an equal key or owner. Where the ID is that of a
-// transaction or of its event, the time in it takes the place of the first 9 bytes: jobs that are put at about the same
-// time lie on the same pages then. The 7 bytes that are left tell those of one millisecond apart.
+// hashID returns the keyed hash of a job's ID. It differs from the hash of an equal key or owner. If the ID is that
+// of a transaction or of its event, the time digits in it replace the first 9 bytes: entries of jobs that are put at
+// about the same time then lie on the same pages. The other 7 bytes distinguish the jobs of one millisecond.
 func (q *jobQueue) hashID(id store.JobID) []byte {
 	hash := q.store.lookup.Text(store.ByJob, string(q.name), "id", string(id))
 	if at, ok := transactionTime(string(id)); ok {
@@ -216,13 +217,13 @@ func (q *jobQueue) leaseKey(j *storedJob) []byte {
 	return binary.BigEndian.AppendUint64(appendTime(q.key(leaseOf), j.End), j.seq)
 }
 
-// ownerKey is the entry with what is counted of an owner.
+// ownerKey is the entry with the counts and turns of an owner.
 func (q *jobQueue) ownerKey(o *jobOwner) []byte {
 	return append(append(q.key(lineOfKey), o.hash[:]...), ownerMark)
 }
 
 // owner reads what is known of an owner, by the hash of their name. Each owner is read once in a transaction: all
-// callers change the same value, and write puts it back.
+// callers change the same value, and write stores it.
 func (q *jobQueue) owner(hash []byte) *jobOwner {
 	name := [hashSize]byte(ownerHash(hash))
 	if q.one.open && q.one.hash == name {
@@ -293,7 +294,7 @@ func (q *jobQueue) readRow(b table, key, raw []byte) (*storedJob, error) {
 	return j, j.jobRow.read(r.plain)
 }
 
-// rewriteJob puts a job's row with its current plain part. What is sealed is copied as it is, so that a lease or a
+// rewriteJob puts a job's row with its current plain part. The sealed part is copied as it is, so that a lease or a
 // retry encrypts nothing.
 func (q *jobQueue) rewriteJob(b table, j *storedJob) error {
 	if j.whole != nil {
@@ -331,7 +332,7 @@ func (t *tx) settleJobs() error {
 	return nil
 }
 
-// takeQueues takes over the queues that earlier Updates of the same commit have opened.
+// takeQueues takes over the queues that earlier Updates of the same commit have opened, with all that they counted.
 func (t *tx) takeQueues() {
 	t.queues, _ = t.in.Shared().Value.([]*jobQueue)
 	for _, q := range t.queues {
@@ -339,8 +340,9 @@ func (t *tx) takeQueues() {
 	}
 }
 
-// leaveQueues leaves the open queues to the next Update of the commit, or to write. If an Update failed that changed one
-// of them, the engine gives up the whole transaction, and the others begin again without it.
+// leaveQueues leaves the open queues to the next Update of the commit, or to write. It reports to the engine
+// (Changed) whether this Update changed one of them: if it did and fails, the engine rolls back the whole
+// transaction, and the others begin again without it.
 func (t *tx) leaveQueues() {
 	for _, q := range t.queues {
 		if q.changed || q.state.dirty {
@@ -353,7 +355,7 @@ func (t *tx) leaveQueues() {
 	}
 }
 
-// writeJobs writes the counters of all open queues, once before each commit.
+// writeJobs writes the counters of all open queues. The engine calls it once before each commit (Shared.Flush).
 func (s *Store) writeJobs(in engine.Tx) error {
 	t := &tx{in: in, store: s}
 	t.takeQueues()
@@ -365,7 +367,7 @@ func (s *Store) writeJobs(in engine.Tx) error {
 	return nil
 }
 
-// changes notes that an owner differs from what is stored.
+// changes notes that an owner differs from what is stored, so that write stores it.
 func (q *jobQueue) changes(o *jobOwner) {
 	q.changed = true
 	if o.dirty {

@@ -14,9 +14,9 @@ import (
 
 // The verbs of store.Jobs that put, end, renew, remove and list jobs. Claims are in jobclaim.go, dead letters in
 // jobdead.go, and the index that all of them change in jobqueue.go and jobmove.go.
-//
-// sealedJob is the sealed field of a job. ID, key, owner and body share one ciphertext, since each ciphertext costs 40
-// bytes: the first three have their length in front, as a uvarint, and the body is the rest.
+
+// sealedJob is the sealed field of a job. ID, key, owner and body share one ciphertext, since each ciphertext costs
+// 40 bytes: the first three have their length in front, as a uvarint, and the body is the rest.
 func sealedJob(j *store.Job) field {
 	out := make([]byte, 0, 3*binary.MaxVarintLen32+len(j.ID)+len(j.Key)+len(j.Owner)+len(j.Body))
 	for _, part := range [...]string{string(j.ID), j.Key, j.Owner} {
@@ -25,8 +25,8 @@ func sealedJob(j *store.Job) field {
 	return field{"job", append(out, j.Body...)}
 }
 
-// unsealJob returns a stored job in full. ErrNotFound: its person was erased. ErrUnsealed or ErrDamaged: the row is not
-// what was written.
+// unsealJob returns a stored job in full. ErrNotFound: the person it is about was erased. ErrUnsealed or ErrDamaged:
+// the row is not what was written.
 func (q *jobQueue) unsealJob(j *storedJob) (store.Job, error) {
 	sealed, err := q.unsealFields(jobs.String(), q.rowKey(j.seq), j.raw, "job")
 	if err != nil {
@@ -52,7 +52,7 @@ func (q *jobQueue) unsealJob(j *storedJob) (store.Job, error) {
 	return out, nil
 }
 
-// checkJob refuses a job that cannot be stored: that is a mistake of the program.
+// checkJob refuses a job that cannot be stored. That is a mistake of the program, and the Update fails.
 func checkJob(j store.Job) error {
 	if j.ID != "" {
 		if err := checkID(string(j.ID)); err != nil {
@@ -65,8 +65,8 @@ func checkJob(j store.Job) error {
 	return nil
 }
 
-// PutJobs stores jobs, each in the queue that it names. handTo leases to its node those of its queue that nothing is
-// ahead of, up to handTo.Max.
+// PutJobs stores jobs, each in the queue that it names. If handTo is set, jobs of its queue that nothing is ahead of
+// are leased to its node at once, up to handTo.Max: the caller handles them without a ClaimJobs.
 func (t *tx) PutJobs(all []store.Job, handTo *store.Claim) ([]store.Job, error) {
 	var put []store.Job
 	handed := 0
@@ -210,7 +210,7 @@ func (q *jobQueue) find(id store.JobID) (*storedJob, error) {
 }
 
 // mayHandOver tells whether a job that is the first of its key may be leased to c now: it is due, its owner is below
-// the limit, and no owner waits for a turn of the same or a more urgent priority.
+// Claim.PerOwner, and no owner waits for a turn of the same or a more urgent priority.
 func (q *jobQueue) mayHandOver(j *storedJob, c store.Claim) bool {
 	if !j.Due.IsZero() && j.Due.After(q.dueAt(c.Node, c.Now)) || q.owner(j.Owner).isFull(c) {
 		return false
@@ -244,7 +244,7 @@ func (q *jobQueue) lease(was *storedJob, c store.Claim) (*storedJob, error) {
 }
 
 // held returns the job that a Ref says is in flight. ErrConflict: that attempt no longer holds it, because its lease
-// ended, or the job was removed. A number is never used again, so the row of a later job of the same ID is another one.
+// ended, or the job was removed. A number is never used again, so a later job of the same ID has another row.
 func (q *jobQueue) held(ref store.Ref) (*storedJob, error) {
 	j, err := q.read(ref.Seq)
 	switch {
@@ -258,7 +258,8 @@ func (q *jobQueue) held(ref store.Ref) (*storedJob, error) {
 	return j, nil
 }
 
-// wasErased reports whether the job of a claim was in flight by it when this Update removed it with its person.
+// wasErased reports whether the job of a claim was in flight by that claim when this Update removed it with its
+// person.
 func (t *tx) wasErased(ref store.Ref) bool {
 	ref.ID = ""
 	return slices.Contains(t.erased, ref)
@@ -299,7 +300,7 @@ func (t *tx) end(refs []store.Ref, how func(*jobQueue, *storedJob) error) error 
 	return t.settleJobs()
 }
 
-// DoneJobs removes jobs that are finished. One that was put again meanwhile waits, with its new content.
+// DoneJobs removes jobs that are finished. A job that was put again meanwhile now waits, with its new content.
 func (t *tx) DoneJobs(refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
 		if j.Replaced {
@@ -309,7 +310,7 @@ func (t *tx) DoneJobs(refs ...store.Ref) error {
 	})
 }
 
-// RetryJobs ends failed attempts: Failures rises, ExpiredLeases begin again.
+// RetryJobs ends failed attempts: Failures rises by one, ExpiredLeases returns to 0.
 func (t *tx) RetryJobs(notBefore time.Time, refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
 		if j.Replaced {
@@ -430,8 +431,8 @@ func (t *tx) JobsOfKey(queue store.Queue, key string, limit int) ([]store.Job, e
 	return q.listed(q.at(lineOfKey, q.hash(key)), limit)
 }
 
-// listed opens the jobs whose numbers end the index entries under a prefix, passing over damaged ones and those about
-// an erased person.
+// listed opens the jobs whose numbers end the index entries under a prefix. It leaves out damaged ones and those
+// about an erased person.
 func (q *jobQueue) listed(prefix []byte, limit int) ([]store.Job, error) {
 	var out []store.Job
 	for key := range q.scan(jobs, engine.Prefix(prefix)) {

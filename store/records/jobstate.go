@@ -11,21 +11,21 @@ import (
 
 // The index of jobs (jobqueue.go) has one entry with the state of each queue, and one for each owner in it.
 
-// jobOwner is what the index knows of an owner of jobs in a queue: one entry of kind 'k'. It says nothing of money:
-// after damage the counts are a little wrong, and no job is lost.
+// jobOwner is what the index knows of an owner of jobs in a queue: one entry, under the key of kind 'k' with
+// ownerMark. It has nothing to do with money. After damage its counts are a little wrong, and no job is lost.
 type jobOwner struct {
 	hash     [hashSize]byte         // of the owner; nobody for jobs without one
-	count    uint32                 // jobs, waiting and in flight
-	inFlight uint32                 // of these; compared with Claim.PerOwner
+	count    uint32                 // jobs of the owner, waiting and in flight
+	inFlight uint32                 // those in flight; compared with Claim.PerOwner
 	turns    [store.Priorities]turn // the owner's place among the turns of each priority
-	full     [store.Priorities]bool // no turn of the priority, because the owner is at Claim.PerOwner: landed gives it back
+	full     [store.Priorities]bool // the priority has no turn because the owner is at Claim.PerOwner; landed restores it
 
 	open  bool // the entry was read in this transaction
-	dirty bool // it is among jobQueue.dirty
+	dirty bool // the value is in jobQueue.dirty: write stores it
 }
 
-// turn is the place of an owner among the turns of a priority, in the bytes of the index key: readyTurn and a number,
-// or laterTurn and a time. The zero turn is no place.
+// turn is the place of an owner among the turns of a priority, in the bytes of the index key: readyTurn and a number
+// of 8 bytes, or laterTurn and a time of 12. The zero turn is no place.
 type turn struct {
 	at   [1 + timeSize]byte
 	size uint8
@@ -37,7 +37,7 @@ const (
 	laterTurn byte = 1
 )
 
-// ready is a place in the line: numbers are given out in rising order, so a new one is behind all others.
+// ready is a place in the line. Numbers are drawn in rising order, so a new place is behind all others.
 func ready(number uint64) turn {
 	t := turn{size: 9}
 	binary.BigEndian.PutUint64(t.at[1:], number)
@@ -60,23 +60,25 @@ func readTurn(raw []byte) (t turn) {
 	return t
 }
 
-// isReady tells a place in the line from an alarm and from none.
+// isReady is false for an alarm and for the zero turn.
 func (t turn) isReady() bool { return t.size > 0 && t.at[0] == readyTurn }
 
-// queueState is what the index knows of a queue: its one entry of kind 's'.
+// queueState is what the index knows of a queue: its one entry of kind 's'. Every Update that puts, claims or ends a
+// job changes it, in memory. It is written once for each commit (jobQueue.write).
 type queueState struct {
 	turns    uint64      // turns given out so far: the number of the last one
 	picks    uint64      // jobs claimed so far: every 8th may be of a later priority
-	waiting  uint64      // jobs that nobody holds
+	waiting  uint64      // jobs without a lease
 	inFlight uint64      // jobs with a lease
 	dead     uint64      // dead letters that are kept
-	clock    time.Time   // the latest time of any claim, in the queue's time
-	nodes    []nodeClock // the clocks of the nodes that claim; see setClock
+	clock    time.Time   // latest time of any claim, in the queue's time
+	nodes    []nodeClock // clocks of the nodes that claim (setClock)
 
 	dirty bool // this Update changed it
 }
 
-// encode writes both counts, then for each priority whether it is full, the size of the turn, and the turn.
+// encode writes both counts (4 bytes each), then for each priority one byte for full, one for the size of the turn,
+// and the turn.
 func (o *jobOwner) encode() []byte {
 	out := binary.BigEndian.AppendUint32(make([]byte, 0, 64), o.count)
 	out = binary.BigEndian.AppendUint32(out, o.inFlight)
@@ -90,7 +92,7 @@ func (o *jobOwner) encode() []byte {
 	return out
 }
 
-// decode reads what encode wrote. Where the entry is damaged, what follows counts as a new owner's.
+// decode reads what encode wrote. If the entry is damaged, the fields from there on stay those of a new owner.
 func (o *jobOwner) decode(raw []byte) {
 	if len(raw) < 8 {
 		return
@@ -110,7 +112,8 @@ func (o *jobOwner) decode(raw []byte) {
 // stateSize is the length of the fixed part of a queue's state, in bytes: five numbers and the clock. Its nodes follow.
 const stateSize = 5*8 + timeSize
 
-// encode writes the fixed part, then of each node: length of the name, both offsets in nanoseconds, last claim, name.
+// encode writes the fixed part, then for each node: length of the name (2 bytes), both offsets in nanoseconds (8
+// bytes each), the last claim (12 bytes), the name.
 func (s *queueState) encode() []byte {
 	out := make([]byte, 0, stateSize+len(s.nodes)*72)
 	for _, n := range []uint64{s.turns, s.picks, s.waiting, s.inFlight, s.dead} {
@@ -128,7 +131,7 @@ func (s *queueState) encode() []byte {
 // errState says that what is stored of a queue is not what encode wrote.
 var errState = fmt.Errorf("state of a queue: %w", store.ErrDamaged)
 
-// decode reads what encode wrote; nil is a new queue. ErrDamaged: readState counts again.
+// decode reads what encode wrote; nil is a new queue. On ErrDamaged readState counts again.
 func (s *queueState) decode(raw []byte) (err error) {
 	if raw == nil {
 		return nil
@@ -162,7 +165,7 @@ func (s *queueState) decode(raw []byte) (err error) {
 }
 
 // readState reads the queue's entry. A damaged one stops nothing: its numbers are counted again from the index, the
-// operator is notified once, and the next change of the queue writes a good entry.
+// operator's log reports it once, and the next change of the queue writes a good entry.
 func (q *jobQueue) readState() {
 	key := q.at(stateOf)
 	if q.state.decode(q.get(jobs, key)) == nil {
@@ -175,8 +178,8 @@ func (q *jobQueue) readState() {
 	q.state = q.recount()
 }
 
-// recount makes a queue's state from the entries that lead to its jobs. The offsets of clocks are lost: after a clock
-// was set back, a job with a time may wait longer by as much.
+// recount makes a queue's state from the entries that lead to its jobs. It walks all of them, however many there are.
+// The offsets of clocks are lost: if a clock was set back, a job with a time may wait longer by as much.
 func (q *jobQueue) recount() queueState {
 	s := queueState{dirty: true}
 	for priority := range store.Priorities { // the last turn given out that somebody still has
@@ -198,10 +201,11 @@ func (q *jobQueue) recount() queueState {
 	}
 	// Jobs without a key, which have a head and no other entry.
 	for _, line := range q.scan(jobs, engine.Prefix(q.at(headOf))) {
-		if len(line) == 0 { // one without a key; the others were counted above
+		if len(line) == 0 { // a job without a key; those with a key were counted above
 			s.waiting++
 		}
 	}
+	// Leases and dead letters have one entry each.
 	for range q.scan(jobs, engine.Prefix(q.at(leaseOf))) {
 		s.inFlight++
 	}

@@ -10,29 +10,31 @@ import (
 // errYieldsKey refuses to give a job of an ordering key another place: the next job of the key would overtake it.
 var errYieldsKey = errors.New("store: a job with a key keeps its place")
 
-// YieldJobs ends attempts that did not fail, and moves their jobs behind the others of their owners.
+// YieldJobs ends attempts that did not fail, and moves their jobs behind the others of their owners. Failures stay.
 func (t *tx) YieldJobs(notBefore time.Time, refs ...store.Ref) error {
 	return t.end(refs, func(q *jobQueue, j *storedJob) error {
-		if j.Replaced { // it waits as it was put meanwhile
+		if j.Replaced { // the new content was never tried
 			return q.yield(j, j.NotBefore, j.Due, 0)
 		}
 		return q.yield(j, notBefore, q.dueAt(j.Node, notBefore), j.Failures)
 	})
 }
 
-// yield ends a lease, after which the job waits under a new number. A row is sealed to its number, so it is sealed again.
-// Attempts go on counting. A job that cannot be opened keeps its number: the claim that finds it passes over it.
+// yield ends a lease, after which the job waits under a new number. A row is sealed to its number, so it is sealed
+// again. Attempt goes on counting, so an attempt of the old number is never mistaken for one of the new. A job that
+// cannot be opened keeps its number: the claim that finds it leaves it out.
 func (q *jobQueue) yield(was *storedJob, notBefore, due time.Time, failures int) error {
 	if was.Ordering != nil {
 		return errYieldsKey
 	}
 	content, err := q.unsealJob(was)
 	switch {
-	case erased(err): // their key is gone: what is left of the job goes, too
+	case erased(err): // the person was erased: what is left of the job goes too
 		return q.move(was, nil)
 	case err != nil:
 		return q.release(was, notBefore, due, failures, 0)
 	}
+	// Remove the old row with its entries, then put the job again.
 	if err := q.move(was, nil); err != nil {
 		return err
 	}
@@ -42,7 +44,8 @@ func (q *jobQueue) yield(was *storedJob, notBefore, due time.Time, failures int)
 	if is.seq, err = q.next(jobs); err != nil {
 		return err
 	}
-	if was.Name == nil { // the store had made the ID from the old number, and finds the job by its hash from now on
+	// The store made the ID from the old number. From now on the job is found by the hash of its ID.
+	if was.Name == nil {
 		is.Name = q.hashID(content.ID)
 	}
 	q.woke = true

@@ -17,12 +17,16 @@ import (
 
 // Log is a store.DeliveryLog in tables for each day (engine.Days), in files beside the store:
 //
-//	rows     delivery id, which begins with its time -> row of store.LogEntry
-//	index    webhook id 0 created-at delivery id     -> state 0 event
+//	rows           delivery id, which begins with its time -> row of store.LogEntry
+//	index          webhook id 0 created-at delivery id     -> state 0 event
 //	hourly_counts  webhook id 0 hour                       -> JSON of store.AttemptCounts
 //
-// The attempts of an entry are tallied in the day of the entry, so that both are committed together. Rows are sealed
-// and tagged like those of the store, with its keys. Any goroutine may use a Log.
+// An entry lies in the day (UTC) in which its delivery was created. Its attempts are counted in the same day, also
+// those made later, so that entry and counts are committed together. Rows are sealed and tagged like those of the
+// store, with its keys. Any goroutine may use a Log.
+//
+// The log is not committed together with the store. A crash in between leaves an entry that is missing or one that is
+// logged again: the same id replaces its row, and attempts are told apart by their time, so none counts twice.
 //
 // Calls of Log that come at the same time share a commit: see Log.Log.
 type Log struct {
@@ -31,12 +35,12 @@ type Log struct {
 
 	queue   sync.Mutex // guards waiting
 	waiting []*logged  // calls whose rows are not committed yet
-	writing sync.Mutex // held by the goroutine that commits or drops; taken before queue
+	writing sync.Mutex // held while committing or dropping days; taken before queue
 }
 
 var _ store.DeliveryLog = (*Log)(nil)
 
-// Tables of a day.
+// Tables of a day, in the order of LogLayout.
 const (
 	logRows engine.Table = iota
 	logIndex
@@ -48,21 +52,22 @@ func LogLayout() engine.Layout {
 	return engine.Layout{{Name: "rows", Appended: true}, {Name: "index"}, {Name: "hourly_counts"}}
 }
 
-// logSubject is the subject to which the fields of an entry are sealed, and its name in reports of damage.
+// logSubject is the subject to which the fields of an entry are sealed. Reports of damage name it in place of a
+// table.
 const logSubject = "delivery_log"
 
-// OpenLog makes the log over days that were opened with LogLayout. Entries are sealed by the keys of the store, which
-// must be closed after the log. The log closes the days.
+// OpenLog makes the log over days that were opened with LogLayout. The keys of the store seal its entries, so the log
+// must be closed before the store. The log closes the days.
 func OpenLog(days engine.Days, s *Store) *Log { return &Log{store: s, days: days} }
 
-// logged is what one call of Log wants committed.
+// logged is one call of Log and what it wants committed.
 type logged struct {
 	rows []logRow
-	done bool // committed, or failed with err; both belong to the holder of Log.writing
+	done bool // committed, or failed with err; guarded by Log.writing, as err is
 	err  error
 }
 
-// logRow is an entry as it will lie in its day.
+// logRow is an entry in the form in which its day stores it.
 type logRow struct {
 	plain        store.LogEntry // what is not sealed
 	index, value []byte         // its entry in the table index
@@ -75,8 +80,10 @@ type attemptPayload struct {
 	Answer []byte        `json:"answer,omitempty"`
 }
 
-// Log seals the entries, queues them and waits for its turn to write. The caller that gets the turn commits everything that is
-// queued by then, so a call often finds that another has committed its entries.
+// Log seals the entries, queues them, and waits for its turn to write. The caller that gets the turn commits
+// everything that is queued by then, so a call often finds that another one has committed its entries. ctx can end
+// the sealing, and not the wait. An error means that some entries may not be stored: the caller may log all of them
+// again.
 func (l *Log) Log(ctx context.Context, entries []store.LogEntry) error {
 	mine := &logged{}
 	var err error
@@ -87,7 +94,7 @@ func (l *Log) Log(ctx context.Context, entries []store.LogEntry) error {
 	l.waiting = append(l.waiting, mine)
 	l.queue.Unlock()
 
-	// The turn.
+	// Wait for the turn. Another caller may have committed these entries meanwhile.
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	if mine.done {
@@ -101,7 +108,7 @@ func (l *Log) Log(ctx context.Context, entries []store.LogEntry) error {
 	return mine.err
 }
 
-// seal makes the rows of entries. Those about an erased person are left out.
+// seal makes the rows of entries, in one View of the store. Entries about an erased person are left out.
 func (l *Log) seal(ctx context.Context, entries []store.LogEntry) ([]logRow, error) {
 	var out []logRow
 	err := l.store.view(ctx, func(t *tx) error {
@@ -128,13 +135,14 @@ func entryPlace(id wallet.WebhookID, delivery string) []byte {
 	return append(lineOf(id), delivery...)
 }
 
-// dayOf is the name of the day of a time, in UTC.
+// dayOf is the name of the day of a time, in UTC (time.DateOnly).
 func dayOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
 // sealEntry makes the row of an entry and its place in the index.
 func sealEntry(t *tx, e store.LogEntry) (logRow, error) {
 	r := logRow{plain: e, index: join(lineOf(e.Webhook), timeKey(e.CreatedAt), []byte(e.ID)),
 		value: join([]byte(e.State), []byte{0}, []byte(e.Event))}
+	// What may be private leaves the plain part: bodies, answers, and reasons that name a host.
 	r.plain.Delivery, r.plain.Attempted = plainDelivery(e.Delivery), slices.Clone(e.Attempted)
 	payload := make([]attemptPayload, len(e.Attempted))
 	for i, a := range e.Attempted {
@@ -165,8 +173,8 @@ func (s *Store) plainEntry(id string, raw []byte) (e store.LogEntry, err error) 
 	return e, r.into(&e)
 }
 
-// openEntry reads an entry in full. Without bodies, as in lists, it leaves out the delivery's body and ordering key and
-// the receivers' answers.
+// openEntry decrypts an entry. Without bodies, as in lists, it leaves out the delivery's body and ordering key and
+// the receivers' answers. key is entryPlace of the entry.
 func openEntry(t *tx, key, raw []byte, bodies bool) (store.LogEntry, error) {
 	var e store.LogEntry
 	var payload []attemptPayload
@@ -197,10 +205,11 @@ func openEntry(t *tx, key, raw []byte, bodies bool) (store.LogEntry, error) {
 	return e, err
 }
 
-// commit writes the rows of several calls, one transaction for each day. A call with entries of several days may be
-// written in part when one day fails. Its caller gets the error and may log everything again, which replaces the same
-// rows.
+// commit writes the rows of several calls, one transaction for each day, and sets done and err of each. Its caller
+// holds Log.writing. A call with entries of several days may be written in part when one day fails. It gets the
+// error, and may log everything again, which replaces the same rows.
 func (l *Log) commit(batches []*logged) {
+	// Sort the rows by day, and note which calls have rows in each.
 	rows, of := map[string][]logRow{}, map[string][]*logged{}
 	for _, b := range batches {
 		for _, r := range b.rows {
@@ -212,6 +221,7 @@ func (l *Log) commit(batches []*logged) {
 		}
 		b.done = true
 	}
+	// Then one commit for each day. Its error goes to the calls that have rows in it.
 	for day, wanted := range rows {
 		if err := l.days.Update(day, func(in engine.Tables) error { return l.putEntries(in, wanted) }); err != nil {
 			for _, b := range of[day] {
@@ -221,7 +231,7 @@ func (l *Log) commit(batches []*logged) {
 	}
 }
 
-// putEntries puts the rows of one day, and counts what is new in them.
+// putEntries puts the rows of one day, and adds what is new in them to the counts.
 func (l *Log) putEntries(in engine.Tables, all []logRow) error {
 	news := hourlyCounts{}
 	for _, r := range all {
@@ -229,7 +239,7 @@ func (l *Log) putEntries(in engine.Tables, all []logRow) error {
 		if raw := in.Get(logRows, []byte(r.plain.ID)); raw != nil {
 			var err error
 			if old, err = l.store.plainEntry(r.plain.ID, raw); err != nil {
-				old = store.LogEntry{} // it is replaced, whatever it was
+				old = store.LogEntry{} // a damaged entry is replaced; its attempts count again
 			}
 		}
 		news.count(old, r.plain)
@@ -243,7 +253,7 @@ func (l *Log) putEntries(in engine.Tables, all []logRow) error {
 // hourlyCounts are counts by their keys in the table hourly_counts, collected before they are added to a day.
 type hourlyCounts map[string]store.AttemptCounts
 
-// count adds the attempts that now has and old had not, and that the delivery was given up, if that is new.
+// count adds the attempts that now has and old has not, compared by their time, and a dead letter if it is new.
 func (n hourlyCounts) count(old, now store.LogEntry) {
 	for _, a := range now.Attempted {
 		if slices.ContainsFunc(old.Attempted, func(b store.Attempt) bool { return b.At.Equal(a.At) }) {
@@ -272,12 +282,12 @@ func sum(a, b store.AttemptCounts) store.AttemptCounts {
 	return store.AttemptCounts{Hour: b.Hour, Succeeded: a.Succeeded + b.Succeeded, Failed: a.Failed + b.Failed, DeadLettered: a.DeadLettered + b.DeadLettered}
 }
 
-// add adds the counts to those that a day has. A damaged count begins again at zero.
+// add adds the counts to those that a day has. A damaged count is lost and begins again.
 func (n hourlyCounts) add(to engine.Tables) error {
 	for key, more := range n {
 		var old store.AttemptCounts
 		if raw := to.Get(logHourlyCounts, []byte(key)); raw != nil && json.Unmarshal(raw, &old) != nil {
-			old = store.AttemptCounts{} // it is lost
+			old = store.AttemptCounts{} // damaged
 		}
 		raw, err := json.Marshal(sum(old, more))
 		if err != nil {
@@ -290,7 +300,7 @@ func (n hourlyCounts) add(to engine.Tables) error {
 	return nil
 }
 
-// DropBefore removes the days that ended before a time, while nobody writes: a writer would make the day again.
+// DropBefore removes the days that ended before a time, and returns how many.
 func (l *Log) DropBefore(ctx context.Context, before time.Time) (int, error) {
 	l.writing.Lock() // a writer would make the day again while it is removed
 	defer l.writing.Unlock()

@@ -13,7 +13,8 @@ import (
 	"purser/wallet"
 )
 
-// Logged returns one entry of a webhook, with its body and the receivers' answers.
+// Logged returns one entry of a webhook, with its body and the receivers' answers. ErrNotFound: the webhook has no
+// such entry, its person was erased, or the row is damaged.
 func (l *Log) Logged(ctx context.Context, id wallet.WebhookID, delivery string) (store.LogEntry, error) {
 	var out store.LogEntry
 	raw, err := l.row(ctx, id, delivery)
@@ -28,8 +29,8 @@ func (l *Log) Logged(ctx context.Context, id wallet.WebhookID, delivery string) 
 	return out, err
 }
 
-// absent turns an unreadable entry into store.ErrNotFound and reports it once to the operator. Lists pass over it too,
-// and another answer would tell anyone who asks that such an id exists.
+// absent turns an unreadable entry into store.ErrNotFound and reports it once to the operator. Lists leave it out
+// too. Another answer would show a stranger that such an id exists.
 func (l *Log) absent(place []byte, err error) error {
 	if err == nil || erased(err) {
 		return err
@@ -38,7 +39,8 @@ func (l *Log) absent(place []byte, err error) error {
 	return store.ErrNotFound
 }
 
-// row finds the row of an entry. The id need not say its day, so it looks through all days, newest first.
+// row finds the row of an entry. An id need not say its day, so row looks through all days, newest first: one lookup
+// in each. ErrNotFound: there is none, or it is another webhook's.
 func (l *Log) row(ctx context.Context, id wallet.WebhookID, delivery string) (raw []byte, err error) {
 	names, err := l.days.Names()
 	if err != nil {
@@ -61,30 +63,31 @@ func (l *Log) row(ctx context.Context, id wallet.WebhookID, delivery string) (ra
 			return nil, l.absent(place, err)
 		}
 		if e.Webhook != id {
-			break // another's
+			break // it is another webhook's
 		}
 		return raw, nil
 	}
 	return nil, store.ErrNotFound
 }
 
-// List returns a page of a webhook's entries, newest first, without bodies.
+// List returns a page of a webhook's entries, newest first, without bodies. ErrNotFound: the entry that the page
+// begins behind is gone.
 func (l *Log) List(ctx context.Context, id wallet.WebhookID, p store.LogPage) ([]store.LogEntry, error) {
 	return l.list(ctx, id, p, false)
 }
 
-// Oldest returns a page from the other end, with bodies.
+// Oldest returns a page of entries, oldest first, with bodies: to send them again in their order.
 func (l *Log) Oldest(ctx context.Context, id wallet.WebhookID, state store.DeliveryState, since time.Time, after string, limit int) ([]store.LogEntry, error) {
 	return l.list(ctx, id, store.LogPage{After: after, State: state, Since: since, Limit: limit}, true)
 }
 
-// list walks the days from one end until the page is full. It reads each part of a day in one transaction of that day's
-// file and opens it in one of the store, never both at once.
+// list walks the days from one end until the page is full. It reads each part of a day in one transaction of that
+// day's file and decrypts it in one of the store. The two are never open at the same time.
 func (l *Log) list(ctx context.Context, id wallet.WebhookID, p store.LogPage, oldest bool) ([]store.LogEntry, error) {
-	// Where to begin: at an end of the log, or behind the last entry of the page before.
+	// Begin at an end of the log, or behind the last entry of the page before.
 	w := walk{prefix: lineOf(id), since: timeKey(p.Since), oldest: oldest}
 	low, high := dayOf(p.Since), ""
-	// The page goes on behind an entry, whose time says in which day.
+	// The time of that entry says in which day it lies.
 	if p.After != "" {
 		raw, err := l.row(ctx, id, p.After)
 		if err != nil {
@@ -116,7 +119,7 @@ func (l *Log) list(ctx context.Context, id wallet.WebhookID, p store.LogPage, ol
 		}
 		for more := true; more && len(out) < p.Limit; {
 			var rows []entry
-			more = false // a day that is gone holds nothing
+			more = false // a day that is gone has no entries
 			err := l.days.View(ctx, day, func(in engine.Tables) (err error) {
 				rows, more, err = w.take(ctx, in, p, min(p.Limit-len(out), openedAtOnce))
 				return err
@@ -134,14 +137,13 @@ func (l *Log) list(ctx context.Context, id wallet.WebhookID, p store.LogPage, ol
 	return out, nil
 }
 
-// How much one transaction covers, of the day's file and then of the store. While a transaction is open, its file keeps
-// every page that changes meanwhile.
+// How much one transaction covers. While a transaction is open, its file keeps every page that changes meanwhile.
 const (
-	walkedAtOnce = 2000 // index entries that are read
-	openedAtOnce = 200  // rows that are decrypted
+	walkedAtOnce = 2000 // index entries that are read, of a day's file
+	openedAtOnce = 200  // rows that are decrypted, with the keys of the store
 )
 
-// opened decrypts rows. Those of erased users are left out, and so are damaged ones.
+// opened decrypts rows. It leaves out those of erased users, and damaged ones.
 func (l *Log) opened(ctx context.Context, rows []entry, bodies bool) (out []store.LogEntry, err error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -161,16 +163,16 @@ func (l *Log) opened(ctx context.Context, rows []entry, bodies bool) (out []stor
 	return out, err
 }
 
-// walk is a way through the index of one webhook in a day, in either direction.
+// walk is a position in the index of one webhook in a day, in either direction. One goroutine uses it.
 type walk struct {
-	prefix []byte // of the webhook
-	since  []byte // the least created-at
+	prefix []byte // of the webhook's keys
+	since  []byte // earliest created-at of the page, as a key
 	behind []byte // created-at and id of the last entry that was read; nil at the beginning
-	oldest bool   // first; else the newest first
+	oldest bool   // true: oldest first; false: newest first
 }
 
-// take copies the rows of a day that match a page, at most `most` of them, and remembers its place. more tells that the
-// day may have others.
+// take copies the rows of a day that match a page, at most `most` of them, and remembers how far it read. more says
+// that the day may have others. It also ends after walkedAtOnce entries, matching or not.
 func (w *walk) take(ctx context.Context, in engine.Tables, p store.LogPage, most int) (rows []entry, more bool, err error) {
 	from, walked := bytes.Clone(w.behind), 0
 	for key, value := range in.Scan(logIndex, w.rest()) {
@@ -185,6 +187,7 @@ func (w *walk) take(ctx context.Context, in engine.Tables, p store.LogPage, most
 			return rows, true, nil
 		}
 		w.behind = bytes.Clone(created)
+		// The index entry has what pages are filtered by, so no row is read for an entry that does not match.
 		state, event, _ := bytes.Cut(value, []byte{0})
 		if p.State != "" && p.State != store.DeliveryState(state) || p.Event != "" && p.Event != wallet.EventName(event) {
 			continue
@@ -208,8 +211,8 @@ func (w *walk) rest() engine.Range {
 	return r
 }
 
-// AttemptsByHour adds up all days. The count of an hour lies in the days of its deliveries, whose attempts may be made on
-// later days.
+// AttemptsByHour adds up all days, oldest hour first. An hour may be counted in several days: attempts count in the
+// day of their delivery, and may be made on a later one.
 func (l *Log) AttemptsByHour(ctx context.Context, id wallet.WebhookID, since time.Time) ([]store.AttemptCounts, error) {
 	prefix := lineOf(id)
 	hours := map[time.Time]store.AttemptCounts{}

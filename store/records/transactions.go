@@ -12,15 +12,15 @@ import (
 	"purser/wallet"
 )
 
-// transactionRow is the plain part of a transaction. Chat, sign id, poisoning suspect, label and what repeats a memo
-// are sealed.
+// transactionRow is the plain part of a transaction. Chat, sign id, poisoning suspect, label, purpose and what
+// repeats a memo are sealed with the owner's data key.
 type transactionRow struct {
 	wallet.Transaction
 	Sign []byte `json:"sign,omitempty"` // H(sign id), the key in bySignID
 }
 
 // transactionIndex is what the index entries of a transaction are made of, read from the same JSON as transactionRow.
-// It is read without the user's data key.
+// No data key is needed for it.
 type transactionIndex struct {
 	ID        wallet.TransactionID `json:"id"`
 	Kind      wallet.Kind          `json:"type"`
@@ -64,7 +64,8 @@ type indexEntry struct {
 	unique bool
 }
 
-// historyKey is the entry in byWallet for the wallet that the transaction concerns: of a receipt the one that received.
+// historyKey is the entry in byWallet for the wallet that the transaction concerns: for a receipt the one that
+// received.
 func (x transactionIndex) historyKey() indexEntry {
 	at := x.rules.WalletOf(wallet.Transaction{From: x.From, To: x.To})
 	return indexEntry{byWallet, join(historyPrefix(at), timeKey(x.CreatedAt), []byte(x.ID)), false}
@@ -82,7 +83,8 @@ func historyPrefix(a wallet.Address) []byte { return append(a[:], 'h') }
 // unsettledPrefix begins the unsettled transactions from a wallet in byWallet.
 func unsettledPrefix(a wallet.Address) []byte { return append(a[:], 'u') }
 
-// entries lists all index entries of a transaction in its present state.
+// entries lists all index entries of a transaction in its present state. reindex compares the lists before and after
+// a change.
 func (x transactionIndex) entries() []indexEntry {
 	created := append(timeKey(x.CreatedAt), x.ID...)
 	out := make([]indexEntry, 0, 7)
@@ -106,7 +108,8 @@ func (x transactionIndex) entries() []indexEntry {
 
 func (t *tx) Kinds() wallet.Kinds { return t.store.kinds }
 
-// Transaction reads a row and puts its sealed fields back in place.
+// Transaction reads a row and puts its sealed fields back in place. ErrNotFound: there is none, or its owner was
+// erased. wallet.ErrUnknownKind: this binary cannot judge it.
 func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 	key := []byte(id)
 	raw := t.get(transactions, key)
@@ -133,6 +136,7 @@ func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 	return r.Transaction, nil
 }
 
+// TransactionBySignID follows the keyed hash of a signing link's id.
 func (t *tx) TransactionBySignID(signID string) (wallet.Transaction, error) {
 	hash := t.store.lookup.Text(store.BySignID, signID)
 	return t.followed(t.get(bySignID, hash[:]), func(r wallet.Transaction) bool { return r.SignID == signID })
@@ -152,7 +156,7 @@ func (t *tx) TransactionBySignature(signature wallet.Signature) (wallet.Transact
 	return t.followed(t.get(bySignature, signature[:]), func(r wallet.Transaction) bool { return r.Signature == signature })
 }
 
-// CreateTransaction also records its kind, for checkKinds of a later binary.
+// CreateTransaction also records the kind in meta, so that a binary without this kind refuses the store (checkKinds).
 func (t *tx) CreateTransaction(n wallet.Transaction) error {
 	if err := checkID(string(n.ID)); err != nil {
 		return err
@@ -166,7 +170,7 @@ func (t *tx) CreateTransaction(n wallet.Transaction) error {
 		return store.ErrConflict
 	}
 	n.Version = 1
-	if kind := []byte(metaKind + n.Kind); t.get(meta, kind) == nil { // for checkKinds of another binary
+	if kind := []byte(metaKind + n.Kind); t.get(meta, kind) == nil {
 		if err := t.put(meta, kind, []byte{1}); err != nil {
 			return err
 		}
@@ -174,7 +178,8 @@ func (t *tx) CreateTransaction(n wallet.Transaction) error {
 	return t.writeTransaction(n, nil)
 }
 
-// PutTransaction compares the version, and that neither owner nor kind has changed.
+// PutTransaction writes only if the stored row has the caller's version: of two changes that read the same row, the
+// second gets ErrConflict and must read again.
 func (t *tx) PutTransaction(n wallet.Transaction) error {
 	old, found, err := t.transactionIndex([]byte(n.ID))
 	if err != nil {
@@ -231,8 +236,8 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 	return t.putRow(transactions, key, raw)
 }
 
-// noteProposal notes for Sweep when a transaction that came to nothing is removed. It has ended for good, so the note
-// is never taken back.
+// noteProposal notes for Sweep when a transaction that came to nothing is removed. Such a transaction never changes
+// again, so the note is never taken back.
 func (t *tx) noteProposal(n wallet.Transaction) error {
 	if !n.NothingSigned() {
 		return nil
@@ -240,8 +245,8 @@ func (t *tx) noteProposal(n wallet.Transaction) error {
 	return t.expire(proposalOver, n.EndedAt.Add(store.ProposalKeptFor), []byte(n.ID))
 }
 
-// removeProposal removes a transaction that came to nothing, all its index entries, and the ids of its events. Any
-// other transaction is kept.
+// removeProposal removes a transaction that came to nothing, all its index entries, and the ids of its events. It
+// keeps any other transaction: whatever was signed or could have been is kept for good.
 func (t *tx) removeProposal(id []byte) error {
 	raw := t.get(transactions, id)
 	if raw == nil {
@@ -272,7 +277,7 @@ func (t *tx) removeProposal(id []byte) error {
 	}
 	// An event that still waits for notify keeps its id, so that it cannot be emitted twice.
 	for _, event := range r.EventIDs() {
-		if _, err := queued.find(store.JobID(event)); !errors.Is(err, store.ErrNotFound) { // it waits for notify still
+		if _, err := queued.find(store.JobID(event)); !errors.Is(err, store.ErrNotFound) { // it still waits
 			if err != nil {
 				return err
 			}
@@ -285,8 +290,8 @@ func (t *tx) removeProposal(id []byte) error {
 	return t.delete(transactions, id)
 }
 
-// reindex replaces the index entries of a row. It checks unique entries before it writes any: ErrConflict has written
-// nothing.
+// reindex replaces the index entries of a row. It checks all unique entries before it writes any, so ErrConflict has
+// written nothing.
 func (t *tx) reindex(id []byte, rules wallet.Rules, before, after []indexEntry) error {
 	// First find out what may be added.
 	var adds []indexEntry
@@ -333,9 +338,10 @@ func holds(entries []indexEntry, e indexEntry) bool {
 	return slices.ContainsFunc(entries, func(o indexEntry) bool { return o.in == e.in && bytes.Equal(o.key, e.key) })
 }
 
-// free tells whether a row of this kind may take a unique entry that it does not have. ErrConflict: another row has it.
-// A receipt and a payment may share a signature. The signature then leads to the payment, and the receipt is found by
-// its id: so a receipt never takes the entry (false), and a payment takes it from a receipt (true).
+// free tells whether a row of this kind may take a unique entry that it does not have. ErrConflict: another row has
+// it. A receipt and a payment may share a signature. The signature then leads to the payment, and the receipt is
+// found by its id. So a receipt never takes an entry that exists (false), and a payment takes it from a receipt
+// (true).
 func (t *tx) free(e indexEntry, rules wallet.Rules) (bool, error) {
 	holder := t.get(e.in, e.key)
 	if holder == nil {
