@@ -403,7 +403,7 @@ func TestDeadLettersAreReplayedBesideARunningServerAndWithoutOne(t *testing.T) {
 	i.fails([]string{"queue", "replay", "events", "evt_pro", "--all"}, "--all")
 	i.fails([]string{"queue", "replay", "events", "evt_other"}, "no dead letter with this id")
 	i.fails([]string{"queue", "dead-letters"}, "queue list")
-	i.fails([]string{"queue", "dead-letters", "announced"}, "queue must be one of: inbox, events, outbox")
+	i.fails([]string{"queue", "dead-letters", "relay_signal"}, "queue must be one of: inbox, events, outbox")
 	if said := i.says("queue", "replay", "events", "evt_pro"); said != "Replayed 1 of the queue events.\n" {
 		t.Fatalf("it says %q", said)
 	}

@@ -28,7 +28,7 @@ func bannedNames() map[string]map[string]string {
 			"Lookalike": "PoisoningSuspect", "UnitLimit": "ComputeUnitLimit", "UnitPrice": "ComputeUnitPrice", "Line": "Lineage", "Told": "NotifiesOwner",
 		},
 		"store": {
-			"Announcement": "OutboxEvent", "Line": "OrderingKey", "DeliveryParked": "DeliveryDeadLettered", "DeliveryWithdrawn": "DeliveryRevoked", "Parked": "DeadLettered",
+			"Announcement": "RelayEvent", "Line": "OrderingKey", "DeliveryParked": "DeliveryDeadLettered", "DeliveryWithdrawn": "DeliveryRevoked", "Parked": "DeadLettered",
 			"whose": "identity", "worded": "payload", "putWorded": "putPayload", "concerns": "historyKey", "passOver": "skipDamaged",
 			"lose": "delete", "mend": "repair", "apart": "separate",
 		},

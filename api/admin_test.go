@@ -292,7 +292,7 @@ func TestDeadLettersAreReplayedBesideARunningServer(t *testing.T) {
 	if err := service.Replay(ctx, store.Outbox, "rep_1"); wallet.CodeOf(err) != wallet.Conflict || !strings.Contains(wallet.ReasonOf(err).String(), "letter_waits") {
 		t.Errorf("beside a job of its id: %v", err)
 	}
-	for _, queue := range []store.Queue{"", "none", store.Announced} {
+	for _, queue := range []store.Queue{"", "none", store.RelaySignal} {
 		if _, err := service.DeadLetters(ctx, queue); wallet.CodeOf(err) != wallet.InvalidRequest {
 			t.Errorf("%q: %v", queue, err)
 		}

@@ -22,9 +22,7 @@ const (
 //
 //   - nil: the node accepted them, or has processed them already
 //   - *wallet.PreflightError: the node did not forward them. That decides nothing: the transaction may have landed by
-//     another
-//
-// way, or may still land
+//     another way, or may still land
 //   - wallet.NetworkError: nobody knows
 func (c *Client) Broadcast(ctx context.Context, signed []byte) error {
 	const method = "sendTransaction"

@@ -4,10 +4,8 @@
 // Its main types:
 //
 //   - Client calls the RPC nodes. It is what handlers and settle name as small interfaces
-//   - Codec is the table of actions that may be signed. It builds a message from a list of wallet.Action (Build), reads
-//     one
-//
-// strictly before it is signed (Decode), and recognises on chain what was intended (Client.Find)
+//   - Codec is the table of actions that may be signed. It builds a message from wallet.Actions (Build), reads one
+//     strictly before it is signed (Decode), and recognises on chain what was intended (Client.Find)
 //   - effects is a landed transaction with all its balances. It becomes a wallet.Activity for each owner
 //     (Client.Activities). Client.Sweep finds out whose balance changed, Client.Walk by which transactions
 //   - ActionCodec is one row of that table: one type of action

@@ -315,7 +315,7 @@ func warnings() map[wallet.Warning]string {
 	}
 }
 
-// failures is the catalogue key for each cause of a transaction that will not land. wallet.Transaction.ErrorText is for
+// failures is the catalogue key for each cause of a transaction that will not land. wallet.Transaction.ErrorReason is for
 // programs and logs only.
 func failures() map[wallet.Failure]string {
 	return map[wallet.Failure]string{

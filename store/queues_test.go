@@ -36,7 +36,7 @@ func TestEveryQueueIsListed(t *testing.T) {
 	if len(declared) < 6 {
 		t.Fatalf("%d queues were found: the search is broken", len(declared))
 	}
-	listed := map[store.Queue]bool{store.Announced: true}
+	listed := map[store.Queue]bool{store.RelaySignal: true}
 	for _, q := range store.JobQueues() {
 		if listed[q.Queue] || !declared[q.Queue] || q.Worker == "" || q.Holds == "" || !store.KnownJobQueue(q.Queue) {
 			t.Errorf("%+v is listed twice, has no name in store.go, or is not described", q)
@@ -48,7 +48,7 @@ func TestEveryQueueIsListed(t *testing.T) {
 			t.Errorf("%s is not among JobQueues", queue)
 		}
 	}
-	if store.KnownJobQueue(store.Announced) || store.KnownJobQueue("none") {
+	if store.KnownJobQueue(store.RelaySignal) || store.KnownJobQueue("none") {
 		t.Error("what holds no jobs is a queue of jobs")
 	}
 }

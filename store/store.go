@@ -16,7 +16,7 @@
 //		if err != nil {
 //			return err
 //		}
-//		_, err = store.Step(tx, t, wallet.TransitionInput{Trigger: wallet.OwnerRejected, At: now})
+//		_, err = store.Step(tx, t, wallet.TransitionInput{By: wallet.OwnerRejected, At: now})
 //		return err
 //	})
 //
@@ -102,9 +102,9 @@ const (
 	// deliveries wait for, by the webhook's id. The store puts both.
 	Relay      Queue = "relay"
 	Deliveries Queue = "webhooks"
-	// Announced is not a queue of jobs: Changed(Announced) is signalled when an event waits to be turned into
+	// RelaySignal is not a queue of jobs: Changed(RelaySignal) is signalled when an event waits to be turned into
 	// deliveries.
-	Announced Queue = "announced"
+	RelaySignal Queue = "relay_signal"
 )
 
 // Tx is one store transaction: the verbs of the domain. Reads see the writes before them. A verb that returns
@@ -112,7 +112,7 @@ const (
 // goroutine uses a Tx, and nobody may use it after the closure has returned.
 //
 // A verb about one subject returns an error if a row that it needs cannot be decoded or unsealed. The lists of workers
-// (WebhooksOf, WebhooksOfOwner, Announcements, DeliveriesOf, ClaimJobs) and Sweep pass over such a row, so that it
+// (WebhooksOf, WebhooksOfOwner, RelayEvents, DeliveriesOf, ClaimJobs) and Sweep pass over such a row, so that it
 // holds nobody else up. The row stays, and the operator's log names it once in a process, without its contents.
 // UnsettledFrom passes over nothing: money is never judged without a row.
 type Tx interface {
@@ -320,7 +320,7 @@ type Queues interface {
 	NoteUpdate(now time.Time, id int64) (known bool, err error)
 	// Emit announces events, each at most once by its id. One that people are notified of
 	// (wallet.EventName.NotifiesOwner) becomes a job of the queue Events: its ID is the event's, its key the person
-	// (see EventOf). One that is public goes to Announcements, if there is any webhook. An event that goes to neither
+	// (see EventOf). One that is public goes to RelayEvents, if there is any webhook. An event that goes to neither
 	// is not recorded as emitted.
 	Emit(...wallet.Event) error
 	// PendingEvents lists the events of the queue Events in the order in which they were emitted.

@@ -29,11 +29,11 @@ type Webhooks interface {
 	// PutWebhookHealth replaces it; ErrNotFound without the webhook.
 	PutWebhookHealth(wallet.WebhookID, wallet.WebhookHealth) error
 
-	// Announcements lists events that were not yet turned into deliveries, in the order in which they were emitted.
+	// RelayEvents lists events that were not yet turned into deliveries, in the order in which they were emitted.
 	// Damaged rows are passed over.
-	Announcements(limit int) ([]OutboxEvent, error)
-	// DoneAnnouncements removes announcements by number; one that is gone is no error.
-	DoneAnnouncements(numbers []uint64) error
+	RelayEvents(limit int) ([]RelayEvent, error)
+	// DoneRelayEvents removes relay events by number; one that is gone is no error.
+	DoneRelayEvents(numbers []uint64) error
 
 	// RestoreDeliveryJobs puts the jobs of Relay and Deliveries that are missing although something waits. A damaged
 	// job must not end deliveries for good.
@@ -62,8 +62,8 @@ type Webhooks interface {
 	DoneDeliveries([]Delivery) error
 }
 
-// OutboxEvent is an event that waits to be turned into deliveries.
-type OutboxEvent struct {
+// RelayEvent is an event that waits to be turned into deliveries.
+type RelayEvent struct {
 	Number uint64 // its place in the order of emission, set by the store
 	Event  wallet.Event
 }

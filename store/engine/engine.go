@@ -9,9 +9,7 @@
 //   - Tx is the argument of such a closure: Tables and Secrets
 //   - Shared is what the closures of one commit have in common besides the tables
 //   - Secrets are the wrapped data keys of people. They are apart from the tables, because what a table deletes may
-//     stay
-//
-// readable on the disk for a long time
+//     stay readable on the disk for a long time
 //   - Days are tables for each day, which are dropped whole
 //
 // storetest.RunEngine is the suite that every Engine passes.

@@ -120,8 +120,8 @@ func lists() map[table]func(store.Tx) ([]int, error) {
 			rows, err := tx.PendingEvents(10)
 			return numbers(len(rows), func(i int) int64 { return int64(rows[i].ID[4] - '0') }), err
 		},
-		announcements: func(tx store.Tx) ([]int, error) {
-			rows, err := tx.Announcements(10)
+		relayEvents: func(tx store.Tx) ([]int, error) {
+			rows, err := tx.RelayEvents(10)
 			return numbers(len(rows), func(i int) int64 { return int64(rows[i].Event.ID[5] - '0') }), err
 		},
 		webhooks: func(tx store.Tx) ([]int, error) {

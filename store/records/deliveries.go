@@ -126,7 +126,7 @@ func (q *jobQueue) awake(id store.JobID) (bool, error) {
 // relayJob is the ID of the one job of the queue Relay.
 const relayJob = "relay"
 
-// wakeRelay puts the job that turns announcements into deliveries.
+// wakeRelay puts the job that turns relay events into deliveries.
 func (t *tx) wakeRelay(now time.Time) error {
 	q, err := t.jobQueue(store.Relay)
 	if err != nil {
@@ -143,7 +143,7 @@ func (t *tx) wakeRelay(now time.Time) error {
 // damaged or became a dead letter. It costs one lookup for each waiting webhook. A job that waits for its time keeps
 // that time.
 func (t *tx) RestoreDeliveryJobs(now time.Time) error {
-	if !t.isEmpty(announcements) {
+	if !t.isEmpty(relayEvents) {
 		if err := t.wakeRelay(now); err != nil {
 			return err
 		}

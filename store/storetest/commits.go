@@ -271,7 +271,7 @@ func testChanged(t *testing.T, open Open) {
 		store.Events:     func(tx store.Tx) error { return tx.Emit(event("e")) },
 		store.Settlement: func(tx store.Tx) error { return store.Create(tx, row) },
 
-		store.Announced: func(tx store.Tx) error { return tx.Emit(spoken("spoken")) },
+		store.RelaySignal: func(tx store.Tx) error { return tx.Emit(spoken("spoken")) },
 	}
 	quiet := func(what string) {
 		t.Helper()
@@ -295,7 +295,7 @@ func testChanged(t *testing.T, open Open) {
 		quiet("after the signal of " + string(queue))
 	}
 	update(t, s, adds[store.Events])
-	update(t, s, adds[store.Announced])
+	update(t, s, adds[store.RelaySignal])
 	quiet("what was there already")
 	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1001)) })
 	quiet("a user")

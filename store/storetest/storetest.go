@@ -78,7 +78,7 @@ func Run(t *testing.T, open Open) {
 		{"Apps", testApps},
 		{"Counters", testCounters},
 		{"Webhooks", testWebhooks},
-		{"Announcements", testAnnouncements},
+		{"RelayEvents", testRelayEvents},
 		{"Deliveries", testDeliveries},
 		{"DeliveryLines", testDeliveryLines},
 		{"DeliveriesOfAGoneWebhook", testGoneWebhook},
