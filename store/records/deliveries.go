@@ -139,7 +139,7 @@ func (t *tx) wakeRelay(now time.Time) error {
 	return err
 }
 
-// RestoreDeliveryJobs puts jobs that are missing although deliveries or announcements wait, as after a job was
+// RestoreDeliveryJobs puts jobs that are missing although deliveries or relay events wait, as after a job was
 // damaged or became a dead letter. It costs one lookup for each waiting webhook. A job that waits for its time keeps
 // that time.
 func (t *tx) RestoreDeliveryJobs(now time.Time) error {

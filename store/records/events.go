@@ -182,7 +182,7 @@ func (t *tx) RelayEvents(limit int) ([]store.RelayEvent, error) {
 	return out, nil
 }
 
-// DoneAnnouncements removes relay events. The relay calls it in the Update that stores the last deliveries of an
+// DoneRelayEvents removes relay events. The relay calls it in the Update that stores the last deliveries of an
 // event. After a crash before it, the event is relayed again from the start: it is not lost, and may be delivered
 // twice.
 func (t *tx) DoneRelayEvents(numbers []uint64) error {

@@ -161,7 +161,7 @@ func (m *model) hook(tx store.Tx, r *rand.Rand, round int) error {
 			return err
 		}
 		m.announced = slices.Clone(m.announced[1:])
-		return differ("done announcement", tx.DoneRelayEvents([]uint64{list[0].Number}), nil)
+		return differ("done relay event", tx.DoneRelayEvents([]uint64{list[0].Number}), nil)
 	case len(all) > 0 && r.IntN(2) == 0:
 		w := m.hooks[all[r.IntN(len(all))]]
 		w.CreatedAt, w.URL = noon().Add(time.Duration(r.IntN(5))*time.Second), fmt.Sprint("https://example.com/", round)
