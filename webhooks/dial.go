@@ -15,7 +15,7 @@ import (
 	"purser/wallet"
 )
 
-// Resolver finds the addresses of a name; *net.Resolver is one.
+// Resolver finds the addresses of a name. *net.Resolver is one.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
@@ -23,17 +23,18 @@ type Resolver interface {
 // DialFunc opens a connection to an address and port, never to a name.
 type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// What a connection may take. A transport goes on dialing for requests that are gone, so these hold by
-// themselves.
+// Timeouts of a connection. A transport goes on dialing for a request that has ended, so each step has one of its
+// own.
 const (
-	connectTimeout   = 5 * time.Second // one address; SYN is repeated after 1 and 3 s
+	connectTimeout   = 5 * time.Second // for one address; the system repeats SYN after 1 and 3 s
 	dialTimeout      = 15 * time.Second
 	handshakeTimeout = 10 * time.Second
-	mostAddresses    = 4 // tried, of those a name leads to
+	mostAddresses    = 4 // tried, of the addresses of one name
 )
 
-// Why no connection was made. They name no address: a developer must not learn of the operator's network, and
-// not which names there are in it either. So a name that leads there is the same as one that leads nowhere.
+// Why no connection was made. They contain no address and no detail: a developer must not learn about the operator's
+// network, nor which names exist in it. So a name that leads to a private address is reported like one that leads
+// nowhere (reachable).
 var (
 	errForbidden = wallet.Refuse(wallet.InvalidWebhookURL, "attempt.private")
 	errPlainHTTP = wallet.Refuse(wallet.InvalidWebhookURL, "attempt.plain_http")
@@ -42,16 +43,17 @@ var (
 	errTLS       = errors.New("TLS failed")
 )
 
-// dialer connects to receivers. An address is judged between its lookup and the dial, so that a name that
-// leads elsewhere a moment later gains nothing.
+// dialer connects to receivers. It resolves a name, judges the addresses, and dials those same addresses. A name that
+// leads elsewhere a moment later (DNS rebinding) therefore gains nothing. Any goroutine may use it.
 type dialer struct {
-	public  *ssrf.Guardian // refuses what is none of the internet's, and not opened by the operator
-	opened  []netip.Prefix
+	public  *ssrf.Guardian // refuses addresses that are not public, except those in opened
+	opened  []netip.Prefix // Options.AllowPrivate
 	resolve Resolver
 	dial    DialFunc
 	tls     *tls.Config
 }
 
+// newDialer returns a dialer with the parts of Options, or those of the system.
 func newDialer(o Options) *dialer {
 	var four, six []netip.Prefix
 	for _, prefix := range o.AllowPrivate {
@@ -77,8 +79,8 @@ func newDialer(o Options) *dialer {
 	return d
 }
 
-// judgeOf is what an address must be for a scheme: one of the internet's or opened by the operator, and for http the
-// latter.
+// judgeOf returns the check of an address for a scheme. https may go to public addresses and to those that the
+// operator opened, http only to the latter.
 func (d *dialer) judgeOf(scheme string) func(netip.Addr) error {
 	return func(a netip.Addr) error {
 		if d.public.SafeAddr(a) != nil {
@@ -96,7 +98,8 @@ func (d *dialer) plain(ctx context.Context, _, address string) (net.Conn, error)
 	return d.connect(ctx, address, d.judgeOf("http"))
 }
 
-// secure connects for https.
+// secure connects for https, with a TLS handshake. The certificate must be for the host of the address, although an
+// IP address was dialed.
 func (d *dialer) secure(ctx context.Context, _, address string) (net.Conn, error) {
 	conn, err := d.connect(ctx, address, d.judgeOf("https"))
 	if err != nil {
@@ -117,6 +120,7 @@ func (d *dialer) secure(ctx context.Context, _, address string) (net.Conn, error
 	return secured, nil
 }
 
+// connect dials the addresses of a host in turn until one answers. Its error is that of the last one.
 func (d *dialer) connect(ctx context.Context, address string, judge func(netip.Addr) error) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -137,13 +141,15 @@ func (d *dialer) connect(ctx context.Context, address string, judge func(netip.A
 	return nil, err
 }
 
-// reachable finds the addresses of a host that may be dialed.
+// reachable looks a host up and returns the addresses that may be dialed, at most mostAddresses. The error is one of
+// those above.
 func (d *dialer) reachable(ctx context.Context, host string, judge func(netip.Addr) error) ([]netip.Addr, error) {
 	found, err := d.lookup(ctx, host)
 	if err != nil {
 		return nil, err
 	}
-	// Of several addresses those that may be dialed are: in some networks DNS adds an IPv6 form to each IPv4 one.
+	// A name may have good and bad addresses: the good ones are used. In some networks DNS adds a private IPv6 form
+	// to each IPv4 address.
 	var good []netip.Addr
 	var refused error = errNoAddress
 	for _, a := range found {
@@ -153,6 +159,7 @@ func (d *dialer) reachable(ctx context.Context, host string, judge func(netip.Ad
 			good = append(good, a)
 		}
 	}
+	// A developer who wrote a private address knows it, and is told so. One who wrote a name is not.
 	if _, literal := netip.ParseAddr(host); literal != nil && errors.Is(refused, errForbidden) {
 		refused = errNoAddress
 	}
@@ -162,16 +169,17 @@ func (d *dialer) reachable(ctx context.Context, host string, judge func(netip.Ad
 	return good, nil
 }
 
+// try dials one address within connectTimeout.
 func (d *dialer) try(ctx context.Context, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	return d.dial(ctx, "tcp", address)
 }
 
-// lookup finds the addresses of a host, in the form in which they are judged and dialed.
+// lookup finds the addresses of a host, in the form in which they are judged and dialed. A host may be an IP address.
 func (d *dialer) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
-		if a.Is4In6() || a.Zone() != "" { // nobody's receiver is written so
+		if a.Is4In6() || a.Zone() != "" { // no receiver has such an address
 			return nil, errForbidden
 		}
 		return []netip.Addr{a}, nil

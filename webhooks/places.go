@@ -11,25 +11,26 @@ import (
 )
 
 const (
-	// sessionsAtOnce is how many webhooks have a session on a node at once, and sessionsOfOwner how many of one owner
-	// have one, on all nodes together (store.Claim.PerOwner).
+	// sessionsAtOnce is how many webhooks have a session on a node at once. sessionsOfOwner is how many webhooks of
+	// one owner have one on all nodes together (store.Claim.PerOwner).
 	sessionsAtOnce, sessionsOfOwner = 4096, 512
-	// crowdedNode is how many sessions a node has, and crowdedOwner how many an owner has on all nodes, before those
-	// that only wait give up their place.
+	// crowdedNode and crowdedOwner are how many sessions a node and an owner may have before the sessions that only
+	// wait give up their place.
 	crowdedNode, crowdedOwner = sessionsAtOnce / 2, sessionsOfOwner / 2
-	// fewOfOwner is how many sessions of one owner a node has without asking the store whether there are many on all
-	// nodes. It saves the question in the usual case.
+	// fewOfOwner is how many sessions of one owner a node may have without asking the store for the count of all
+	// nodes. It saves the read in the usual case.
 	fewOfOwner = 16
-	// countEvery is how long an answer of the store about the sessions of all nodes is good.
+	// countEvery is how long a count of the store is used.
 	countEvery = time.Second
 )
 
-// places knows how many sessions there are and decides which of them give up their place: on this node from memory, of
-// one owner on all nodes by the store's counts. It is safe for several goroutines.
+// places counts sessions and decides which of them give up their place: on this node from memory, of one owner on all
+// nodes by the store's counts. Any goroutine may use it. Listeners have no place, since they have no job.
 type places struct {
 	store store.Store
 	log   *slog.Logger
 
+	// mu guards what follows. It is not held while the store is read.
 	mu     sync.Mutex
 	node   crowd
 	owners map[wallet.UserID]*crowd // those with a session here
@@ -38,8 +39,8 @@ type places struct {
 // crowd is what is known of the sessions of one owner, or of the node.
 type crowd struct {
 	here    int // sessions on this node
-	leaving int // of these, those that give way to others
-	// As the store counted at countedAt: jobs that have a session on any node, and jobs that wait for one, due or not.
+	leaving int // of these, the ones that give way to others
+	// The store's counts at countedAt: jobs with a session on any node, and jobs that wait for one, due or not.
 	inFlight, waiting int
 	countedAt         time.Time
 }
@@ -73,7 +74,7 @@ func (p *places) leave(owner wallet.UserID, gaveWay bool) {
 	}
 }
 
-// crowded reports whether there are so many sessions that one that only waits gives up its place.
+// crowded reports whether there are so many sessions that one that only waits must give up its place.
 func (p *places) crowded(ctx context.Context, owner wallet.UserID) bool {
 	p.mu.Lock()
 	node, own := p.node.here, p.owners[owner].here
@@ -107,8 +108,8 @@ func (p *places) yields(ctx context.Context, owner wallet.UserID) bool {
 	return full
 }
 
-// count asks the store for its counts, unless it has just done so. Sessions of the same owner that ask meanwhile get the
-// counts from before. What cannot be read is as it was.
+// count asks the store for its counts, unless it did so less than countEvery ago. Sessions of the same owner that ask
+// meanwhile get the older counts. If the read fails, the older counts stay.
 func (p *places) count(ctx context.Context, owner wallet.UserID) {
 	p.mu.Lock()
 	c := p.owners[owner]

@@ -25,23 +25,24 @@ import (
 const (
 	AttemptTimeout = 30 * time.Second // docs/specification.md, Limits
 
-	keptAnswer    = 1 << 10 // of an answer's body
-	readAnswer    = 64 << 10
-	answerTimeout = 5 * time.Second // for the body, once the status is there, which decides
-	headerBytes   = 32 << 10
+	// Sizes in bytes.
+	keptAnswer    = 1 << 10          // kept of an answer's body, for the log
+	readAnswer    = 64 << 10         // read of it, so that the connection can be used again
+	answerTimeout = 5 * time.Second  // for the body; the status, which decides, is there before it
+	headerBytes   = 32 << 10         // of an answer's headers
 	longestWait   = 60 * time.Second // that a receiver can ask for by Retry-After
 )
 
-// Options say what a Poster may reach. Only Now is required.
+// Options say what a Poster may connect to. Only Now is required.
 type Options struct {
-	AllowPrivate []netip.Prefix // that deliveries may reach though they are none of the internet's
-	AllowHTTP    bool           // to those, without TLS
+	AllowPrivate []netip.Prefix // private addresses that deliveries may reach all the same
+	AllowHTTP    bool           // http without TLS, to addresses of AllowPrivate only
 	Timeout      time.Duration  // of a whole attempt; 0: AttemptTimeout
 	Now          func() time.Time
 
-	Resolver Resolver       // nil: the machine's
-	Dial     DialFunc       // nil: the network, judging again
-	Roots    *x509.CertPool // nil: the machine's
+	Resolver Resolver       // nil: net.DefaultResolver
+	Dial     DialFunc       // nil: the network, with a second check of each address
+	Roots    *x509.CertPool // nil: the system's certificate authorities
 }
 
 // Poster makes attempts over HTTP/1.1: one POST, one answer, no redirects and no proxy. It keeps connections open between
@@ -79,18 +80,18 @@ func NewPoster(o Options) (*Poster, error) {
 	}, nil
 }
 
-// Close ends the connections that nobody uses.
+// Close ends the idle connections.
 func (p *Poster) Close() { p.transport.CloseIdleConnections() }
 
 // Result is the outcome of an attempt. Verdict says what follows from it.
 type Result struct {
 	Status     int           // 0 without an answer
-	Latency    time.Duration // until the status was there, or it was clear that none comes
-	RetryAfter time.Duration // how long the receiver asks to be let alone; at most a minute
+	Latency    time.Duration // until the status arrived, or it was clear that none would
+	RetryAfter time.Duration // how long the receiver asks to wait; at most longestWait
 	Answer     []byte        // the first KiB of the body, as it came
-	Reason     wallet.Reason // why it was not delivered, for a developer; zero when it was
+	Reason     wallet.Reason // why it was not delivered, for a developer; the zero value if it was
 
-	Forbidden   bool // nothing was sent: the address is none that is delivered to
+	Forbidden   bool // nothing was sent: deliveries may not go to this address
 	Interrupted bool // purser stopped before an answer came; the receiver may have the event
 }
 
@@ -102,8 +103,8 @@ const (
 	Delivered   Verdict = "delivered"   // 2xx
 	Retry       Verdict = "retry"       // 5xx, 408, 425, 429, and no answer
 	Gone        Verdict = "gone"        // 410: the receiver wants no more
-	Refused     Verdict = "refused"     // another answer, or an address that is none to deliver to
-	Interrupted Verdict = "interrupted" // no attempt, as far as the receiver is to blame
+	Refused     Verdict = "refused"     // any other answer, or a forbidden address: no retry helps
+	Interrupted Verdict = "interrupted" // not counted as an attempt: the receiver is not to blame
 )
 
 // Verdict returns what follows from the result. Only the status counts, never the body.
@@ -131,6 +132,7 @@ func (p *Poster) Post(ctx context.Context, m Message) Result {
 	whole, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	var way way
+	// A malformed address is Forbidden: nothing is sent.
 	request, err := p.request(httptrace.WithClientTrace(whole, way.trace()), m, begun)
 	if err != nil {
 		return Result{Reason: wallet.ReasonOf(err), Forbidden: true}
@@ -144,6 +146,7 @@ func (p *Poster) Post(ctx context.Context, m Message) Result {
 		result.Reason = p.why(whole, err, &way, request.URL.Hostname())
 		return result
 	}
+	// The status decides. The body is only for the log.
 	result.Status = response.StatusCode
 	result.RetryAfter = retryAfter(response.Header.Get("Retry-After"), p.now())
 	result.Answer = answer(response, cancel)
@@ -153,8 +156,8 @@ func (p *Poster) Post(ctx context.Context, m Message) Result {
 	return result
 }
 
-// request renders the attempt. Its errors are INVALID_WEBHOOK_URL: addresses were judged when they were
-// registered, but the rules may have changed since.
+// request builds the HTTP request of an attempt. Its errors are INVALID_WEBHOOK_URL. The address was checked when the
+// webhook was registered, but the rules may have changed since.
 func (p *Poster) request(ctx context.Context, m Message, now time.Time) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
 	if err != nil {
@@ -167,9 +170,10 @@ func (p *Poster) request(ctx context.Context, m Message, now time.Time) (*http.R
 	return request, nil
 }
 
+// errNoURL refuses a text that is not an address.
 var errNoURL = wallet.Refuse(wallet.InvalidWebhookURL, "webhook_url.malformed")
 
-// written checks the text of an address, without a lookup: scheme, host and port, and no credentials.
+// written checks the text of an address without a lookup: scheme, host, port, and that it has no credentials.
 func (p *Poster) written(u *url.URL) error {
 	switch {
 	case u.Hostname() == "" || u.Opaque != "":
@@ -185,12 +189,12 @@ func (p *Poster) written(u *url.URL) error {
 	return nil
 }
 
-// checkTimeout is how long a check may look a name up: somebody waits for it.
+// checkTimeout is how long Check may look up a name: a request of the API waits for it.
 const checkTimeout = 3 * time.Second
 
-// Check judges an address as an attempt to deliver there does, and connects to nothing: what it refuses, every
-// attempt refuses as long as the name leads where it leads now. Its errors are INVALID_WEBHOOK_URL. A name that
-// cannot be looked up at the moment is left to the attempts.
+// Check judges an address exactly as an attempt does, and connects to nothing. What it refuses, every attempt refuses
+// as long as the name leads to the same addresses. Its errors are INVALID_WEBHOOK_URL. A name that cannot be looked
+// up at the moment passes, and the attempts decide.
 func (p *Poster) Check(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -207,7 +211,8 @@ func (p *Poster) Check(ctx context.Context, address string) error {
 	return nil
 }
 
-// answer reads the beginning of a body, and closes the connection unless it is short and comes soon.
+// answer reads the first bytes of a body. It reads on to the end of a short body, so that the connection can be used
+// again. If the body is long or slow, the connection is closed.
 func answer(response *http.Response, cancel context.CancelFunc) []byte {
 	defer response.Body.Close() // on an unread body it closes the connection
 	if response.StatusCode == http.StatusSwitchingProtocols || response.ContentLength == 0 {
@@ -221,7 +226,7 @@ func answer(response *http.Response, cancel context.CancelFunc) []byte {
 	return kept
 }
 
-// statusReason is of an answer that is none of success.
+// statusReason explains a status that is not 2xx.
 func statusReason(status int) wallet.Reason {
 	switch {
 	case status >= 300 && status <= 399:
@@ -232,9 +237,11 @@ func statusReason(status int) wallet.Reason {
 	return wallet.Because("attempt.status", wallet.NumberArg("Status", status))
 }
 
-// way is how far an attempt came. The transport may still write to it when the attempt is over.
+// way is how far an attempt came: whether it had a connection, and whether a first byte came back. Its fields are
+// atomic because the transport may still write to them when the attempt is over.
 type way struct{ connected, answered atomic.Bool }
 
+// trace returns the hooks by which the transport sets w.
 func (w *way) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		GotConn:              func(httptrace.GotConnInfo) { w.connected.Store(true) },
@@ -290,6 +297,7 @@ func plainest(err error) error {
 	return errLookup
 }
 
+// certificateReason explains a certificate that was not accepted, by its most common causes.
 func certificateReason(err error, host string) wallet.Reason {
 	var (
 		name    x509.HostnameError
@@ -307,8 +315,8 @@ func certificateReason(err error, host string) wallet.Reason {
 	return wallet.Because("attempt.certificate")
 }
 
-// retryAfter reads the header of that name (RFC 9110, 10.2.3): seconds or a date. What is neither asks for
-// nothing.
+// retryAfter reads the header Retry-After (RFC 9110, section 10.2.3): seconds or a date. It returns 0 for anything
+// else.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if value == "" {

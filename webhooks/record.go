@@ -14,36 +14,40 @@ import (
 )
 
 const (
-	// recordAtOnce bounds how many outcomes share a commit.
+	// recordAtOnce is the most outcomes that share a commit.
 	recordAtOnce = 1024
-	// recordAfter is how long outcomes gather, so that many share a commit: nobody waits for them.
+	// recordAfter is how long outcomes gather, so that many share a commit. Nobody waits for one of them.
 	recordAfter = 20 * time.Millisecond
-	// noticeEvery is how often the owner of a webhook that works and fails in turns is notified at most.
+	// noticeEvery is the shortest time between two notices to the owner of a webhook that works and fails in turns.
 	noticeEvery = 10 * time.Minute
-	// recordAgain is the pause after what happened could not be written.
+	// recordAgain is the pause after outcomes could not be written.
 	recordAgain = time.Second
 )
 
-// outcome is what is to be written of a delivery.
+// outcome is the result of an attempt at a delivery, or of a decision without one (superseded, revoked), to be
+// written.
 type outcome struct {
 	delivery  store.Delivery
 	state     store.DeliveryState
-	attempted []store.Attempt // by this process, the newest last
-	sent      bool            // the last of them was made just now
-	gone      bool
+	attempted []store.Attempt // attempts made by this process, the newest last
+	sent      bool            // the last of attempted was made just now
+	gone      bool            // the receiver answered 410
 	at        time.Time
-	of        *session
+	of        *session // is notified once the outcome is written
 }
 
-// recorder writes what became of deliveries, many in one commit: to the log first, to the store then.
-// A crash between the two, or before both, sends the same delivery again. What a session has lost to another node
-// meanwhile is not written.
+// recorder writes the outcomes of deliveries, many in one commit: to the log first, then to the store. A crash
+// between the two, or before both, sends the same delivery again. The outcomes of a session that has lost its job to
+// another node are not written: that node sends the delivery, and writes its own.
+//
+// Any goroutine may call add. All else runs in the goroutine of run.
 type recorder struct {
 	*sender
+	// mu guards waiting and closed.
 	mu      sync.Mutex
-	waiting []outcome
+	waiting []outcome // not taken yet, oldest first
 	closed  bool
-	wake    chan struct{}
+	wake    chan struct{} // one slot
 	done    chan struct{} // closed by close
 	over    chan struct{} // closed when run has ended
 	healths healths       // of run alone
@@ -53,7 +57,7 @@ func newRecorder(s *sender) *recorder {
 	return &recorder{sender: s, wake: make(chan struct{}, 1), done: make(chan struct{}), over: make(chan struct{}), healths: healths{}}
 }
 
-// add never waits.
+// add queues an outcome. It never waits: what waits is bounded by the deliveries that sessions hold (maxHeld).
 func (r *recorder) add(o outcome) {
 	r.mu.Lock()
 	r.waiting = append(r.waiting, o)
@@ -61,7 +65,8 @@ func (r *recorder) add(o outcome) {
 	r.signal()
 }
 
-// close says that nothing will be added, and that nobody waits for what cannot be written.
+// close says that nothing more will be added. From then on run does not repeat a write that fails: the next process
+// sends those deliveries once more.
 func (r *recorder) close() {
 	r.mu.Lock()
 	r.closed = true
@@ -70,6 +75,7 @@ func (r *recorder) close() {
 	r.signal()
 }
 
+// signal wakes run.
 func (r *recorder) signal() {
 	select {
 	case r.wake <- struct{}{}:
@@ -77,7 +83,7 @@ func (r *recorder) signal() {
 	}
 }
 
-// take is the next outcomes to be written, and whether they are the last.
+// take removes the next outcomes to be written, at most recordAtOnce. last says that none will follow.
 func (r *recorder) take() (batch []outcome, last bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,8 +92,9 @@ func (r *recorder) take() (batch []outcome, last bool) {
 	return batch, r.closed && len(r.waiting) == 0
 }
 
-// run writes until close was called and all is written. Its error is the store's, after which nothing is
-// certain. What cannot be written is tried again; at the end it is left, and sent once more by the next run.
+// run writes until close was called and all is written. It returns store.ErrUnknownOutcome, after which the process
+// must end. Other errors are logged, and the write is tried again. At the end of the process what cannot be written
+// is left: the next process sends it once more.
 func (r *recorder) run() error {
 	defer close(r.over)
 	for {
@@ -110,7 +117,8 @@ func (r *recorder) run() error {
 	}
 }
 
-// wait waits for outcomes, and until some have gathered; or until a health is to be written.
+// wait waits for outcomes, and then until some have gathered. If no outcome comes, it writes the healths that are
+// due.
 func (r *recorder) wait() error {
 	var due <-chan time.Time
 	if r.healths.behind() {
@@ -129,9 +137,9 @@ func (r *recorder) wait() error {
 	return nil
 }
 
-// insist writes a batch, and tries again where it cannot, with what has come meanwhile. It returns all that it
-// has dealt with; nil says that there is no time left. With an empty batch it brings the health of all webhooks
-// up to date.
+// insist writes a batch. If that fails, it tries again with what has come meanwhile, until it succeeds. It returns
+// all that it has written. nil means that the process is ending and the batch was not written. With an empty batch it
+// writes the health of all webhooks.
 func (r *recorder) insist(batch []outcome) (written []outcome, err error) {
 	for {
 		err := r.write(batch)
@@ -141,6 +149,7 @@ func (r *recorder) insist(batch []outcome) (written []outcome, err error) {
 		case errors.Is(err, store.ErrUnknownOutcome):
 			return nil, fmt.Errorf("write what became of webhook deliveries: %w", err)
 		}
+		// One damaged row fails the whole batch: find it.
 		if len(batch) > 1 {
 			if some, err := r.oneByOne(batch); some || err != nil {
 				return batch, err
@@ -152,15 +161,16 @@ func (r *recorder) insist(batch []outcome) (written []outcome, err error) {
 			return nil, nil
 		case <-time.After(recordAgain):
 		}
-		if len(batch) > 0 && len(batch) < recordAtOnce { // beside others it shows whether one row is to blame
+		if len(batch) > 0 && len(batch) < recordAtOnce { // among others it shows whether one row is to blame
 			more, _ := r.take()
 			batch = append(batch[:len(batch):len(batch)], more...)
 		}
 	}
 }
 
-// oneByOne writes what can be written of a batch: a damaged row must not hold up the others. It reports whether
-// any could be; else it is the disk, or the like. Its error is the store's, after which nothing is certain.
+// oneByOne writes each outcome of a batch by itself, so that a damaged row does not delay the others. If some
+// succeed, those that failed are logged and given up. If none does, the cause is not a row but the disk or the like,
+// and the caller tries the batch again. err is store.ErrUnknownOutcome.
 func (r *recorder) oneByOne(batch []outcome) (some bool, err error) {
 	failed := map[string]error{}
 	for i := range batch {
@@ -182,7 +192,7 @@ func (r *recorder) oneByOne(batch []outcome) (some bool, err error) {
 	return some, nil
 }
 
-// confirm has the sessions know what was written.
+// confirm reports to the sessions what was written.
 func (r *recorder) confirm(batch []outcome) {
 	for _, o := range batch {
 		o.of.inbox.mu.Lock()
@@ -197,10 +207,12 @@ func (r *recorder) confirm(batch []outcome) {
 	}
 }
 
-// write writes a batch, except what was lost to other nodes.
+// write writes a batch, except what was lost to other nodes: the log, then the store in one Update.
 func (r *recorder) write(batch []outcome) error {
-	ctx := context.Background() // what happened is written even if the process is being stopped
-	// The log comes first and is no part of the transaction: a node that may have slept asks before it writes there.
+	ctx := context.Background() // outcomes are written even while the process is being stopped
+	// The log is not part of the transaction, so the fence in the Update comes too late for it. A session whose job
+	// was confirmed more than half a lease ago, as after a pause of the process, is checked before the log is
+	// written.
 	var doubtful []*session
 	for _, of := range sessionsOf(batch) {
 		if r.Now().Sub(of.confirmed).Abs() > lease/2 {
@@ -214,11 +226,13 @@ func (r *recorder) write(batch []outcome) error {
 		}
 		batch = stillOurs(batch)
 	}
+	// First the log. If it fails, nothing is in the store, and all of it is tried again.
 	if entries := r.entries(ctx, batch); len(entries) > 0 {
 		if err := r.Log.Log(ctx, entries); err != nil {
 			return fmt.Errorf("log deliveries: %w", err)
 		}
 	}
+	// Then the store, under the fence. healths change only with the commit.
 	var next healths
 	err := r.Store.Update(ctx, func(tx store.Tx) (err error) {
 		if err := r.fence(tx, sessionsOf(batch)); err != nil {
@@ -233,12 +247,12 @@ func (r *recorder) write(batch []outcome) error {
 	return err
 }
 
-// fence reads which node has the webhooks of sessions, and marks the sessions that have lost theirs to another node.
+// fence asks which node has the jobs of sessions, and marks the sessions that have lost theirs to another node.
 func (r *recorder) fence(tx store.Tx, sessions []*session) error {
 	var refs []store.Ref
 	by := map[store.Ref]*session{}
 	for _, of := range sessions {
-		if of.job == nil { // a listener's: no other node has it
+		if of.job == nil { // a listener: no other node can have it
 			continue
 		}
 		ref, ok := r.pool.Ref(of.job.ID)
@@ -273,7 +287,7 @@ func sessionsOf(batch []outcome) (all []*session) {
 	return all
 }
 
-// stillOurs leaves out what was lost to other nodes.
+// stillOurs returns a batch without the outcomes that belong to other nodes by now. It does not change batch.
 func stillOurs(batch []outcome) []outcome {
 	if !slices.ContainsFunc(batch, func(o outcome) bool { return o.of.isLost() }) {
 		return batch
@@ -281,14 +295,14 @@ func stillOurs(batch []outcome) []outcome {
 	return slices.DeleteFunc(slices.Clone(batch), func(o outcome) bool { return o.of.isLost() })
 }
 
-// entries is the log of a batch. A delivery that was attempted before a restart has its earlier attempts
-// there already.
+// entries returns the log entries of a batch. A delivery that was attempted by an earlier process has those attempts
+// in its entry already; they are kept.
 func (r *recorder) entries(ctx context.Context, batch []outcome) []store.LogEntry {
 	out := make([]store.LogEntry, 0, len(batch))
 	for _, o := range batch {
 		e := store.LogEntry{Delivery: o.delivery, State: o.state, Attempted: o.attempted}
-		if o.delivery.Attempts > len(o.attempted) || o.delivery.Resend { // before a restart, or before it was put back
-			if before, err := r.Log.Logged(ctx, o.delivery.Webhook, o.delivery.ID); err == nil { // else it is gone, or damaged
+		if o.delivery.Attempts > len(o.attempted) || o.delivery.Resend { // attempts of an earlier process, or before a resend
+			if before, err := r.Log.Logged(ctx, o.delivery.Webhook, o.delivery.ID); err == nil { // on an error the entry is gone or damaged
 				e.Attempted = append(earlier(before.Attempted, o.attempted), o.attempted...)
 			}
 		}
@@ -296,14 +310,14 @@ func (r *recorder) entries(ctx context.Context, batch []outcome) []store.LogEntr
 			e.EndedAt = o.at
 		}
 		if o.state == store.DeliveryRevoked {
-			e.Body = nil // nobody may read it
+			e.Body = nil // the receiver may not read it, and the developer may not either
 		}
 		out = append(out, e)
 	}
 	return out
 }
 
-// earlier are the attempts of those logged that were made before this process's.
+// earlier returns those of the logged attempts that were made before the first one of this process.
 func earlier(logged, own []store.Attempt) []store.Attempt {
 	if len(own) == 0 {
 		return slices.Clip(logged)
@@ -315,7 +329,9 @@ func earlier(logged, own []store.Attempt) []store.Attempt {
 	return logged[:n:n]
 }
 
-// settle brings the store up to date: rows, health, and what people are notified of.
+// settle writes the outcomes to the store: it removes deliveries that ended, reschedules the others, and updates the
+// health of webhooks. It emits the events by which owners are notified. Its result replaces r.healths after the
+// commit.
 func (r *recorder) settle(tx store.Tx, batch []outcome) (healths, error) {
 	var ended, again []store.Delivery
 	next := maps.Clone(r.healths)
@@ -348,12 +364,12 @@ func (r *recorder) settle(tx store.Tx, batch []outcome) (healths, error) {
 	return next, next.write(tx, r.Now(), len(batch) == 0)
 }
 
-// notifyOwner notifies the owner of a webhook that a delivery was dead-lettered, once for each row of failures and not more
-// often than noticeEvery. It turns off a webhook whose receiver is gone or has failed for too long.
+// notifyOwner notifies the owner of a webhook that a delivery was dead-lettered: once for each outage, and not more
+// often than noticeEvery. It turns off a webhook whose receiver is gone or has failed for longer than giveUpAfter.
 func (r *recorder) notifyOwner(tx store.Tx, o outcome, h wallet.WebhookHealth) (notified bool, err error) {
 	hook, err := tx.Webhook(o.delivery.Webhook)
 	switch {
-	case err != nil || !hook.Active: // removed, or damaged: nobody can be notified; what was attempted is written all the same
+	case err != nil || !hook.Active: // removed or damaged: nobody can be notified, and the outcome is still written
 		return false, nil
 	case o.gone:
 		return true, r.turnOff(tx, hook, wallet.EndedGone, h, o.at)

@@ -53,6 +53,7 @@ func newSender(s *Service, stopping <-chan struct{}) *sender {
 // handle runs the session of a webhook whose job this node has claimed. It returns when the session ends. The session's end
 // and the job's end are one Update.
 func (s *sender) handle(ctx context.Context, job store.Job) (work.Result, error) {
+	// The job's ID is that of the webhook, and its owner that of the webhook's key.
 	x := s.openSession(wallet.WebhookID(job.ID), &job, wallet.UserID(job.Owner))
 	next := x.run(ctx)
 	return work.Result{End: func(tx store.Tx, ref store.Ref) error { return x.end(tx, ref, next) }}, nil

@@ -38,13 +38,13 @@ type Transport interface {
 // Set the exported fields before Run. Run runs once. The other methods may be called at any time, by any goroutine.
 type Service struct {
 	Store     store.Store
-	Node      string            // the name of this node, the same in each of its lives (see work.Pool)
-	Log       store.DeliveryLog // what became of deliveries, for developers to read
+	Node      string            // name of this node, the same after each restart (see work.Pool)
+	Log       store.DeliveryLog // outcomes of deliveries, for developers to read
 	Transport Transport
-	Meter     *quota.Meter
-	Limit     quota.Limit   // events an hour of one webhook: what is over it is delayed
-	Schedule  work.Schedule // of the attempts at one delivery; without Random, so that a developer can foresee them
-	Retention time.Duration // how long the log is kept
+	Meter     *quota.Meter  // counts the events of each webhook, over all nodes
+	Limit     quota.Limit   // events an hour of one webhook; those beyond it are delayed, not dropped
+	Schedule  work.Schedule // waits between the attempts at one delivery; without Random, so that developers can foresee them
+	Retention time.Duration // how long the delivery log is kept
 	// Poll is how often this node looks for jobs that other nodes put. 0: once a second. Jobs put on this node wake it at
 	// once.
 	Poll   time.Duration

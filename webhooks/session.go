@@ -1,3 +1,5 @@
+// Long: one goroutine owns a session, so all that it does with the state of one stands together.
+
 package webhooks
 
 import (
@@ -12,12 +14,13 @@ import (
 )
 
 const (
-	// linger is how long a session stays when nothing waits for its webhook: where events come often, its job is
+	// linger is how long a session stays when nothing waits for its webhook. Where events come often, its job is then
 	// claimed and ended once for many of them.
 	linger = 5 * time.Second
-	// patience is how long a session waits for the next attempt of what has failed. What waits longer waits in the store.
+	// patience is how long a session waits for the next attempt of a failed delivery. If the wait is longer, the
+	// session ends, and the job waits in the store.
 	patience = time.Minute
-	// turn is how long a session goes on that always has something to send, where others wait for its place.
+	// turn is how long a session that always has something to send may go on while others wait for its place.
 	turn = time.Minute
 	// readAgain is the pause after the store could not be read.
 	readAgain = time.Second
@@ -25,54 +28,59 @@ const (
 	maxHeld = 32768
 )
 
-// session is one webhook's turn on this node: it begins when the node claims the webhook's job, or with the connection of
-// a listener, and sends what waits for the webhook for as long as anything does. Its job is leased to this node
-// meanwhile, so no other node sends to the webhook. One goroutine owns all of it but for inbox and slot.
+// session is one webhook's turn on this node. It begins when the node claims the webhook's job, or with the
+// connection of a listener, and sends what waits for the webhook for as long as anything does. Meanwhile the job is
+// leased to this node, so no other node sends to the webhook.
+//
+// The goroutine of run owns all fields except three: inbox has a lock of its own, slot belongs to slots, and
+// confirmed to the recorder. Attempts run in goroutines that only send their result to ended.
 type session struct {
 	*sender
 	queue
 	id    wallet.WebhookID
-	job   *store.Job // nil for a listener, which belongs to the node of its connection
+	job   *store.Job // nil for a listener, which can be served only by the node of its connection
 	owner wallet.UserID
 
-	known     bool // its webhook was read
-	gone      bool // there is no such webhook any more
-	blocked   bool // it waits for a slot
-	stopped   bool // nothing new is begun
-	givesWay  bool // it is stopped because others wait for its place
-	unwritten int  // outcomes that the recorder has
-	asleep    map[*line]bool
-	wakeAt    time.Time // of the first of them
+	known     bool           // the webhook's row was read
+	gone      bool           // the webhook does not exist any more
+	blocked   bool           // it waits for a slot
+	stopped   bool           // it begins no new attempt, and ends when those in flight have ended
+	givesWay  bool           // stopped because others wait for its place
+	unwritten int            // outcomes that the recorder has and has not written yet
+	asleep    map[*line]bool // lines that wait for their time
+	wakeAt    time.Time      // earliest time of the lines asleep; zero: none
 	begun     time.Time
-	idle      time.Time // since when nothing waits; zero while something does
-	polled    time.Time // when it was last read what others put
-	fed       time.Time // when something was last handed over
-	readAt    time.Time // the store is not read before: it could not be
-	ended     chan attemptDone
-	confirmed time.Time // when the store last said that the job is this node's; of the recorder alone, after the beginning
+	idle      time.Time        // since when nothing waits; zero while something does
+	polled    time.Time        // when the store was last asked for deliveries that other nodes put
+	fed       time.Time        // when the relay of this node last handed over a delivery
+	readAt    time.Time        // the store is not read before, since the last read failed
+	ended     chan attemptDone // buffered for all attempts that can run at once
+	confirmed time.Time        // when the store last said that the job is this node's; only the recorder touches it after the start
 
 	inbox inbox
 	slot  slotState
 }
 
-// attemptDone is how an attempt of the first of a line ended.
+// attemptDone is the result of an attempt at the first delivery of a line.
 type attemptDone struct {
 	line   *line
 	result attemptResult
 }
 
-// inbox is what others leave for a session.
+// inbox is what other goroutines leave for a session: the relay, the recorder, and Service.Wake. mu guards all but
+// wake.
 type inbox struct {
 	mu      sync.Mutex
-	rows    []store.PlacedDelivery // that were just put, in their order
-	unread  bool                   // something is to be read from the store
+	rows    []store.PlacedDelivery // deliveries that were just stored, in their order
+	unread  bool                   // the store has deliveries that are not in rows
 	changed bool                   // the webhook itself may have been changed
 	lost    bool                   // another node has the job, or it was removed
-	written int                    // outcomes that were written
-	done    [urgencies]int         // of them, those that ended a delivery
-	wake    chan struct{}
+	written int                    // outcomes that were written since the session last looked
+	done    [urgencies]int         // of these, the ones that ended a delivery
+	wake    chan struct{}          // one slot: several changes may give one signal
 }
 
+// ring wakes the session. It never blocks.
 func (in *inbox) ring() {
 	select {
 	case in.wake <- struct{}{}:
@@ -89,13 +97,14 @@ func (in *inbox) leave(change func(*inbox)) {
 }
 
 // run sends until nothing waits, until others need the place, or until ctx ends. It returns when the webhook's next
-// session is to begin: the zero time where none need.
+// session is to begin: the zero time if nothing waits.
 func (x *session) run(ctx context.Context) (next time.Time) {
 	defer x.close()
 	timer := time.NewTimer(x.pollEvery)
 	defer timer.Stop()
 	stopping := x.stopping
 	for {
+		// Take what others left, then read, then send. None of it waits for a receiver.
 		x.takeIn()
 		x.wakeLines(time.Now()) // whatever woke the loop: while events keep coming, the timer may never be the one
 		x.giveWay(ctx)
@@ -103,6 +112,7 @@ func (x *session) run(ctx context.Context) (next time.Time) {
 			x.fill(ctx)
 			x.pump(ctx)
 		}
+		// Wait for the first of: the end, something in the inbox, the end of an attempt, or the time of a line.
 		wait, next, over := x.rest(ctx, time.Now())
 		if over {
 			return next
@@ -116,11 +126,11 @@ func (x *session) run(ctx context.Context) (next time.Time) {
 		case <-stopping:
 			x.stopped, stopping = true, nil
 		case <-x.record.over:
-			return x.Now() // the store is in trouble
+			return x.Now() // the recorder has ended: the store takes no more writes
 		case <-x.inbox.wake:
 		case a := <-x.ended:
 			x.attemptEnded(a)
-			for range len(x.ended) { // those that ended meanwhile
+			for range len(x.ended) { // attempts that ended meanwhile
 				x.attemptEnded(<-x.ended)
 			}
 		case <-timer.C:
@@ -128,8 +138,8 @@ func (x *session) run(ctx context.Context) (next time.Time) {
 	}
 }
 
-// giveWay has a session end that has had its turn, if others wait for its place. It begins nothing new, and its job goes
-// behind theirs once what is on its way has ended.
+// giveWay stops a session that has had its turn, if others wait for its place. It then begins no attempt. When those
+// in flight have ended, its job goes behind the jobs of the others.
 func (x *session) giveWay(ctx context.Context) {
 	if x.job == nil || x.stopped || time.Since(x.begun) < turn {
 		return
@@ -139,10 +149,12 @@ func (x *session) giveWay(ctx context.Context) {
 	}
 }
 
-// rest says how long there is nothing to be done but to wait, or that the session is over and when the next one begins.
+// rest returns how long the session has nothing to do but wait. Or it returns over, with the time when the next
+// session is to begin. A session never ends while an attempt runs or an outcome is unwritten.
 func (x *session) rest(ctx context.Context, now time.Time) (wait time.Duration, next time.Time, over bool) {
 	due := x.nextDue(now)
 	switch {
+	// Another node has the job: there is nothing to end here.
 	case x.isLost():
 		return 0, time.Time{}, true
 	case x.inFlight+x.unwritten > 0:
@@ -151,6 +163,7 @@ func (x *session) rest(ctx context.Context, now time.Time) (wait time.Duration, 
 		return 0, x.Now(), true
 	case x.stopped:
 		return 0, time.Time{}, true
+	// Something waits. The session ends if its place is needed, or if the wait is longer than patience.
 	case len(x.lines) > 0:
 		x.idle = time.Time{}
 		if x.job != nil && !x.blocked && !due.IsZero() && (x.places.crowded(ctx, x.owner) || due.Sub(now) > patience && !x.until.After(now)) {
@@ -160,6 +173,7 @@ func (x *session) rest(ctx context.Context, now time.Time) (wait time.Duration, 
 		return 0, time.Time{}, true
 	case x.readAt.After(now):
 		due = x.readAt
+	// Nothing waits: stay for linger, in case more events come.
 	default:
 		if x.idle.IsZero() {
 			x.idle = now
@@ -178,7 +192,8 @@ func (x *session) rest(ctx context.Context, now time.Time) (wait time.Duration, 
 	return wait, time.Time{}, false
 }
 
-// nextDue is when something that waits may go; zero when that depends on others.
+// nextDue returns when the next waiting delivery may be sent. The zero time means that this depends on others: on the
+// end of an attempt, or on a slot.
 func (x *session) nextDue(now time.Time) time.Time {
 	due := x.wakeAt
 	if x.until.After(now) && (due.IsZero() || x.until.Before(due)) {
@@ -187,7 +202,7 @@ func (x *session) nextDue(now time.Time) time.Time {
 	return due
 }
 
-// lose says that another node has the job.
+// lose tells the session that another node has the job. What it still sends is not written.
 func (x *session) lose() { x.inbox.leave(func(in *inbox) { in.lost = true }) }
 
 // isLost reports whether another node has the job.
@@ -197,7 +212,7 @@ func (x *session) isLost() bool {
 	return x.inbox.lost
 }
 
-// takeIn takes what others left.
+// takeIn empties the inbox. Outcomes that were written make room in the window: a delivery counts as held until then.
 func (x *session) takeIn() {
 	x.inbox.mu.Lock()
 	rows, unread, changed, written, done := x.inbox.rows, x.inbox.unread, x.inbox.changed, x.inbox.written, x.inbox.done
@@ -212,7 +227,7 @@ func (x *session) takeIn() {
 		x.more = everyUrgency()
 	}
 	if changed {
-		x.until = time.Time{} // what waits for the limit of the hour is dead-lettered at once if the webhook was turned off
+		x.until = time.Time{} // if the webhook was turned off, what waits for the hourly limit is dead-lettered now
 	}
 	if len(rows) > 0 {
 		x.fed = time.Now()
@@ -222,8 +237,8 @@ func (x *session) takeIn() {
 	}
 }
 
-// handed takes up a delivery as it was put. The store is read instead where nothing was read yet, where the window is
-// full, and where something that was put before it is not known yet.
+// handed takes up a delivery as it was stored. The store is read instead if nothing was read yet, if the window is
+// full, or if a delivery that was stored before this one is not known here: order comes first.
 func (x *session) handed(row store.PlacedDelivery) {
 	switch u := row.Urgency; {
 	case row.Seq <= x.read[u]: // it was read meanwhile
@@ -235,20 +250,20 @@ func (x *session) handed(row store.PlacedDelivery) {
 	}
 }
 
-// addRow takes a delivery into memory, behind those of its line.
+// addRow takes a delivery into memory, behind the others of its line.
 func (x *session) addRow(row store.Delivery) {
 	if l := x.add(row); l.state == idle && len(l.items) == 1 {
 		x.arm(l, x.due(row))
 	}
 }
 
-// due is how long a delivery that was read has to wait: for what is left of the pause after its last attempt, and
-// never for more, since the clock may have been set meanwhile. A first attempt has no pause before it.
+// due is how long a delivery that was read has to wait: what is left of the pause after its last attempt. It is never
+// more than that pause, since the clock may have been set meanwhile. Before a first attempt there is no pause.
 func (x *session) due(row store.Delivery) time.Duration {
 	return min(row.NextAt.Sub(x.Now()), row.Pause)
 }
 
-// arm lets the first of an idle line go, now or after a wait.
+// arm schedules the first delivery of an idle line, now or after a wait.
 func (x *session) arm(l *line, wait time.Duration) {
 	if wait <= 0 {
 		x.markReady(l)
@@ -261,7 +276,7 @@ func (x *session) arm(l *line, wait time.Duration) {
 	}
 }
 
-// wakeLines lets go what has waited for long enough.
+// wakeLines makes the lines ready whose time has come, in the order of their times.
 func (x *session) wakeLines(now time.Time) {
 	if x.wakeAt.IsZero() || x.wakeAt.After(now) {
 		return
@@ -285,7 +300,8 @@ func (x *session) wakeLines(now time.Time) {
 	}
 }
 
-// window is how many deliveries of an urgency may be in memory now.
+// window is how many deliveries of an urgency the session may hold in memory now. It shrinks while the node as a
+// whole holds many (maxHeld).
 func (x *session) window() int {
 	if x.inMemory.Load()+int64(urgencies*fullWindow) > maxHeld {
 		return smallWindow
@@ -293,11 +309,13 @@ func (x *session) window() int {
 	return fullWindow
 }
 
-// fill reads on in what waits, where that is worth while.
+// fill reads more of what waits into memory, if there is room for enough of it. A failed read is repeated after
+// readAgain.
 func (x *session) fill(ctx context.Context) {
 	now := time.Now()
-	// While the relay of this node hands over, others hardly put anything, and what they do put stands before what is
-	// handed over next.
+	// While the relay of this node hands over deliveries, other nodes hardly store any: one node relays. What they do
+	// store is then read with the next delivery that is handed over (PlacedDelivery.Behind), so it is asked for less
+	// often.
 	if since := now.Sub(x.polled); since >= x.pollEvery && (now.Sub(x.fed) >= x.pollEvery || since >= 10*x.pollEvery) {
 		x.polled, x.more = now, everyUrgency()
 	}
@@ -316,7 +334,8 @@ func (x *session) fill(ctx context.Context) {
 	}
 }
 
-// load reads what waits behind what was read of each urgency, as much as there is room for.
+// load reads what waits behind the last delivery that was read of each urgency, as much as room says. Memory is
+// reserved before the read, so that many sessions that read at once stay within maxHeld.
 func (x *session) load(ctx context.Context, room [urgencies]int) error {
 	reserved := 0
 	for u := range room {
@@ -329,6 +348,7 @@ func (x *session) load(ctx context.Context, room [urgencies]int) error {
 	err := x.Store.View(ctx, func(tx store.Tx) error {
 		rows, more = nil, [urgencies]bool{}
 		r, err := known.hook(tx, x.id)
+		// A webhook that is gone or damaged ends the session: nothing can be sent to it.
 		if x.gone = err != nil; err != nil {
 			known.damaged("webhook", string(x.id), err)
 			return nil
@@ -349,6 +369,7 @@ func (x *session) load(ctx context.Context, room [urgencies]int) error {
 		}
 		return nil
 	})
+	// Give back what was reserved and not used.
 	x.inMemory.Add(int64(len(rows) - reserved))
 	if err != nil {
 		x.inMemory.Add(-int64(len(rows)))
@@ -363,19 +384,20 @@ func (x *session) load(ctx context.Context, room [urgencies]int) error {
 	return nil
 }
 
-// configure takes from a webhook how it is to be treated. One that failed before is asked sparingly from the start.
+// configure takes from a webhook how it is to be treated. One that failed before begins with its failures, so that an
+// outage that goes on costs one attempt at a time (tripAt).
 func (x *session) configure(tx store.Tx, hook wallet.Webhook) {
 	x.known = true
 	if hook.Listener {
 		x.width = 1                                                               // one connection
-		x.owner = wallet.UserID(cmp.Or(string(hook.Owner), string(hook.Lineage))) // which it shares slots with
+		x.owner = wallet.UserID(cmp.Or(string(hook.Owner), string(hook.Lineage))) // shares the slots of this owner
 	}
 	if health, err := tx.WebhookHealth(x.id); err == nil && !health.FailingSince.IsZero() {
 		x.failures = health.Failures
 	}
 }
 
-// pump sends what may be sent now.
+// pump starts attempts until the queue has nothing to send now, or no slot is free. Each attempt has a goroutine.
 func (x *session) pump(ctx context.Context) {
 	for {
 		l := x.next(time.Now())
@@ -386,10 +408,12 @@ func (x *session) pump(ctx context.Context) {
 			}
 			return
 		}
+		// Without a slot the line goes back to its place. slots wakes the session when it has one.
 		if x.blocked = !x.slots.take(x); x.blocked {
 			x.putBack(l)
 			return
 		}
+		// A newer balance or price makes the waiting older ones pointless.
 		for _, old := range l.skip() {
 			x.write(outcome{delivery: old.Delivery, state: store.DeliverySuperseded})
 		}
@@ -397,12 +421,13 @@ func (x *session) pump(ctx context.Context) {
 		x.busy.Go(func() {
 			result := x.attempt(ctx, first)
 			x.slots.release(x.owner)
-			x.ended <- attemptDone{l, result} // it has room for all that are on their way
+			x.ended <- attemptDone{l, result} // never blocks: the channel has room for all attempts
 		})
 	}
 }
 
-// attemptEnded takes an attempt's end, and goes on with its line.
+// attemptEnded takes the result of an attempt: it hands the outcome to the recorder, and schedules the line's next
+// delivery, or the same one again.
 func (x *session) attemptEnded(a attemptDone) {
 	x.inFlight--
 	x.recordAttempt(a)
@@ -421,7 +446,8 @@ func (x *session) attemptEnded(a attemptDone) {
 	x.gone = x.gone || a.result.missing
 }
 
-// adapt takes from an attempt how the webhook is to be treated.
+// adapt adjusts the pace of the webhook to an attempt: its share of the hourly limit, its failures in a row, and how
+// many attempts may run at once.
 func (x *session) adapt(f *attemptResult) {
 	if f.limit.Limit > 0 {
 		x.left = int(min(f.limit.Remaining, width))
@@ -441,7 +467,8 @@ func (x *session) adapt(f *attemptResult) {
 	}
 }
 
-// recordAttempt hands what an attempt came to to the recorder, unless it came to nothing.
+// recordAttempt hands the outcome of an attempt to the recorder. There is none if nothing was sent, or if nobody
+// knows whether it was.
 func (x *session) recordAttempt(a attemptDone) {
 	if a.result.err != nil || a.result.overLimit() {
 		return
@@ -454,13 +481,14 @@ func (x *session) recordAttempt(a attemptDone) {
 		sent: a.result.attempt != nil, gone: a.result.gone})
 }
 
+// write hands an outcome to the recorder. The session stays until the recorder has written it.
 func (x *session) write(o outcome) {
 	o.of, o.at = x, x.Now().UTC()
 	x.unwritten++
 	x.record.add(o)
 }
 
-// close gives back what the session had of what all share.
+// close gives back what the session had of shared things: slots, memory, its place.
 func (x *session) close() {
 	x.slots.leave(x)
 	held := 0
@@ -471,8 +499,9 @@ func (x *session) close() {
 	x.forget(x)
 }
 
-// end ends the webhook's job, in the Update that ends the session. While anything waits the job stays, behind those of the
-// owner's other webhooks.
+// end ends the webhook's job, in the Update that ends the session. While anything waits, the job stays, behind those
+// of the owner's other webhooks. The look at the store is in this Update: a delivery that was put since the last read
+// is seen here, or its Update comes later and puts the job again.
 func (x *session) end(tx store.Tx, ref store.Ref, next time.Time) error {
 	for u := range urgencies {
 		if !next.IsZero() && !next.After(x.Now()) || x.gone {
@@ -482,14 +511,14 @@ func (x *session) end(tx store.Tx, ref store.Ref, next time.Time) error {
 		if err != nil {
 			return err
 		}
-		if len(unread) > 0 { // put since the last look
+		if len(unread) > 0 { // put since the last read
 			next = x.Now()
 		}
 	}
 	switch {
 	case next.IsZero():
 		return tx.DoneJobs(ref)
-	case !next.After(x.Now()): // at once, also if the clock is set back meanwhile
+	case !next.After(x.Now()): // zero means at once, even if the clock is set back meanwhile
 		next = time.Time{}
 	}
 	return tx.YieldJobs(next, ref)

@@ -8,40 +8,40 @@ import (
 )
 
 const (
-	// maxInFlight is how many deliveries of this node are on their way at once, to all webhooks.
+	// maxInFlight is how many attempts of this node run at once, to all webhooks.
 	maxInFlight = 2048
-	// maxOfOwner is how many are on their way to the webhooks of one owner.
+	// maxOfOwner is how many of them go to the webhooks of one owner.
 	maxOfOwner = 512
-	// reservedForEach is how many of each owner go even while all slots are taken, as many again in all: nobody
-	// waits for other people's slow receivers.
+	// reservedForEach is how many attempts each owner may run even while all slots are taken, up to maxInFlight more
+	// in all. So nobody waits for other people's slow receivers.
 	reservedForEach = 16
 )
 
-// slots are what all sessions of a node share: a delivery is on its way only while it has one. Owners who wait for a slot
-// take turns, and so do the webhooks of one owner.
+// slots bound the attempts of all sessions of a node: an attempt runs only while it has one. Owners who wait for a
+// slot take turns, and so do the webhooks of one owner. Any goroutine may use them.
 type slots struct {
-	mu       sync.Mutex
-	inFlight int
+	mu       sync.Mutex // guards all of it, and the slot of each session
+	inFlight int        // slots taken, of all owners
 	owners   map[wallet.UserID]*ownerSlots
-	waiting  []*ownerSlots // could send, and wait for anybody's slot
+	waiting  []*ownerSlots // owners below maxOfOwner with a blocked session, longest first
 }
 
-// ownerSlots are those of the webhooks of one owner.
+// ownerSlots are the slots of one owner's webhooks. It is forgotten when the owner has none and waits for none.
 type ownerSlots struct {
 	owner    wallet.UserID
 	inFlight int
-	blocked  []*session // have something to send and no slot, longest first
-	waiting  bool       // among slots.waiting
+	blocked  []*session // sessions that have something to send and no slot, longest first
+	waiting  bool       // listed in slots.waiting
 }
 
-// slotState is what a session has of its owner's slots beyond those of its attempts. It belongs to slots.
+// slotState is what a session has besides the slots of its running attempts. slots.mu guards it.
 type slotState struct {
-	queued  bool // among the owner's blocked
+	queued  bool // listed in the owner's blocked
 	granted bool // it was given a slot, and has not used it yet
 }
 
-// take takes a slot for one delivery of a session. If there is none the session is woken when it was given one, which it
-// takes by calling again.
+// take takes a slot for one attempt of a session. If there is none, it returns false and queues the session. When a
+// slot is granted, the session is woken and takes it by calling again.
 func (s *slots) take(x *session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,14 +64,14 @@ func (s *slots) take(x *session) bool {
 	return false
 }
 
-// release gives a slot back, to a session that waits for one if there is any.
+// release gives a slot back when an attempt has ended. A session that waits gets it.
 func (s *slots) release(owner wallet.UserID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free(owner)
 }
 
-// leave ends a session's wait for a slot.
+// leave ends a session's wait for a slot, and gives back one that was granted and not used.
 func (s *slots) leave(x *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,6 +90,7 @@ func (s *slots) leave(x *session) {
 	x.slot = slotState{}
 }
 
+// free gives a slot back, first to the owners who wait in turn, then to the same owner. The caller holds mu.
 func (s *slots) free(owner wallet.UserID) {
 	own := s.of(owner)
 	s.inFlight--
@@ -105,7 +106,7 @@ func (s *slots) free(owner wallet.UserID) {
 	s.forget(owner)
 }
 
-// serve gives a slot to the session of an owner that waits longest, if there is room for it.
+// serve grants a slot to the session of an owner that waits longest, if there is room for it.
 func (s *slots) serve(o *ownerSlots) {
 	if len(o.blocked) > 0 && s.hasRoom(o) {
 		first := o.blocked[0]
@@ -118,7 +119,7 @@ func (s *slots) serve(o *ownerSlots) {
 	s.enlist(o)
 }
 
-// enlist has an owner wait for anybody's slot, if it is not their own that they wait for.
+// enlist makes an owner wait for a slot of others. An owner at maxOfOwner waits for their own instead.
 func (s *slots) enlist(o *ownerSlots) {
 	if len(o.blocked) > 0 && !o.waiting && o.inFlight < maxOfOwner {
 		o.waiting = true
@@ -126,11 +127,12 @@ func (s *slots) enlist(o *ownerSlots) {
 	}
 }
 
-// hasRoom reports whether there is a slot for one more of an owner.
+// hasRoom reports whether an owner may have one more slot.
 func (s *slots) hasRoom(o *ownerSlots) bool {
 	return o.inFlight < maxOfOwner && (s.inFlight < maxInFlight || o.inFlight < reservedForEach && s.inFlight < 2*maxInFlight)
 }
 
+// of returns the slots of an owner, made at the first call.
 func (s *slots) of(owner wallet.UserID) *ownerSlots {
 	o := s.owners[owner]
 	if o == nil {

@@ -25,8 +25,9 @@ import (
 // those made later, so that entry and counts are committed together. Rows are sealed and tagged like those of the
 // store, with its keys. Any goroutine may use a Log.
 //
-// The log is not committed together with the store. A crash in between leaves an entry that is missing or one that is
-// logged again: the same id replaces its row, and attempts are told apart by their time, so none counts twice.
+// The log is not committed together with the store: package webhooks writes the log first. After a crash in between,
+// the delivery is sent and logged once more. The same id replaces its row, and attempts are told apart by their time,
+// so none counts twice.
 //
 // Calls of Log that come at the same time share a commit: see Log.Log.
 type Log struct {
