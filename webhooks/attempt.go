@@ -10,20 +10,20 @@ import (
 	"purser/wallet"
 )
 
-// attemptResult is the result of one attempt. The recorder writes it later, together with others: a crash before that
-// repeats the attempt, which receivers recognise by its event ID.
+// attemptResult is the result of one attempt. The recorder writes it later, together with others. A crash before that
+// repeats the attempt; receivers recognise the event by its id.
 type attemptResult struct {
-	delivery store.Delivery // with Attempts, NextAt and Pause as they are now
+	delivery store.Delivery // with Attempts, NextAt and Pause as they are after the attempt
 	wait     time.Duration  // until the next attempt; a duration, because the clock may be set before it is over
 	state    store.DeliveryState
 	attempt  *store.Attempt // for the log; nil: nothing was sent
 	gone     bool           // the receiver answered 410: its webhook is turned off
 	missing  bool           // the webhook was deleted
 	limit    quota.Quota    // what is left of the hourly limit; the zero value if no event was counted
-	err      error          // nothing was sent, or the outcome is unknown: the session tries again
+	err      error          // nothing was sent, or nobody knows whether it was: the session tries again
 }
 
-// overLimit reports that nothing was sent because the limit of the hour is reached.
+// overLimit reports that nothing was sent because the hourly limit is reached.
 func (f attemptResult) overLimit() bool { return f.limit.Limit > 0 && !f.limit.OK }
 
 // attempt sends a delivery once. Before that it checks again that the webhook exists and may have the event, as keys are
@@ -31,6 +31,8 @@ func (f attemptResult) overLimit() bool { return f.limit.Limit > 0 && !f.limit.O
 // hourly limit.
 func (s *Service) attempt(ctx context.Context, d store.Delivery) attemptResult {
 	f := attemptResult{delivery: d, state: store.DeliveryWaiting}
+	// What the delivery waited for may not hold any more: decide again. A refusal here ends the delivery without an
+	// attempt.
 	hook, stands, err := s.lookUp(ctx, d)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -56,8 +58,8 @@ func (s *Service) attempt(ctx context.Context, d store.Delivery) attemptResult {
 	return s.classify(f, at, s.send(ctx, hook, NewMessage(hook, d.EventID, d.Body, at)))
 }
 
-// lookUp returns the webhook of a delivery, and whether it may have the delivery now. It reads the store only if the cache
-// cannot decide. store.ErrNotFound if the webhook was deleted.
+// lookUp returns the webhook of a delivery, and whether it may have the delivery now. It reads the store only if the
+// cache cannot decide. store.ErrNotFound: the webhook was deleted.
 func (s *Service) lookUp(ctx context.Context, d store.Delivery) (hook wallet.Webhook, decision authorization, err error) {
 	known, of := s.subscriptionsNow(), eventScope{name: d.Event, user: d.User}
 	if r, ok := known.remembered(d.Webhook); ok {
@@ -76,8 +78,9 @@ func (s *Service) lookUp(ctx context.Context, d store.Delivery) (hook wallet.Web
 	return hook, decision, err
 }
 
-// classify decides from the receiver's answer what becomes of a delivery: delivered, dead-lettered, or waiting for its next
-// attempt. at is when the attempt was sent. An interrupted attempt does not count.
+// classify decides from the receiver's answer whether a delivery is delivered, dead-lettered, or waits for its next
+// attempt. at is when the attempt was sent. An interrupted attempt does not count, and is made again by this or the
+// next process.
 func (s *Service) classify(f attemptResult, at time.Time, r Result) attemptResult {
 	verdict := r.Verdict()
 	if verdict == Interrupted {

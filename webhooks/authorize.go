@@ -9,32 +9,33 @@ import (
 	"purser/wallet"
 )
 
-// authorization is whether a webhook may have an event now.
+// authorization says whether a webhook may have an event now.
 type authorization int
 
 const (
 	authAllowed     authorization = iota
-	authDisabled                  // its owner, or purser, turned the webhook off
-	authDenied                    // the key may have no events, or not this one, or the webhook asks for others
-	authNeedsLookup               // the store knows: see needed
+	authDisabled                  // the webhook was turned off, by its owner or by purser
+	authDenied                    // the key may not have this event, or the webhook did not subscribe to it
+	authNeedsLookup               // only the store can decide: see consentQuery
 )
 
-// consentQuery is what the store must say before an event about a person may be delivered.
+// consentQuery is what must be looked up in the store before an event about a person may be delivered.
 type consentQuery struct {
-	holder wallet.AppID // under which the person's grant is kept, and the app's wish with it
-	scope  wallet.Scope // that the grant must cover
-	own    bool         // no grant is needed: the key is the person's own
-	all    bool         // no grant is needed: an operator's key, and the person must be known still
+	holder wallet.AppID // the app, or the lineage of a key without one, under which the person's grant is stored
+	scope  wallet.Scope // must be covered by the grant
+	own    bool         // no grant is needed: the person owns the key
+	all    bool         // no grant is needed: it is an operator's key. The person must not have been erased
 }
 
-// eventScope is what the rules need of an event: what it is, and whom it concerns.
+// eventScope is what the rules need of an event: its name, and the person it is about.
 type eventScope struct {
 	name wallet.EventName
 	user wallet.UserID
-	to   wallet.AppID // wallet.Event.To; "" also for what was addressed when it was fanned out
+	to   wallet.AppID // the only app that may have it (wallet.Event.To). "" for all, and at an attempt: the relay has checked it
 }
 
-// listeners lists the webhooks that may have an event (docs/webhooks.md, Whose events).
+// listeners lists the webhooks that may have an event (docs/webhooks.md, Whose events). The relay makes a delivery
+// for each.
 func (k *subscriptionSnapshot) listeners(tx store.Tx, e eventScope, now time.Time) ([]wallet.Webhook, error) {
 	asked, err := k.candidates(tx, e)
 	if err != nil {
@@ -49,7 +50,9 @@ func (k *subscriptionSnapshot) listeners(tx store.Tx, e eventScope, now time.Tim
 	return may, nil
 }
 
-// candidates lists the webhooks of everybody who may receive an event, each once.
+// candidates lists the webhooks that could have an event, each once: for a public event all, else those of operators,
+// of the person, and of the developers whose apps the person granted access. So the cost does not grow with the
+// number of developers.
 func (k *subscriptionSnapshot) candidates(tx store.Tx, e eventScope) ([]subscription, error) {
 	if e.user == "" {
 		return k.everyone(tx)
@@ -79,10 +82,10 @@ func (k *subscriptionSnapshot) candidates(tx store.Tx, e eventScope) ([]subscrip
 	return all, nil
 }
 
-// authorize reports whether a webhook may have an event at now: it is on and asks for it, its key is alive and
-// may have webhooks and know of such events, and the event is public, of the key's owner, or of somebody who
-// consented that the key's app may know of such events. Operators' keys get all events, except about people who were
-// erased. An app gets only the events about the person that it asked for (wallet.Grant.Events).
+// authorize reports whether a webhook may have an event at now. The webhook must be on and subscribe to it. Its key
+// must be usable, of the pro tier, and have the scopes. The event must be public, or about the key's owner, or about
+// a person who granted the key's app access to such events. Operators' keys may have all events, except those about
+// erased people. An app gets only those events about the person that it asked for (wallet.Grant.Events).
 func (k *subscriptionSnapshot) authorize(tx store.Tx, r subscription, e eventScope, now time.Time) authorization {
 	stands, wish := k.authorizeIgnoringPreferences(tx, r, e, now)
 	if stands == authAllowed && !wish.Wants(string(e.name)) {
@@ -91,7 +94,8 @@ func (k *subscriptionSnapshot) authorize(tx store.Tx, r subscription, e eventSco
 	return stands
 }
 
-// authorizeIgnoringPreferences is authorize, whatever the app wants; it also returns what that is.
+// authorizeIgnoringPreferences is authorize without the check of what the app asked for, which it returns instead.
+// nil: all.
 func (k *subscriptionSnapshot) authorizeIgnoringPreferences(tx store.Tx, r subscription, e eventScope, now time.Time) (authorization, *wallet.Notifications) {
 	stands, of := r.authorizeFromCache(e, now)
 	if stands != authNeedsLookup {
@@ -104,10 +108,11 @@ func (k *subscriptionSnapshot) authorizeIgnoringPreferences(tx store.Tx, r subsc
 	return authAllowed, grant.Events
 }
 
-// consents says whether a person lets a receiver know of what is about them, and returns the grant by which they do.
+// consents reports whether a person allows a receiver to have events about them, and returns the grant that allows
+// it. A grant that cannot be read counts as none.
 func (k *subscriptionSnapshot) consents(tx store.Tx, person wallet.UserID, of consentQuery) (bool, wallet.Grant) {
 	if of.all {
-		if _, err := tx.User(person); errors.Is(err, store.ErrNotFound) { // a damaged row is a person still
+		if _, err := tx.User(person); errors.Is(err, store.ErrNotFound) { // a damaged row still belongs to a person
 			return false, wallet.Grant{}
 		}
 	}
@@ -118,9 +123,10 @@ func (k *subscriptionSnapshot) consents(tx store.Tx, person wallet.UserID, of co
 	return of.all || of.own || err == nil && grant.Covers(of.scope), grant
 }
 
-// authorizeFromCache is authorize, as far as it can be decided without the store.
+// authorizeFromCache is authorize as far as it can be decided without the store. The result is authNeedsLookup, with
+// what must be looked up, for events about a person.
 func (r subscription) authorizeFromCache(e eventScope, now time.Time) (authorization, consentQuery) {
-	if e.name == wallet.WebhookTest { // only its owner causes it
+	if e.name == wallet.WebhookTest { // only the webhook's owner can cause it
 		return authAllowed, consentQuery{}
 	}
 	if !r.Active {

@@ -12,23 +12,28 @@ import (
 )
 
 const (
-	// backlogHours is for how many hours a delivery may wait for its first attempt. Then the webhook is turned off:
-	// events come faster than it takes them, and what waits would grow for ever.
+	// backlogHours is for how many hours a delivery may wait for its first attempt. After that its webhook is turned
+	// off: events come faster than it takes them, and the backlog would grow for ever.
 	backlogHours = 72
-	// servedCounter counts the last backlogHours hours in which a node served: a slot is an hour, its count is 1. Hours
-	// in which purser was down are not among them, nor is what a clock jumps over.
+	// servedCounter is the counter of the last backlogHours hours in which a node served. A slot is an hour, its
+	// count is 1. Hours in which purser was down are not in it, and neither is a time over which a clock was set
+	// forward.
 	servedCounter = "webhooks_served"
-	// backlogPage is how many deliveries are read at once, and backlogPages how often: behind deliveries that are
-	// between two attempts there may be many that wait for them.
+	// backlogPage is how many deliveries of an urgency are read at once, backlogPages how many times. One page may
+	// not be enough: many deliveries may wait behind one that is between two attempts.
 	backlogPage, backlogPages = 64, 16
 )
 
-// endBacklogs turns off the webhooks that are behind now and were behind at the last look of this process: one that has
-// just got going again has an hour to catch up. A listener is removed, which ends its connection. What waits for a webhook that is off is
-// dead-lettered unsent when its turn comes. That is soon for most of it. It is later for a delivery between two attempts
-// and those behind it in its line: when the next attempt is due. served says that this process has run for an hour since
-// its last look. The cost of a look is that of the webhooks that something waits for.
+// endBacklogs turns off the webhooks that are behind now and were behind at the last look of this process: a webhook
+// that works again has an hour to catch up. A listener is removed, which ends its connection.
+//
+// What waits for a webhook that is off is dead-lettered unsent when its turn comes. For most of it that is soon. A
+// delivery between two attempts, and those behind it in its line, have their turn when the next attempt is due.
+//
+// served says that this process has run for an hour since its last look. The cost of a look is that of the webhooks
+// that something waits for.
 func (s *Service) endBacklogs(ctx context.Context, served bool, before map[wallet.WebhookID]bool) (behind map[wallet.WebhookID]bool, err error) {
+	// First count the hours. Only a process that has served one writes.
 	var since time.Time
 	look := s.Store.View
 	if served {
@@ -43,6 +48,7 @@ func (s *Service) endBacklogs(ctx context.Context, served bool, before map[walle
 	if since.IsZero() {
 		return nil, nil
 	}
+	// Then find the webhooks that are behind.
 	err = s.Store.View(ctx, func(tx store.Tx) error {
 		behind = map[wallet.WebhookID]bool{}
 		waiting, err := tx.WaitingWebhooks()
@@ -60,6 +66,7 @@ func (s *Service) endBacklogs(ctx context.Context, served bool, before map[walle
 	if err != nil {
 		return nil, fmt.Errorf("look for backlogs of webhooks: %w", err)
 	}
+	// Then turn off those that were behind the last time too, each in an Update of its own that checks again.
 	for id := range behind {
 		if !before[id] {
 			continue
@@ -93,9 +100,9 @@ func (s *Service) endBacklog(ctx context.Context, id wallet.WebhookID, since tim
 	})
 }
 
-// servedSince returns when the first of the last backlogHours hours began in which a node served; zero when there were
-// fewer. A node counts an hour after it has run for one by its monotonic clock. Of hours that overlap, those of other
-// nodes or of a clock that was set back, one counts. A process that ends within an hour counts none of it.
+// servedSince returns when the first of the last backlogHours hours began in which a node served; zero if there were
+// fewer. A node counts an hour after it has run for one by its monotonic clock. Of hours that overlap, as those of
+// two nodes or of a clock that was set back, only one counts. A process that ends within an hour counts none.
 func servedSince(tx store.Tx, now time.Time, served bool) (time.Time, error) {
 	hours, err := tx.Counter(servedCounter)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -103,7 +110,7 @@ func servedSince(tx store.Tx, now time.Time, served bool) (time.Time, error) {
 	}
 	const hour = int64(time.Hour / time.Second)
 	began := now.Unix() - hour
-	slots := slices.DeleteFunc(hours.Slots, func(slot store.Slot) bool { return slot.Start > now.Unix() }) // the clock was ahead
+	slots := slices.DeleteFunc(hours.Slots, func(slot store.Slot) bool { return slot.Start > now.Unix() }) // the clock was ahead then
 	if served && (len(slots) == 0 || slots[len(slots)-1].Start+hour <= began) {
 		slots = append(slots, store.Slot{Start: began, Count: 1})
 		slots = slots[max(0, len(slots)-backlogHours):]
@@ -118,9 +125,9 @@ func servedSince(tx store.Tx, now time.Time, served bool) (time.Time, error) {
 	return time.Unix(slots[0].Start, 0), nil
 }
 
-// isBehind reports whether a delivery of an active webhook has waited for its first attempt since a time. NextAt of one that
-// was not attempted is when it was put, also after a recovery, which keeps CreatedAt. One behind a delivery of its line
-// that is between two attempts does not count: it waits for that one, by the schedule.
+// isBehind reports whether a delivery of an active webhook has waited for its first attempt since a time. Before the
+// first attempt NextAt is when the delivery was put. A recovery sets it again and keeps CreatedAt. A delivery behind
+// one of its line that is between two attempts does not count: it waits for that one, by the schedule.
 func (s *Service) isBehind(tx store.Tx, id wallet.WebhookID, since time.Time) (bool, error) {
 	hook, err := tx.Webhook(id)
 	if err != nil || !hook.Active {
@@ -151,7 +158,7 @@ func (s *Service) isBehind(tx store.Tx, id wallet.WebhookID, since time.Time) (b
 	return false, nil
 }
 
-// turnOff turns a webhook off for a reason, and notifies its owner. The caller ends with the Update.
+// turnOff turns a webhook off for a reason, and emits the event by which its owner is notified, in the same Update.
 func (s *Service) turnOff(tx store.Tx, hook wallet.Webhook, why wallet.Ending, health wallet.WebhookHealth, at time.Time) error {
 	hook.Ended, hook.Active, hook.UpdatedAt = why, false, at
 	if err := tx.PutWebhook(hook); err != nil {
@@ -164,10 +171,10 @@ func (s *Service) turnOff(tx store.Tx, hook wallet.Webhook, why wallet.Ending, h
 	return s.emitTrouble(tx, hook, wallet.WebhookEnded, health, since, at)
 }
 
-// emitTrouble emits the event by which the owner of a webhook is notified. since is part of its id: an event with the id of
-// one that was emitted before is left out.
+// emitTrouble emits the event by which the owner of a webhook is notified. since is part of the event's id, so one
+// outage gives one event: Emit leaves out an id that was emitted before.
 func (s *Service) emitTrouble(tx store.Tx, hook wallet.Webhook, name wallet.EventName, health wallet.WebhookHealth, since, at time.Time) error {
-	if hook.Owner == "" { // an operator's: there is no chat to notify
+	if hook.Owner == "" { // an operator's key: there is no chat to notify, so the log says it
 		s.Logger.Warn("a webhook of an operator's key loses events", "webhook", hook.ID, "ended", hook.Ended, "status", health.LastStatus, "error", health.LastReason.String())
 	}
 	event, err := wallet.NewEvent(fmt.Sprintf("evt_%s_%s_%d", hook.ID, name, since.UnixMilli()), name, at, hook.Owner,

@@ -18,17 +18,18 @@ import (
 // alertsScope covers price alerts, which no key can have yet.
 const alertsScope wallet.Scope = "alerts"
 
-// EventType is what can be said of all events of one name before one happens.
+// EventType describes all events of one name, before any of them happens. The documentation, GET /v1/webhooks/events
+// and the rules of authorize are made from it.
 type EventType struct {
 	Name   wallet.EventName
-	Kind   wallet.KeyKind // of the webhooks that take it
-	When   string         // it is emitted: one sentence
-	Scope  wallet.Scope   // of the grant by which apps of others may receive it; "" for none
-	Public bool           // it concerns nobody, so everybody may have it
+	Kind   wallet.KeyKind // kind of the keys whose webhooks take it
+	When   string         // one sentence, shown in the documentation: when it is emitted
+	Scope  wallet.Scope   // of the grant that lets apps of other people receive it; "" for none
+	Public bool           // it is about nobody, so every webhook of its kind may have it
 	// Emitted says that purser emits it today. Others can be subscribed to, and come with a later version.
 	Emitted bool
 
-	data any // an example, whose type is the shape
+	data any // an example; its type is the shape of the data
 }
 
 // Catalogue lists all events that webhooks can receive (docs/specification.md, Events).
@@ -91,6 +92,7 @@ func Catalogue() []EventType {
 		{Name: wallet.WalletConnected, Kind: bot, When: "A person connected a wallet.", Scope: wallet.BotUsers,
 			data: wallet.BotWalletConnectedData{ChatID: chat, WalletAddress: owner, ConnectedAt: at}},
 	}
+	// Names that the specification has and nothing emits yet.
 	later := []wallet.EventName{wallet.BalanceUpdated, wallet.PriceAlert, wallet.PriceSignificantChange, wallet.StakeDelegated, wallet.StakeReward, wallet.StakeUndelegated}
 	for i := range all {
 		all[i].Emitted = !slices.Contains(later, all[i].Name)
@@ -98,7 +100,7 @@ func Catalogue() []EventType {
 	return all
 }
 
-// types are the events of the catalogue by kind and name.
+// types has the events of the catalogue by kind and name. It never changes.
 var types = func() map[wallet.KeyKind]map[wallet.EventName]EventType {
 	all := map[wallet.KeyKind]map[wallet.EventName]EventType{wallet.APIKey: {}, wallet.BotKey: {}}
 	for _, t := range Catalogue() {
@@ -107,13 +109,13 @@ var types = func() map[wallet.KeyKind]map[wallet.EventName]EventType {
 	return all
 }()
 
-// ruleOf is the entry of an event as webhooks of a kind get it; not ok when they do not.
+// ruleOf returns the entry of an event as webhooks of a kind get it. ok is false if they do not get it.
 func ruleOf(kind wallet.KeyKind, name wallet.EventName) (EventType, bool) {
 	t, ok := types[kind][name]
 	return t, ok
 }
 
-// english renders the reasons of events. It is made once, of what is embedded, and never changes.
+// english renders the reasons of events. It is made once, from embedded texts, and never changes.
 var english = sync.OnceValues(func() (*locale.Printer, error) {
 	texts, err := locale.New()
 	if err != nil {
@@ -122,7 +124,8 @@ var english = sync.OnceValues(func() (*locale.Printer, error) {
 	return texts.Printer("en", locale.Style{}), nil
 })
 
-// failed is transaction.failed as it is published: with its reason as error_message, in English.
+// failed returns the data of transaction.failed as it is published: its reason becomes error_message, in English. The
+// event stores a key and arguments instead, for the chat to render in the person's language.
 func failed(data json.RawMessage) (json.RawMessage, error) {
 	if !bytes.Contains(data, []byte(`"error_reason":`)) { // most have none, and need not be read
 		return data, nil
@@ -144,8 +147,9 @@ func failed(data json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(stored.TransactionFailedData)
 }
 
-// Body renders an event for webhooks of a kind in the specification's envelope, {event, data, timestamp}, or
-// {event, data} for bots: the bytes that every attempt sends.
+// Body renders an event for webhooks of a kind, in the envelope of docs/specification.md: {event, data, timestamp},
+// or {event, data} for bots. Every attempt sends these same bytes, so they are signed as they are stored. An error is
+// a mistake of the program: the kind has no such event, or its data is not what the catalogue says.
 func Body(kind wallet.KeyKind, e wallet.Event) ([]byte, error) {
 	if _, ok := ruleOf(kind, e.Name); !ok {
 		return nil, fmt.Errorf("%s is no event of webhooks of the kind %s", e.Name, kind)
@@ -176,7 +180,8 @@ func Body(kind wallet.KeyKind, e wallet.Event) ([]byte, error) {
 	return append(body, '}'), nil
 }
 
-// connected makes each kind's payload of wallet.connected, the one event that both kinds have under the same name.
+// connected returns the data of wallet.connected for a kind. Both kinds have an event of this name, with different
+// data.
 func connected(kind wallet.KeyKind, data json.RawMessage) (json.RawMessage, error) {
 	var all wallet.WalletConnectedData
 	if err := json.Unmarshal(data, &all); err != nil {
@@ -189,7 +194,7 @@ func connected(kind wallet.KeyKind, data json.RawMessage) (json.RawMessage, erro
 	return json.Marshal(all)
 }
 
-// Example is a body as it is sent.
+// Example returns a body as it is sent, with the data of the catalogue.
 func (t EventType) Example() (json.RawMessage, error) {
 	e, err := wallet.NewEvent("", t.Name, time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC), "", t.data)
 	if err != nil {
@@ -198,7 +203,7 @@ func (t EventType) Example() (json.RawMessage, error) {
 	return Body(t.Kind, e)
 }
 
-// Schema is JSON Schema (2020-12) of a body. Fields may be added one day, so it forbids none.
+// Schema returns the JSON Schema (2020-12) of a body. It allows unknown fields, since later versions may add some.
 func (t EventType) Schema() (json.RawMessage, error) {
 	properties := ordered{{"event", map[string]any{"const": t.Name}}, {"data", schemaOf(reflect.TypeOf(t.data))}}
 	required := []string{"event", "data"}
@@ -216,8 +221,7 @@ func (t EventType) Schema() (json.RawMessage, error) {
 	})
 }
 
-// schemaOf is the schema of a struct of data: all its fields, and all of them required but those that are
-// left out when empty.
+// schemaOf returns the schema of a struct of data. Fields with omitempty are left out; all others are required.
 func schemaOf(shape reflect.Type) any {
 	var properties ordered
 	var required []string
@@ -245,7 +249,7 @@ func schemaOf(shape reflect.Type) any {
 	return ordered{{"type", "object"}, {"properties", properties}, {"required", required}}
 }
 
-// Forms of texts.
+// Patterns of texts, as JSON Schema has them, and parts of descriptions.
 const (
 	decimalForm    = `^-?[0-9]+(\.[0-9]+)?$`
 	unknownForm    = `^(-?[0-9]+(\.[0-9]+)?)?$`
@@ -260,7 +264,7 @@ const (
 	decimalInToken = "as a decimal number in units of the token"
 )
 
-// meanings are of all fields, by name: no name means two things.
+// meanings describes all fields by name. A name means the same in every event.
 var meanings = map[string]struct{ form, means string }{
 	"transaction_id": {idForm, "The transaction's id, the same in all its events"}, "signature": {signatureForm, "The transaction's signature on chain"},
 	"wallet_address": {addressForm, "The wallet that the event is about"}, "amount": {decimalForm, "How much, " + decimalInToken},
@@ -284,7 +288,7 @@ var meanings = map[string]struct{ form, means string }{
 	"response": {anyForm, "The bot's reply, as Markdown. [withheld] if it is only for the person"}, "webhook_id": {idForm, "The webhook"},
 }
 
-// meaningOf begins the schema of a field.
+// meaningOf begins the schema of a field: its description and pattern. Times are recognised by their names.
 func meaningOf(name string) ordered {
 	about, ok := meanings[name]
 	if strings.HasSuffix(name, "_at") || name == "timestamp" || name == "cooldown_end" {
@@ -299,9 +303,10 @@ func meaningOf(name string) ordered {
 	return ordered{{"description", about.means}, {"pattern", about.form}}
 }
 
-// ordered is a JSON object whose members keep their order, as people read schemas.
+// ordered is a JSON object whose members keep their order, since people read schemas.
 type ordered []member
 
+// member is one name of an object and its value.
 type member struct {
 	name  string
 	value any
@@ -331,6 +336,7 @@ func (o ordered) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// exampleAddress parses an address that stands in the catalogue.
 func exampleAddress(text string) (a wallet.Address) {
 	_ = a.UnmarshalText([]byte(text)) // a test holds the examples to their schemas
 	return a

@@ -8,21 +8,23 @@ import (
 	"purser/wallet"
 )
 
-// healthEvery is how exactly it is written when a webhook was last triggered, while all goes well.
+// healthEvery is how often the health of a webhook that works is written. After a crash LastTriggered may be older
+// than the truth by as much.
 const healthEvery = time.Second
 
-// healths is the health of webhooks that do well, as far as it was not written yet. A failing one is read
-// and written each time: turning it on again by hand resets it.
+// healths is the health of webhooks that work, as far as it is not written yet. The health of a failing webhook is
+// read and written with each attempt, because turning the webhook on again resets it. Only the recorder's goroutine
+// uses healths.
 type healths map[wallet.WebhookID]unwrittenHealth
 
-// unwrittenHealth is one webhook's health.
+// unwrittenHealth is one webhook's health in memory.
 type unwrittenHealth struct {
 	health  wallet.WebhookHealth
-	changed bool
-	written time.Time
+	changed bool      // health differs from what is stored
+	written time.Time // when it was last stored; zero: never by this process
 }
 
-// after takes down an attempt, and returns the webhook's health.
+// after notes an attempt, and returns the webhook's health with it.
 func (all healths) after(tx store.Tx, o outcome) wallet.WebhookHealth {
 	f, known := all[o.delivery.Webhook]
 	if !known {
@@ -34,7 +36,8 @@ func (all healths) after(tx store.Tx, o outcome) wallet.WebhookHealth {
 	return f.health
 }
 
-// after is a webhook's health after one more attempt.
+// after returns a webhook's health after one more attempt. A success ends an outage: FailingSince and Failures return
+// to zero.
 func after(h wallet.WebhookHealth, a store.Attempt, ok bool) wallet.WebhookHealth {
 	h.LastTriggered, h.LastStatus, h.LastReason = a.At, a.Status, a.Reason
 	if ok {
@@ -48,14 +51,15 @@ func after(h wallet.WebhookHealth, a store.Attempt, ok bool) wallet.WebhookHealt
 	return h
 }
 
-// ownerNotified notes that the webhook's owner was notified of its failures.
+// ownerNotified notes when the webhook's owner was last notified of its failures.
 func (all healths) ownerNotified(id wallet.WebhookID, at time.Time) {
 	f := all[id]
 	f.health.OwnerNotifiedAt = at
 	all[id] = f
 }
 
-// write writes what is due at now, or everything.
+// write stores the healths that are due at now, or everything. It removes from memory what need not stay: a failing
+// webhook, one that was deleted, and one without an attempt for healthEvery.
 func (all healths) write(tx store.Tx, now time.Time, everything bool) error {
 	for id, f := range all {
 		failing := !f.health.FailingSince.IsZero()
@@ -79,7 +83,7 @@ func (all healths) write(tx store.Tx, now time.Time, everything bool) error {
 	return nil
 }
 
-// behind reports whether something is not written.
+// behind reports whether some health is not stored yet.
 func (all healths) behind() bool {
 	for _, f := range all {
 		if f.changed {

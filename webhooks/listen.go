@@ -70,13 +70,14 @@ func (l *listeners) attach(ctx context.Context, x *sender) (end func()) {
 	}
 }
 
+// has reports whether this node has the connection of a listener.
 func (l *listeners) has(id wallet.WebhookID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.taking[id] != nil
 }
 
-// any reports whether somebody listens.
+// any reports whether this node has any listener.
 func (l *listeners) any() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,13 +15,13 @@ import (
 	"purser/wallet"
 )
 
-// What the developer of a webhook asks for by hand: tests, redelivery, its limit.
+// What the developer of a webhook asks for: tests, redelivery, the state of the hourly limit.
 
-// tryTimeout is how long a test waits for its answer: the request that asked for it waits as long.
+// tryTimeout is how long a test waits for the receiver's answer. The API request of the test waits as long.
 const tryTimeout = 10 * time.Second
 
-// May reports whether a webhook's key may receive events of a name about a person ("": about nobody),
-// whatever the webhook subscribes to now.
+// May reports whether a webhook's key may receive events of a name about a person ("": events about nobody), whatever
+// the webhook subscribes to now. The API asks it before it shows or resends a delivery.
 func (s *Service) May(tx store.Tx, hook wallet.Webhook, name wallet.EventName, user wallet.UserID) (bool, error) {
 	hook.Active, hook.Events = true, []string{"*"}
 	known := s.subscriptionsNow()
@@ -58,10 +58,11 @@ func (s *Service) Receives(tx store.Tx, app wallet.AppID, person wallet.UserID, 
 	return true, false, nil
 }
 
-// Try sends an event to a webhook once, now, whether it is on or not, and returns the result. It is
-// counted like any other. RATE_LIMIT_EXCEEDED.
+// Try sends an event to a webhook once, now, even if the webhook is off, and returns the result. It counts against
+// the hourly limit like any other event; over the limit the error is RATE_LIMIT_EXCEEDED. It stores no
+// delivery: the caller logs the entry.
 func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) (store.LogEntry, error) {
-	body, err := Body(wallet.APIKey, e) // webhook.test looks alike to all
+	body, err := Body(wallet.APIKey, e) // webhook.test has the same body for every kind of key
 	if err != nil {
 		return store.LogEntry{}, err
 	}
@@ -88,13 +89,13 @@ func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) 
 	return entry, nil
 }
 
-// Used counts the events that a webhook has had in the last hour, and returns their limit.
+// Used returns how many events a webhook has had in the last hour, and its limit. Both are numbers of events.
 func (s *Service) Used(ctx context.Context, hook wallet.Webhook) (used, limit uint64, err error) {
 	left, err := s.Meter.Look(ctx, counterOf(hook), s.Limit)
 	return left.Limit - left.Remaining, left.Limit, err
 }
 
-// Delay is for how long the limit of the hour lets no new event of a webhook go; 0 where there is room.
+// Delay returns for how long the hourly limit holds back new events of a webhook; 0 if it does not.
 func (s *Service) Delay(ctx context.Context, hook wallet.Webhook) (time.Duration, error) {
 	left, err := s.Meter.Look(ctx, counterOf(hook), s.Limit)
 	if err != nil || left.OK {
@@ -103,15 +104,16 @@ func (s *Service) Delay(ctx context.Context, hook wallet.Webhook) (time.Duration
 	return left.Reset, nil
 }
 
-// counterOf names what counts a webhook's events: of the same key and receiver, so that a developer who registers it
-// again, or writes its address another way, starts no new hour. All listeners of a key are one.
+// counterOf is the name of the counter of a webhook's events. It is made of the key's lineage and the receiver, so a
+// developer who registers the same receiver again, or spells its address in another way, does not begin a new hour.
+// All listeners of a key share one counter.
 func counterOf(hook wallet.Webhook) string {
 	sum := sha256.Sum256([]byte(receiverOf(hook.URL)))
 	return "webhook/" + hook.Lineage + "/" + hex.EncodeToString(sum[:12])
 }
 
-// receiverOf is the part of an address that names a receiver: host, port and path, in one spelling. The query
-// only says something to it, and the scheme is no other receiver.
+// receiverOf returns the part of an address that identifies a receiver, in one spelling: host, port and path. The
+// query is not part of it, and http and https differ only by their port.
 func receiverOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -302,7 +302,7 @@ func (r *recorder) entries(ctx context.Context, batch []outcome) []store.LogEntr
 	for _, o := range batch {
 		e := store.LogEntry{Delivery: o.delivery, State: o.state, Attempted: o.attempted}
 		if o.delivery.Attempts > len(o.attempted) || o.delivery.Resend { // attempts of an earlier process, or before a resend
-			if before, err := r.Log.Logged(ctx, o.delivery.Webhook, o.delivery.ID); err == nil { // on an error the entry is gone or damaged
+			if before, err := r.Log.Logged(ctx, o.delivery.Webhook, o.delivery.ID); err == nil { // else it is gone or damaged
 				e.Attempted = append(earlier(before.Attempted, o.attempted), o.attempted...)
 			}
 		}

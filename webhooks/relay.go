@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// relayAtOnce is how many relay events are read together.
+	// relayAtOnce is how many relay events are read in one View.
 	relayAtOnce = 256
-	// rowsAtOnce is how many deliveries are written in one transaction. It bounds how long other writers wait.
+	// rowsAtOnce is the most deliveries that one transaction writes. It bounds how long other writers wait.
 	rowsAtOnce = 1000
 )
 
-// relayPoll is how often the relay looks for events of other nodes, which wake nobody here.
+// relayPoll is how often the relay looks for events of other nodes. Their commits wake nobody on this node.
 const relayPoll = 250 * time.Millisecond
 
 // errLost says that another node has claimed the relay's job, so this one must write nothing more.
@@ -38,7 +38,7 @@ func (s *sender) relay(ctx context.Context, job store.Job) (work.Result, error) 
 		count, more, err := s.relaySome(ctx)
 		switch {
 		case errors.Is(err, errLost):
-			return work.Result{}, nil // which the pool cannot end either
+			return work.Result{}, nil // the job is another node's, so there is nothing to end
 		case err != nil && !s.stops(ctx):
 			return work.Result{}, fmt.Errorf("turn events into deliveries: %w", err)
 		case count > 0:
@@ -56,6 +56,7 @@ func (s *sender) relay(ctx context.Context, job store.Job) (work.Result, error) 
 		}
 	}
 	return work.Result{Commit: func(tx store.Tx) error {
+		// The job ends in the same transaction. An event that is emitted after it puts the job again.
 		left, err := tx.RelayEvents(1)
 		if err != nil || len(left) == 0 {
 			return err
@@ -153,7 +154,7 @@ func (s *sender) place(ctx context.Context, rows []store.Delivery, done []uint64
 				return err
 			}
 			if offer != nil {
-				offer.Max, offer.Now = min(offer.Max, rowsAtOnce), s.Now() // which may have waited long for its turn
+				offer.Max, offer.Now = min(offer.Max, rowsAtOnce), s.Now() // now: the Update may have waited long for its turn
 				if claimed, _, err = tx.ClaimJobs(*offer); err != nil {
 					return err
 				}
@@ -188,8 +189,8 @@ func (s *sender) renewed(was store.Ref) bool {
 	return ok && ref != was
 }
 
-// cut takes the first rows, at most rowsAtOnce, and returns them with the number of events that they complete. The rest of an
-// event that is too large for one transaction stays at the front of rows.
+// cut takes the first deliveries, at most rowsAtOnce, and returns them with the number of events that they complete.
+// The rest of an event that is too large for one transaction stays at the front of rows.
 func cut(rows [][]store.Delivery) (done int, some []store.Delivery) {
 	for done < len(rows) {
 		room := rowsAtOnce - len(some)

@@ -13,8 +13,9 @@ import (
 	"purser/wallet"
 )
 
-// The headers by which a receiver knows who speaks, and when. The first three are the specification's;
-// they do not cover the time, so those of Standard Webhooks go along, which do.
+// The headers by which a receiver checks the sender, the event and the time. docs/specification.md names the first
+// three, but their signature does not cover the time. That of Standard Webhooks (standardwebhooks.com, v1) does, so
+// both are sent.
 const (
 	signatureHeader = "X-Service-Signature"
 	previousHeader  = "X-Service-Signature-Previous"
@@ -24,19 +25,19 @@ const (
 	standardSign    = "Webhook-Signature"
 )
 
-// secretPrefix begins a secret that is base64 of its key for Standard Webhooks.
+// secretPrefix begins a secret in the form of Standard Webhooks: what follows is the key in base64.
 const secretPrefix = "whsec_"
 
 // Message is what one attempt sends.
 type Message struct {
 	URL      string
-	EventID  string // the same in all attempts and resends: receivers drop what they know
+	EventID  string // the same in all attempts and resends: receivers recognise a repeated event by it
 	Body     []byte
 	Secret   string
-	Previous string // the secret before the last rotation, while it is still good; else ""
+	Previous string // the secret before the last rotation, while it is valid; else ""
 }
 
-// NewMessage is an event on its way to a webhook at now.
+// NewMessage returns the message of an event to a webhook. now decides whether the previous secret still signs.
 func NewMessage(to wallet.Webhook, eventID string, body []byte, now time.Time) Message {
 	m := Message{URL: to.URL, EventID: eventID, Body: body, Secret: to.Secret}
 	if now.Before(to.PreviousUntil) {
@@ -45,7 +46,8 @@ func NewMessage(to wallet.Webhook, eventID string, body []byte, now time.Time) M
 	return m
 }
 
-// Headers are those of an attempt made at a time.
+// Headers returns the headers of an attempt made at a time. While there is a previous secret, both secrets sign, so
+// that a receiver can change from one to the other without losing events.
 func (m Message) Headers(at time.Time) http.Header {
 	unix := strconv.FormatInt(at.Unix(), 10)
 	h := http.Header{
@@ -64,17 +66,19 @@ func (m Message) Headers(at time.Time) http.Header {
 	return h
 }
 
-// serviceSignature is keyed by the secret as it is written (docs/webhooks.md, What is sent).
+// serviceSignature is "sha256=" and HMAC-SHA256 of the body in hexadecimal. Its key is the secret as a text, with its
+// prefix (docs/webhooks.md, What is sent).
 func serviceSignature(secret string, body []byte) string {
 	return "sha256=" + hex.EncodeToString(hmacOf([]byte(secret), body))
 }
 
-// standardSignature is Standard Webhooks' v1.
+// standardSignature is the signature v1 of Standard Webhooks: HMAC-SHA256 of "<id>.<unix time>.<body>", in base64.
 func standardSignature(secret, id, unix string, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(hmacOf(standardKey(secret), []byte(id+"."+unix+"."), body))
 }
 
-// standardKey is what a secret's base64 after whsec_ stands for, or the literal bytes of one that is none.
+// standardKey returns the key that a secret stands for: the base64 behind whsec_, or else the bytes of the secret
+// itself.
 func standardKey(secret string) []byte {
 	if encoded, ok := strings.CutPrefix(secret, secretPrefix); ok {
 		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(key) > 0 {
@@ -84,6 +88,7 @@ func standardKey(secret string) []byte {
 	return []byte(secret)
 }
 
+// hmacOf returns HMAC-SHA256 of the parts one after the other.
 func hmacOf(key []byte, parts ...[]byte) []byte {
 	m := hmac.New(sha256.New, key)
 	for _, part := range parts {

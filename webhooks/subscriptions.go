@@ -9,10 +9,10 @@ import (
 	"purser/wallet"
 )
 
-// subscriptionCache remembers webhooks and the keys that registered them, which change seldom and are asked for
-// with every event: what it knows holds while the store's KeysVersion stays the same.
+// subscriptionCache remembers webhooks and the keys that registered them. They seldom change, and every event needs
+// them. What it knows is valid while the store's KeysVersion stays the same.
 type subscriptionCache struct {
-	mu      sync.Mutex
+	mu      sync.Mutex // guards current
 	current *subscriptionSnapshot
 }
 
@@ -91,7 +91,7 @@ func (k *subscriptionSnapshot) everyone(tx store.Tx) ([]subscription, error) {
 	return all, nil
 }
 
-// of lists the webhooks of an owner ("": of operators).
+// of lists the webhooks of an owner, "" for those of operators. The result is shared: callers must not change it.
 func (k *subscriptionSnapshot) of(tx store.Tx, owner wallet.UserID) ([]subscription, error) {
 	k.mu.Lock()
 	all, ok := k.owned[owner]
@@ -110,6 +110,7 @@ func (k *subscriptionSnapshot) of(tx store.Tx, owner wallet.UserID) ([]subscript
 	return all, nil
 }
 
+// registerAll reads the keys of each webhook.
 func (k *subscriptionSnapshot) registerAll(tx store.Tx, hooks []wallet.Webhook) []subscription {
 	all := make([]subscription, 0, len(hooks))
 	for _, hook := range hooks {

@@ -51,7 +51,7 @@ func ParseSaved(raw []byte) (Saved, error) {
 	}
 }
 
-// whole returns an error if the body is still encoded for transfer, so that no signature could match it.
+// whole returns an error if the body is still in chunked transfer encoding, so that no signature could match it.
 func (s Saved) whole() error {
 	if strings.EqualFold(s.Header.Get("Transfer-Encoding"), "chunked") {
 		return errors.New("the request's body is still in chunks: save it as your server hands it to you")
