@@ -18,11 +18,14 @@ const maxBatch = 1024
 
 // job is one Update. Its closure runs on the goroutine that called Update, when the committer gives it its turn. So a
 // panic unwinds through its own caller, and t.FailNow ends the right test.
+//
+// The committer and the goroutine exchange messages: a turn with a tx, the ran for it, and so on until a turn with
+// the outcome. Only the committer touches gone and err.
 type job struct {
 	turns chan turn // from the committer: run, or the outcome
 	ran   chan ran  // to the committer: how the run went
 	gone  bool      // its goroutine panicked, so nobody waits for the outcome
-	err   error     // of its closure's latest run
+	err   error     // returned by the latest run of its closure
 }
 
 // turn is a message to a job: with tx, run the closure on this transaction; without, err is the outcome of the Update.
@@ -34,13 +37,13 @@ type turn struct {
 // ran is what a job reports after it has run.
 type ran struct {
 	err   error
-	wrote bool // the transaction holds something of it
+	wrote bool // the closure wrote to the transaction
 	gone  bool // the closure did not return: it panicked or called runtime.Goexit
 }
 
-// Update runs change and commits it: itself if nobody else writes, else by the committer, whose outcome it waits for.
-// ctx counts until it is queued. A panic of change rolls it back and continues in the caller. Errors: change's own,
-// store.ErrClosed, ctx's, and store.ErrUnknownOutcome.
+// Update runs change and commits it: on this goroutine if nobody else writes, else through the committer, whose
+// outcome it waits for. ctx counts until the Update is queued. A panic of change rolls it back and continues in the
+// caller. Errors: change's own, store.ErrClosed, ctx's, and store.ErrUnknownOutcome.
 func (e *Engine) Update(ctx context.Context, change func(engine.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -61,9 +64,9 @@ func (e *Engine) Update(ctx context.Context, change func(engine.Tx) error) error
 	}
 }
 
-// tryAlone takes the right to commit if the last commit was one writer's alone and nobody has queued since. For a lone
-// writer this saves the four messages of a queued Update, which cost more than its rows do. It returns false when the
-// engine is closed: enqueue refuses the Update then.
+// tryAlone takes the right to commit if the last commit had a single Update and nobody has queued since. This saves a
+// lone writer the four messages of a queued Update, which cost more than its rows do. It returns false when the
+// engine is closed: enqueue then refuses the Update.
 func (e *Engine) tryAlone() bool {
 	if !e.lone.Load() {
 		return false
@@ -73,9 +76,11 @@ func (e *Engine) tryAlone() bool {
 	return !e.closed && e.committing.TryLock()
 }
 
-// alone runs and commits one Update on its caller's goroutine, which holds committing. Updates that come meanwhile queue
-// for the committer. A panic of change, or runtime.Goexit, rolls the Update back and goes on. After a panic of the commit
-// itself nobody knows what the file holds, and a caller may recover from it: so the engine stops.
+// alone runs and commits one Update on its caller's goroutine, which holds committing. Updates that come meanwhile
+// queue for the committer. A panic of change, or runtime.Goexit, rolls the Update back and goes on in the caller.
+//
+// A panic of the commit itself stops the engine: nobody knows what the file holds, and the caller may recover from
+// the panic and go on.
 func (e *Engine) alone(change func(engine.Tx) error) error {
 	defer e.committing.Unlock()
 	g, err := e.begin()
@@ -85,7 +90,7 @@ func (e *Engine) alone(change func(engine.Tx) error) error {
 	t, ran, ended := &tx{group: g}, false, false
 	defer func() {
 		t.over = true
-		if ran && !ended { // first, since rolling back may panic too
+		if ran && !ended { // stop comes first, since rolling back may panic too
 			e.stop(errors.New("a commit panicked"))
 		}
 		if !ended {
@@ -94,6 +99,8 @@ func (e *Engine) alone(change func(engine.Tx) error) error {
 	}()
 	err = change(t)
 	t.over, ran = true, true
+	// It failed after it wrote: roll back. Otherwise commit; a closure that failed without writing only ends its
+	// transaction.
 	if err != nil && t.wrote {
 		e.giveUp(g)
 		err = cmp.Or(e.refusal(), err)
@@ -121,7 +128,7 @@ func (e *Engine) enqueue(ctx context.Context, j *job) error {
 	}
 }
 
-// run runs the closure and reports to the committer, whatever the closure does.
+// run runs the closure and reports to the committer, also if the closure panics or ends its goroutine.
 func (j *job) run(t *tx, change func(engine.Tx) error) {
 	result := ran{gone: true}
 	defer func() { // on a panic and on runtime.Goexit too
@@ -133,8 +140,9 @@ func (j *job) run(t *tx, change func(engine.Tx) error) {
 	result.gone = false
 }
 
-// commitLoop is the committer: it commits what is queued. It takes everything that is queued into one transaction: while
-// a commit waits for the disk, the next batch gathers by itself. After a batch of one, the next Update may commit alone.
+// commitLoop is the committer, one goroutine. It commits everything that is queued in one transaction. While that
+// commit waits for the disk, the next batch gathers by itself. After a batch of one, the next Update may commit
+// alone. It ends when Close has closed the channel and all is committed.
 func (e *Engine) commitLoop() {
 	defer close(e.stopped)
 	batch := make([]*job, 0, maxBatch)
@@ -233,7 +241,7 @@ func (e *Engine) begin() (*group, error) {
 	return newGroup(e, root), nil
 }
 
-// refusal is the error of each Update once the engine has stopped, nil before.
+// refusal is the error of every Update after the engine has stopped, nil before. The caller holds committing.
 func (e *Engine) refusal() error {
 	if e.poison == nil {
 		return nil
@@ -249,8 +257,9 @@ func (e *Engine) giveUp(g *group) {
 	}
 }
 
-// finish commits a transaction. Its error is that of all closures of it. If it returns nil, each has its own outcome: an
-// error of one that wrote nothing also waits for the commit, since it may have read what another one wrote.
+// finish commits a transaction. Its error is that of all its closures. If it returns nil, each closure has its own
+// outcome. Also the error of a closure that wrote nothing is returned only after the commit, since it may rest on
+// what another one wrote.
 func (e *Engine) finish(g *group, wrote bool) error {
 	if !wrote {
 		_ = g.root.Rollback() // nothing was written: there is nothing to keep or to lose
@@ -260,6 +269,7 @@ func (e *Engine) finish(g *group, wrote bool) error {
 		e.keyFile.release(g.made)
 		return errors.Join(err, g.root.Rollback())
 	}
+	// An error of the commit leaves its outcome open: the file may hold the new state or the old one.
 	if err := e.fullOr(e.commit(g)); err != nil {
 		e.stop(err)
 		return fmt.Errorf("%w: %w", store.ErrUnknownOutcome, err)
@@ -267,7 +277,7 @@ func (e *Engine) finish(g *group, wrote bool) error {
 	return nil
 }
 
-// flush writes what the closures left in Shared.
+// flush writes what the closures left in Shared, before the commit.
 func (g *group) flush() error {
 	if g.shared.Flush == nil {
 		return nil

@@ -22,8 +22,9 @@ import (
 	"purser/store/engine"
 )
 
-// Days is an engine.Days in a folder: one bbolt file for each day. A file is opened at its first use and stays open.
-// Any goroutine may use it.
+// Days is an engine.Days in a folder: one bbolt file for each day. A file is opened at its first use and stays open
+// until its day is dropped. Any goroutine may use it. A day that is lost loses history only, so a damaged file is set
+// aside and the log goes on, where the store itself would refuse to open.
 type Days struct {
 	folder string
 	layout engine.Layout
@@ -38,7 +39,7 @@ type Days struct {
 const (
 	dayLayout = time.DateOnly
 	dayEnd    = ".db"
-	asideEnd  = ".damaged" // and a number, after the name of a file that was set aside
+	asideEnd  = ".damaged" // and a number, behind the name of a file that was set aside
 )
 
 var _ engine.Days = (*Days)(nil)
@@ -85,7 +86,8 @@ func (d *Days) Names() ([]string, error) {
 	return slices.Sorted(maps.Keys(d.files)), nil
 }
 
-// open returns the file of a day; nil if there is none and create is false. A damaged file is set aside.
+// open returns the file of a day; nil if there is none and create is false. A damaged file is set aside, and create
+// makes a new one in its place.
 func (d *Days) open(day string, create bool) (*bbolt.DB, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -124,7 +126,7 @@ func openDay(path string, layout engine.Layout) (db *bbolt.DB, err error) {
 	if err == nil {
 		return db, nil
 	}
-	if !errors.Is(err, engine.ErrBroken) { // else bbolt may hold locks of its own
+	if !errors.Is(err, engine.ErrBroken) { // after a panic bbolt may hold its locks, and Close would wait for them
 		err = errors.Join(err, db.Close())
 	}
 	return nil, err
@@ -156,7 +158,7 @@ func layOut(db *bbolt.DB, layout engine.Layout) error {
 	})
 }
 
-// isBroken tells whether an error is about the contents of a file: only then is it set aside.
+// isBroken tells whether an error is about the contents of a file. Only such a file is set aside.
 func isBroken(err error) bool {
 	for _, what := range []error{engine.ErrBroken, ErrCut, engine.ErrForeign, berrors.ErrInvalid, berrors.ErrVersionMismatch, berrors.ErrChecksum} {
 		if errors.Is(err, what) {
@@ -188,13 +190,13 @@ func (d *Days) setAside(day string, why error) error {
 func (d *Days) separate(day string, db *bbolt.DB, why error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.files[day] != db { // somebody else met it, too
+	if d.files[day] != db { // another goroutine has set it aside
 		return nil
 	}
 	return d.setAside(day, why)
 }
 
-// View looks into a day. One that is gone holds nothing.
+// View reads a day. For a day that does not exist, or was dropped meanwhile, it does not call read and returns nil.
 func (d *Days) View(ctx context.Context, day string, read func(engine.Tables) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -231,11 +233,11 @@ func (d *Days) Update(day string, change func(engine.Tables) error) error {
 	}
 }
 
-// guarded runs code that reads or writes a day's file. Pages of a day are not checked when its file is opened, so a
-// damaged length may lead beyond the mapping: that fault becomes an error instead of the end of the process.
+// guarded runs code that reads or writes a day's file. The pages of a day are not checked when its file is opened, so
+// a damaged length may lead beyond the mapping. That fault becomes an error instead of the end of the process.
 func guarded(run func() error) (err error) {
 	defer asError(&err)
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // of this goroutine
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // for this goroutine
 	return run()
 }
 
@@ -245,7 +247,8 @@ func over(day string, before time.Time) bool {
 	return err == nil && !at.AddDate(0, 0, 1).After(before)
 }
 
-// Drop removes the files of days that ended before a time. Closing a file waits for its readers.
+// Drop removes the files of days that ended before a time, and returns how many. It waits for the readers of each.
+// After a crash the files that are left are dropped by the next call.
 func (d *Days) Drop(ctx context.Context, before time.Time) (dropped int, err error) {
 	names, err := d.Names()
 	if err != nil {
@@ -317,6 +320,7 @@ type dayTx struct {
 	open   []*bbolt.Bucket // by table; nil: not opened yet
 }
 
+// newDayTx makes the tables of one transaction.
 func newDayTx(root *bbolt.Tx, layout engine.Layout) *dayTx {
 	return &dayTx{root, layout, make([]*bbolt.Bucket, len(layout))}
 }
@@ -335,8 +339,8 @@ func (t *dayTx) bucket(b engine.Table) *bbolt.Bucket {
 // longestInDay bounds a key or a value, in bytes, far above any that is written.
 const longestInDay = 16 << 20
 
-// sane panics, as bbolt does, at a length that no key or value can have. A damaged length would otherwise make a caller
-// copy gigabytes. guarded turns the panic into an error.
+// sane panics, as bbolt does, at a length that no key or value can have. A damaged length would otherwise make the
+// caller copy gigabytes. guarded turns the panic into an error.
 func sane(raw []byte) []byte {
 	if len(raw) > longestInDay {
 		panic("a length of a page is damaged")

@@ -45,16 +45,16 @@ type Engine struct {
 	random  io.Reader
 	log     *slog.Logger
 
-	jobs    chan *job     // Updates that wait for the committer; closed by Close
+	jobs    chan *job     // Updates that wait for the committer; Close closes it
 	stopped chan struct{} // closed when the committer has ended
-	failed  chan struct{} // closed when the engine refuses to go on
+	failed  chan struct{} // closed when the engine stops for good (stop)
 	poison  error         // the error of the commit whose outcome is unknown; guarded by committing, set before failed is closed
 
 	committing sync.Mutex  // held while Updates run and are committed, by the committer or by a lone writer (alone)
-	lone       atomic.Bool // the last commit was of one Update, and none has queued since
+	lone       atomic.Bool // the last commit had one Update, and none has queued since
 
 	closing  sync.RWMutex // guards closed; held for reading while a job is queued
-	prepared bool         // the committer runs
+	prepared bool         // Prepare succeeded: the committer runs
 	closed   bool
 }
 
@@ -97,7 +97,7 @@ func (e *Engine) View(ctx context.Context, read func(engine.Tx) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = root.Rollback() }() // of a read: there is nothing to lose
+	defer func() { _ = root.Rollback() }() // a read: there is nothing to lose
 	t := &tx{group: newGroup(e, root)}
 	defer func() { t.over = true }()
 	return read(t)
@@ -106,6 +106,7 @@ func (e *Engine) View(ctx context.Context, read func(engine.Tx) error) error {
 // Close commits what is queued, waits for running Views and closes the files. A second Close waits for the first one's
 // commits and does nothing else.
 func (e *Engine) Close() error {
+	// First refuse new Updates, then let the committer finish those that are queued.
 	e.closing.Lock()
 	again := e.closed
 	if !again {

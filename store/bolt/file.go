@@ -55,8 +55,8 @@ func openFile(path string, o bbolt.Options) (db *bbolt.DB, err error) {
 // newSuffix is added to the name of a file that is being made.
 const newSuffix = ".new"
 
-// create makes an empty database under another name, and renames it when it is whole. A crash in between leaves no file
-// that looks cut off. If somebody else makes the file at the same time, theirs stays.
+// create makes an empty database under another name, and links it to its own name when it is whole. A crash in
+// between leaves no file that looks cut off. If another process makes the file at the same time, that file stays.
 func create(path string) error {
 	// Remove what earlier crashes left.
 	left, err := filepath.Glob(path + newSuffix + "*")
@@ -85,10 +85,10 @@ func create(path string) error {
 		return err
 	}
 	switch err := os.Link(name, path); {
-	case errors.Is(err, os.ErrNotExist): // somebody else begins just now, and has removed it
+	case errors.Is(err, os.ErrNotExist): // another process begins just now, and has removed it
 		return ErrLocked
 	case err != nil && !errors.Is(err, os.ErrExist):
-		if err := os.Rename(name, path); err != nil { // where files have one name only
+		if err := os.Rename(name, path); err != nil { // a file system without hard links
 			return err
 		}
 	}
@@ -96,7 +96,7 @@ func create(path string) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// asError turns a panic into an error: bbolt panics where a file is not what it expects.
+// asError turns a panic into an error: bbolt panics if a file is not what it expects. It is deferred.
 func asError(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("%w (%v): restore a backup", engine.ErrBroken, r)
@@ -114,7 +114,7 @@ func checkFile(path string, every bool) error {
 		return err
 	}
 	if info.Size() == 0 {
-		return ErrCut // bbolt would take it for a new one
+		return ErrCut // bbolt would take an empty file for a new one
 	}
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait, ReadOnly: true})
 	if err != nil {
@@ -149,7 +149,7 @@ func lockedOr(err error) error {
 	return err
 }
 
-// syncFolder makes the names of files in a folder durable.
+// syncFolder makes the names of files in a folder durable: fsync of a file does not cover its name.
 func syncFolder(path string) error {
 	folder, err := os.Open(path)
 	if err != nil {

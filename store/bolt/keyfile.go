@@ -16,33 +16,33 @@ import (
 	"purser/store/engine"
 )
 
-// People's data keys lie in a small file of their own beside the database, wrapped by the master key, because bbolt
-// never overwrites: what is deleted there stays in free pages for an unknown time. Here a key that is destroyed is
-// overwritten in its place, and all that was sealed by it is unreadable at once, in free pages too.
+// People's data keys lie in a small file of their own beside the database, wrapped by the master key. Why: bbolt
+// never overwrites, and what is deleted there stays in free pages for an unknown time. In this file a key that is
+// destroyed is overwritten in its place. All that it sealed is unreadable at once, in free pages too.
 //
 // The database says who has which key (dataKeys); the file holds nothing but keys. What is durable first:
 //
 //   - A new key is written and synced before the commit of the row that names it. After a crash between the two it
-//     is a key that nobody has: its place stays taken, and harms nothing.
+//     is a key that nobody has. Its slot stays taken, and does no harm.
 //   - A destroyed key is noted (destroyedKeys) in the commit that erases its person, and overwritten and synced after
 //     it, before Update returns. After a crash between the two the next start overwrites it.
 //
-// A slot is written in one piece, with its checksum. Where a crash tears it, it is a slot of nobody yet, or of somebody
-// erased: a slot is only written over once the commit that empties it is durable, so no living person's key is lost. The
-// next start empties what is left of a destroyed key, torn or whole.
+// A slot is written in one piece, with its checksum. If a crash tears it, it belongs to nobody yet, or to a person
+// who was erased: a slot is only written over after the commit that empties it is durable. So no living person's key
+// is lost. The next start empties what is left of a destroyed key, torn or whole.
 //
 // So a key in the file is never older than the database says, and a database without its key file is of no use: both
-// are backed up together. The first slot says which database the file belongs to. Every other slot holds the id of a key,
-// the wrapped key, a checksum of both, and zeros: a slot that holds another key than the database says, whole, was
-// reused, so that one of the two files is of another time; one whose checksum is wrong was damaged.
+// are backed up together. The first slot says which database the file belongs to. Every other slot holds the id of a
+// key, the wrapped key, a checksum of both, and zeros. A whole slot with another key than the database says was
+// reused, so one of the two files is from another time. A slot with a wrong checksum was damaged.
 const (
 	// keysSuffix follows the name of the database.
 	keysSuffix = ".keys"
-	// slotSize is a key with room to spare, in bytes. No slot straddles a sector of a disk.
+	// slotSize is the length of a slot in bytes: a key with room to spare. No slot straddles a sector of a disk.
 	slotSize = 128
-	// keyIDSize is the length of what tells one key from another in the same slot.
+	// keyIDSize is the length in bytes of a key's random id, which distinguishes the keys that one slot had in turn.
 	keyIDSize = 16
-	// checksumSize is how much of the SHA-256 of an id and its wrapped key follows them, in bytes.
+	// checksumSize is how many bytes of the SHA-256 of an id and its wrapped key follow them.
 	checksumSize = 16
 	keysMagic    = "purser data keys, version 1\n"
 )
@@ -53,7 +53,8 @@ func KeysPath(database string) string { return database + keysSuffix }
 // ErrKeyFile says that the key file does not belong to the database, or to this state of it.
 var ErrKeyFile = errors.New("the file of people's keys does not go with this database")
 
-// keyRef says where a key lies: its slot, from 1, and its id, which tells it from other keys that were in the slot.
+// keyRef says where a key lies: its slot, from 1, and its id, which distinguishes it from other keys that the slot
+// had.
 type keyRef struct {
 	slot uint64
 	id   [keyIDSize]byte
@@ -62,8 +63,8 @@ type keyRef struct {
 // encode writes a keyRef as it stands in the database.
 func (r keyRef) encode() []byte { return append(numberKey(r.slot), r.id[:]...) }
 
-// parseKeyRef reads what encode wrote. Slots have an upper bound, so that a damaged one does not lead far beyond the
-// file.
+// parseKeyRef reads what encode wrote. It refuses slots beyond a bound, so that a damaged one does not lead far
+// behind the end of the file.
 func parseKeyRef(raw []byte) (keyRef, bool) {
 	if len(raw) != 8+keyIDSize {
 		return keyRef{}, false
@@ -79,13 +80,13 @@ type newKey struct {
 	wrapped []byte
 }
 
-// keyFile is the open key file. The lock of the database protects it from other processes. The committer alone writes
-// it; any goroutine reads.
+// keyFile is the open key file. The lock of the database protects it from other processes. Only the goroutine that
+// holds committing writes it; any goroutine reads.
 type keyFile struct {
 	file *os.File
 	path string
 
-	fresh bool // it has the suffix newSuffix still: adopt gives it its name
+	fresh bool // it still has the suffix newSuffix: adopt gives it its name
 
 	mu   sync.Mutex      // guards what follows
 	free []uint64        // slots that hold no key
@@ -160,9 +161,9 @@ func renameDurably(from, to string) error {
 	return syncFolder(filepath.Dir(to))
 }
 
-// match compares the file with the keys that the database says are in use, by slot, and learns which slots are free. It
-// returns how many keys are missing: their slot is empty, or holds another key. No commit of this database leaves it
-// so, which means that the two files are of different times. A damaged slot still counts as its owner's.
+// match compares the file with the keys that the database says are in use, by slot, and finds the free slots. It
+// returns how many keys are missing: their slot is empty, or holds another whole key. No commit of this database
+// leaves it so, so the two files are from different times. A damaged slot still counts as its owner's.
 func (k *keyFile) match(used map[uint64]keyRef) (missing int, err error) {
 	k.next = 1
 	for slot := range used {
@@ -222,7 +223,8 @@ func isZero(raw []byte) bool {
 	return true
 }
 
-// reserve finds a slot for a new key and draws the key's id. It prefers slots that were emptied.
+// reserve finds a slot for a new key and draws the key's id. It prefers slots that were emptied. Nothing is written
+// yet.
 func (k *keyFile) reserve(random io.Reader) (r keyRef, err error) {
 	if _, err := io.ReadFull(random, r.id[:]); err != nil {
 		return r, fmt.Errorf("draw a key's id: %w", err)
@@ -238,7 +240,7 @@ func (k *keyFile) reserve(random io.Reader) (r keyRef, err error) {
 	return r, nil
 }
 
-// release returns the slots of keys whose transaction was rolled back.
+// release returns the slots of new keys whose transaction was rolled back.
 func (k *keyFile) release(keys []newKey) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -297,7 +299,7 @@ func (k *keyFile) destroy(keys []keyRef) error {
 	return nil
 }
 
-// giveUp notes that keys are destroyed.
+// giveUp notes that keys are destroyed, for reads of older snapshots.
 func (k *keyFile) giveUp(keys []keyRef) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -312,7 +314,7 @@ func (k *keyFile) giveUp(keys []keyRef) {
 // wrappedSize is the length of a wrapped key, in bytes.
 const wrappedSize = engine.SecretSize
 
-// readSlot reads a slot: zeros beyond the end of the file.
+// readSlot reads a slot. Beyond the end of the file it is all zeros, which is an empty slot.
 func (k *keyFile) readSlot(n uint64, into []byte) error {
 	clear(into)
 	if _, err := k.file.ReadAt(into, int64(n*slotSize)); err != nil && !errors.Is(err, io.EOF) {
@@ -396,7 +398,7 @@ func (e *Engine) findKeys(root *bbolt.Tx) (changed bool, err error) {
 			continue
 		}
 		noted = append(noted, r)
-		if !taken { // else it was overwritten before its slot was reused
+		if !taken { // if it is taken, the key was overwritten before its slot was reused
 			left = append(left, r)
 		}
 	}

@@ -38,13 +38,13 @@ const (
 	deepestPage = 64
 )
 
-// fileMeta is what a meta page says: the pages of the root bucket and the freelist, the first page beyond those in use,
-// and the number of the commit.
+// fileMeta is the content of a meta page: the pages of the root bucket and the freelist, the first page beyond those
+// in use, and the number of the commit.
 type fileMeta struct {
 	root, freelist, beyond, commit uint64
 }
 
-// pageWalk is one check of a file.
+// pageWalk is one check of a file. It reads each page once.
 type pageWalk struct {
 	from   io.ReaderAt
 	size   uint64   // of a page, in bytes
@@ -73,13 +73,13 @@ func checkPages(from io.ReaderAt, fileSize int64, pageSize int) error {
 	return w.freelist(meta.freelist)
 }
 
-// damagedPage is the error about a page.
+// damagedPage is the error about a page, for the operator.
 func damagedPage(id uint64, format string, about ...any) error {
 	return fmt.Errorf("%w (page %d %s): restore a backup", engine.ErrBroken, id, fmt.Sprintf(format, about...))
 }
 
-// newestMeta returns the newer of the two meta pages that have a right checksum. The other one is of the commit before,
-// or was being written when the machine stopped.
+// newestMeta returns the newer of the two meta pages that have a right checksum. bbolt writes them in turn, so the
+// other one belongs to the commit before, or was being written when the machine stopped.
 func (w *pageWalk) newestMeta() (newest fileMeta, err error) {
 	found := false
 	for id := range uint64(2) {
@@ -107,6 +107,7 @@ func (w *pageWalk) newestMeta() (newest fileMeta, err error) {
 
 // page reads a page with its overflow pages, and marks them as reached.
 func (w *pageWalk) page(id uint64) ([]byte, error) {
+	// Pages 0 and 1 are the meta pages: no tree leads there.
 	if id < 2 || id >= w.beyond {
 		return nil, damagedPage(id, "is none of the file's")
 	}
@@ -117,6 +118,7 @@ func (w *pageWalk) page(id uint64) ([]byte, error) {
 	if says := binary.NativeEndian.Uint64(raw); says != id {
 		return nil, damagedPage(id, "says that it is page %d", says)
 	}
+	// An overflow must end within the file, and no page of it may belong to another one.
 	more := uint64(binary.NativeEndian.Uint32(raw[12:]))
 	if more >= w.beyond-id {
 		return nil, damagedPage(id, "is longer than the file")
@@ -138,7 +140,7 @@ func (w *pageWalk) page(id uint64) ([]byte, error) {
 }
 
 // tree checks a page and everything below it. Its keys must be at or above least and below bound (nil: no limit). It
-// returns the last key. root says that the page belongs to the root bucket, which holds buckets only.
+// returns the last key. root says that the page belongs to the root bucket, which holds only buckets.
 func (w *pageWalk) tree(id uint64, least, bound []byte, depth int, root bool) (last []byte, err error) {
 	if depth > deepestPage {
 		return nil, damagedPage(id, "lies too deep")
@@ -176,7 +178,8 @@ func count(id uint64, raw []byte) (int, error) {
 	return n, nil
 }
 
-// inOrder checks the nth key of a page against the key before it and the bound.
+// inOrder checks the nth key of a page against the key before it and the bound. The first key of a page may equal
+// before, which then is the key of the page in its parent.
 func inOrder(id uint64, n int, key, before, bound []byte) error {
 	order := bytes.Compare(before, key)
 	if before != nil && (order > 0 || order == 0 && n > 0) || bound != nil && bytes.Compare(key, bound) >= 0 {
@@ -297,6 +300,7 @@ func (w *pageWalk) freelist(id uint64) error {
 		}
 		w.met[free/64] |= 1 << (free % 64)
 	}
+	// All free pages are marked now: what is not marked is lost, and bbolt would never use it.
 	for id := uint64(2); id < w.beyond; id++ {
 		if w.met[id/64]&(1<<(id%64)) == 0 {
 			return damagedPage(id, "is neither in use nor free")

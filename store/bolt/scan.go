@@ -9,7 +9,8 @@ import (
 	"purser/store/engine"
 )
 
-// scan walks a range of a bucket in either direction.
+// scan walks a range of a bucket in either direction. Keys and values are the engine's, valid until the transaction
+// ends.
 func scan(in *bbolt.Bucket, r engine.Range) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		cursor := in.Cursor()
@@ -51,8 +52,8 @@ func before(cursor *bbolt.Cursor, bound []byte) (key, value []byte) {
 	return back(cursor, bound)
 }
 
-// last is cursor.Last with a guard: bbolt's Last never returns in a bucket whose pages this transaction has all
-// emptied.
+// last is cursor.Last with a guard. bbolt's Last never returns if this transaction has emptied all pages of the
+// bucket.
 func last(cursor *bbolt.Cursor) (key, value []byte) {
 	if first, _ := cursor.First(); first == nil {
 		return nil, nil
@@ -60,8 +61,8 @@ func last(cursor *bbolt.Cursor) (key, value []byte) {
 	return cursor.Last()
 }
 
-// back is cursor.Prev from a key. bbolt's Prev stops at a page that this transaction has emptied; back goes on behind
-// it.
+// back is cursor.Prev from a key. bbolt's Prev stops at a page that this transaction has emptied. back goes on to the
+// pages before it.
 func back(cursor *bbolt.Cursor, from []byte) (key, value []byte) {
 	if key, value = cursor.Prev(); key != nil {
 		return key, value

@@ -9,11 +9,11 @@ import (
 	"purser/store/engine"
 )
 
-// Buckets of the engine's own, beside those of the layout.
+// Buckets of the engine's own, beside those of the layout. Their names are part of the stored form.
 const (
 	ownBucket     = "bolt"           // "id" -> the id of this database, which its key file repeats
 	dataKeys      = "data_keys"      // owner -> slot and id of their secret in the key file; a zero byte once it was destroyed
-	destroyedKeys = "destroyed_keys" // slot, id -> nothing; secrets that were destroyed since the last start
+	destroyedKeys = "destroyed_keys" // slot and id -> empty; secrets that were destroyed since the last start
 )
 
 // ownID is the key of the database's id.
@@ -22,13 +22,13 @@ const ownID = "id"
 // databaseIDSize is the length of a database's id, in bytes.
 const databaseIDSize = 16
 
-// setup is the engine.Setup of Prepare.
+// setup is the engine.Setup of Prepare: the first transaction on a file.
 type setup struct {
 	*tx
 	fresh bool
 }
 
-// Prepare makes or opens the database, and starts the committer if that succeeds.
+// Prepare makes or opens the database, and then starts the committer. After an error the engine can only be closed.
 func (e *Engine) Prepare(layout engine.Layout, run func(engine.Setup) error) error {
 	e.layout = layout
 	if err := e.prepare(run); err != nil {
@@ -47,7 +47,7 @@ func (e *Engine) prepare(run func(engine.Setup) error) (err error) {
 	}
 	g := newGroup(e, root)
 	s := &setup{tx: &tx{group: g}}
-	ended := false // by commit, which rolls back by itself
+	ended := false // commit was called, which rolls back by itself
 	defer func() {
 		s.over = true
 		if err != nil && !ended {
@@ -57,7 +57,7 @@ func (e *Engine) prepare(run func(engine.Setup) error) (err error) {
 			err = errors.Join(err, os.Remove(e.keyFile.path+newSuffix))
 		}
 	}()
-	// A file without our bucket is new if it is empty, and else another program's.
+	// A file without our bucket is new if it is empty, and otherwise another program's.
 	if root.Bucket([]byte(ownBucket)) == nil {
 		if name, _ := root.Cursor().First(); name != nil {
 			return engine.ErrForeign
@@ -73,6 +73,7 @@ func (e *Engine) prepare(run func(engine.Setup) error) (err error) {
 	if err := s.OpenSecrets(); err != nil {
 		return err
 	}
+	// Nothing to commit: the file stays as it was, to the byte.
 	if !s.wrote {
 		return root.Rollback()
 	}
@@ -87,7 +88,9 @@ func (e *Engine) prepare(run func(engine.Setup) error) (err error) {
 	return nil
 }
 
-// create makes all buckets of a new database, and its key file.
+// create makes all buckets of a new database, and its key file, which has a temporary name until the database is
+// committed. After a crash before the commit, the next start makes both again. After a crash behind it, the next start
+// gives the key file its name (openKeyFile).
 func (s *setup) create() error {
 	s.fresh, s.wrote = true, true
 	for _, name := range append(s.names(), ownBucket) {
@@ -125,8 +128,8 @@ func (s *setup) CreateTable(t engine.Table) error {
 	return err
 }
 
-// Check refuses a file that lacks a bucket, or has a counter that would give a number to two rows. Names and counters
-// of buckets are in no row, so no tag of a row protects them.
+// Check refuses a file that lacks a bucket, or in which a bucket's counter is behind its rows, so that one number
+// would be drawn twice. Names and counters of buckets are in no row, so no tag of a row protects them.
 func (s *setup) Check() error {
 	for _, name := range s.names() {
 		if s.root.Bucket([]byte(name)) == nil {

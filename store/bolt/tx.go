@@ -13,13 +13,14 @@ import (
 	"purser/store/engine"
 )
 
-// group is one bbolt transaction, shared by the closures that are committed together. They use it one at a time.
+// group is one bbolt transaction, shared by the closures that are committed together. They use it one at a time, so
+// it has no lock. The committer or a lone writer owns it.
 type group struct {
 	engine *Engine
 	root   *bbolt.Tx
 	open   []*bbolt.Bucket // by table; nil: not opened yet
-	reads  []*bbolt.Cursor // by table, for single lookups, which start at the root each time; nil: not opened yet
-	owners *bbolt.Bucket   // dataKeys; nil: not opened yet
+	reads  []*bbolt.Cursor // by table, for single lookups; nil: not opened yet
+	owners *bbolt.Bucket   // of dataKeys; nil: not opened yet
 
 	shared engine.Shared
 
@@ -41,8 +42,8 @@ type tx struct {
 
 var _ engine.Tx = (*tx)(nil)
 
-// bucket opens the bucket of a table. It panics once the closure has returned: a late use would read or write another
-// closure's transaction.
+// bucket opens the bucket of a table. It panics after the closure has returned, because a late use would read or
+// write in another closure's transaction.
 func (t *tx) bucket(b engine.Table) *bbolt.Bucket {
 	if t.over {
 		// The file's transaction may be another closure's by now.
@@ -58,8 +59,8 @@ func (t *tx) bucket(b engine.Table) *bbolt.Bucket {
 	return t.open[b]
 }
 
-// fullPages is the share of a page that bbolt fills before it begins another, in tables that grow at the end only. What
-// is left is for rows that become longer.
+// fullPages is the share of a page that bbolt fills before it begins another, in tables that grow at their end. The
+// rest is for rows that become longer.
 const fullPages = 0.9
 
 // cursor is a table's cursor for single lookups. bbolt's own Get makes a cursor each time, which allocates for each
@@ -84,7 +85,7 @@ func (t *tx) Get(b engine.Table, key []byte) []byte {
 	return value
 }
 
-// writes notes that the closure writes, or refuses it in a View.
+// writes notes that the closure writes. In a View it fails with errReadOnly.
 func (t *tx) writes() error {
 	if !t.root.Writable() {
 		return errReadOnly
@@ -93,7 +94,7 @@ func (t *tx) writes() error {
 	return nil
 }
 
-// Put creates or replaces.
+// Put creates or replaces a value. bbolt keeps a reference to value until the commit.
 func (t *tx) Put(b engine.Table, key, value []byte) error {
 	in := t.bucket(b)
 	if err := t.writes(); err != nil {
@@ -114,7 +115,7 @@ func (t *tx) Delete(b engine.Table, key []byte) error {
 	return cursor.Delete()
 }
 
-// Next draws the table's next number. A transaction that is rolled back returns the number.
+// Next draws the table's next number. If the transaction is rolled back, the number is drawn again later.
 func (t *tx) Next(b engine.Table) (uint64, error) {
 	in := t.bucket(b)
 	if err := t.writes(); err != nil {
@@ -142,16 +143,16 @@ func (t *tx) Shared() *engine.Shared {
 	return &t.shared
 }
 
-// Changed counts a change of Shared as a write.
+// Changed counts a change of Shared as a write: a failure of the closure then rolls the group back.
 func (t *tx) Changed() { t.wrote = t.root.Writable() }
 
 // errReadOnly refuses a write in a View.
 var errReadOnly = errors.New("bolt: a View does not write")
 
-// destroyed stands in dataKeys in place of a secret that was destroyed.
+// destroyed is the value in dataKeys of an owner whose secret was destroyed.
 const destroyed = "\x00"
 
-// owned is the bucket that says who has which secret.
+// owned is the bucket that says which owner has which secret.
 func (t *tx) owned() *bbolt.Bucket {
 	if t.over {
 		panic("bolt: a transaction was used after its closure returned")
@@ -185,6 +186,8 @@ func (t *tx) Secret(name []byte) ([]byte, error) {
 			return n.wrapped, nil
 		}
 	}
+	// First read, then ask whether the secret was destroyed: while its slot is being overwritten, a read may return
+	// half of it.
 	wrapped, err := t.engine.keyFile.read(ref)
 	// The order matters: what was read while the slot was being overwritten may be half a key.
 	switch {
