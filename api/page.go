@@ -202,9 +202,10 @@ type signAnswer struct {
 	Recipient  wallet.Address    `json:"recipient"`
 	WalletType wallet.WalletType `json:"wallet_type"` // what signs: this page, or an external wallet
 	// What no bytes prove, and the page marks as the server's word: "" without.
-	Contact string `json:"contact,omitempty"` // the owner's own name for the recipient
-	App     string `json:"app,omitempty"`     // the app that requested the payment
-	Label   string `json:"label,omitempty"`   // the name in the payment link, such as a shop's: written by the maker of the link
+	Contact string `json:"contact,omitempty"`  // the owner's own name for the recipient
+	App     string `json:"app,omitempty"`      // the app that requested the payment
+	KeyHint string `json:"key_hint,omitempty"` // the last characters of the API key that requested it, where that has no app
+	Label   string `json:"label,omitempty"`    // the name in the payment link, such as a shop's: written by the maker of the link
 	// How it ends.
 	Signature string         `json:"signature,omitempty"`  // base58, once there is one
 	ErrorCode wallet.Failure `json:"error_code,omitempty"` // of a failed or rejected one
@@ -216,7 +217,7 @@ type signAnswer struct {
 func (s *Server) signAnswer(v handlers.SignView) signAnswer {
 	t := v.Transaction
 	a := signAnswer{Status: v.Status, Address: v.Address, Chain: v.Chain, ExpiresAt: stamp(t.Deadline),
-		Recipient: t.To, WalletType: t.Signer, Contact: v.Contact, App: v.App, Label: t.Label, ErrorCode: t.ErrorCode, Held: t.Indeterminate, Bot: s.LinkedBot()}
+		Recipient: t.To, WalletType: t.Signer, Contact: v.Contact, App: v.By.App, KeyHint: v.By.KeyHint, Label: t.Label, ErrorCode: t.ErrorCode, Held: t.Indeterminate, Bot: s.LinkedBot()}
 	if !t.Signature.IsZero() {
 		a.Signature = t.Signature.String()
 	}

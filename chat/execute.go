@@ -123,15 +123,11 @@ func (s *replyTx) head() error {
 	if len(s.out) == 0 || by.User == "" {
 		return nil
 	}
-	app, err := s.appName(by.App)
+	from, err := handlers.RequesterOf(s.tx, by.KeyID)
 	if err != nil {
 		return err
 	}
-	hint, err := s.keyHint(by.KeyID)
-	if err != nil {
-		return err
-	}
-	head, err := s.words.text("app.ran", vars{"App": app, "Command": echo(s.inbound.Text), "Own": by.User == s.user.ID, "HasApp": by.App != "", "Hint": hint})
+	head, err := s.words.text("app.ran", vars{"App": from.App, "Command": echo(s.inbound.Text), "Own": by.User == s.user.ID, "HasApp": by.App != "", "Hint": from.KeyHint})
 	if err != nil {
 		return err
 	}

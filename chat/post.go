@@ -154,21 +154,15 @@ func (c *Chat) writer(ctx context.Context, by handlers.Caller, words catalogue) 
 	if by.User == "" {
 		return "", nil
 	}
-	v := vars{"App": "", "Hint": ""}
-	err := c.Store.View(ctx, func(tx store.Tx) error {
-		if by.App != "" {
-			app, err := tx.App(by.App)
-			v["App"] = app.Name
-			return err
-		}
-		key, err := tx.Key(by.KeyID)
-		v["Hint"] = key.Hint
+	var from handlers.Requester
+	err := c.Store.View(ctx, func(tx store.Tx) (err error) {
+		from, err = handlers.RequesterOf(tx, by.KeyID)
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	head, err := words.text("app.wrote", v)
+	head, err := words.text("app.wrote", vars{"App": from.App, "Hint": from.KeyHint})
 	return stdhtml.UnescapeString(string(head)), err
 }
 

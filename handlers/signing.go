@@ -59,9 +59,10 @@ type SignView struct {
 	Chain       string
 	Message     []byte
 	Transaction wallet.Transaction
-	// Contact is the owner's own name for the recipient. App is the name of the app that made the proposal, or the end of
-	// its API key. Both may be "". The signed bytes prove neither, so a device shows them as the server's claim.
-	Contact, App string
+	// Contact is the owner's own name for the recipient, "" without one. By is who made the proposal. The signed bytes prove
+	// neither, so a device shows them as the server's claim.
+	Contact string
+	By      Requester
 }
 
 const deadSignLink = "signing.dead_link"
@@ -78,29 +79,35 @@ func (s *Signing) Get(ctx context.Context, signID string) (SignView, error) {
 		if view.Contact, err = ContactName(tx, t); err != nil {
 			return SignView{}, err
 		}
-		view.App, err = appNameOf(tx, t.KeyID)
+		view.By, err = RequesterOf(tx, t.KeyID)
 		return view, err
 	})
 }
 
-// appNameOf returns the name of the app behind a key, or the last characters of a key without one. It is "" for no key,
-// and for a key that was deleted.
-func appNameOf(tx store.Tx, keyID string) (string, error) {
+// Requester is who asked for something with a key. At most one of its fields is set: both are "" for no key, and for a
+// deleted one. They are apart, so that no app can pass for a key by its name.
+type Requester struct {
+	App     string // the name of the key's app
+	KeyHint string // the last characters of a key without an app
+}
+
+// RequesterOf returns who asks with a key, inside a store transaction.
+func RequesterOf(tx store.Tx, keyID string) (Requester, error) {
 	if keyID == "" {
-		return "", nil
+		return Requester{}, nil
 	}
 	key, err := tx.Key(keyID)
 	if errors.Is(err, store.ErrNotFound) {
-		return "", nil
+		return Requester{}, nil
 	}
 	if err != nil {
-		return "", err
+		return Requester{}, err
 	}
 	app, err := tx.App(key.App)
 	if errors.Is(err, store.ErrNotFound) {
-		return "API key …" + key.Hint, nil
+		return Requester{KeyHint: key.Hint}, nil
 	}
-	return app.Name, err
+	return Requester{App: app.Name}, err
 }
 
 // Which selects a transaction to sign and carries the right to do so: the secret of a link, or ownership.

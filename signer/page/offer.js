@@ -26,7 +26,7 @@ export function check(answer) {
   try {
     return {
       ...known, address, chain, message: fromBase64(message), expires: utcTime(expires), recipient, external: type === 'external',
-      contact: plain(answer.contact, 64), app: plain(answer.app, 64), label: plain(answer.label, 80),
+      contact: plain(answer.contact, 64), app: plain(answer.app, 64), keyHint: plain(answer.key_hint, 8), label: plain(answer.label, 80),
     };
   } catch {
     throw odd('message');

@@ -175,10 +175,11 @@ const summary = (pay, offer) => [
     h('p', { class: 'label' }, t('sign.mint')), h('p', null, shown(pay.mint))],
   h('p', { class: 'label' }, t(pay.to ? 'sign.to' : 'sign.to_account')),
   target(pay),
-  (offer.contact || offer.app || offer.label) && h('div', { class: 'claimed' },
+  (offer.contact || offer.app || offer.keyHint || offer.label) && h('div', { class: 'claimed' },
     h('p', { class: 'label' }, t('sign.server_says')),
     offer.contact && h('p', null, rich('sign.contact', { name: foreign(offer.contact, 64) })),
     offer.app && h('p', null, rich('sign.app', { name: foreign(offer.app, 64) })),
+    offer.keyHint && h('p', null, rich('sign.api_key', { hint: foreign(offer.keyHint, 8) })),
     offer.label && h('p', null, rich('sign.label', { name: foreign(offer.label, 80) }))),
   !pay.to && notice('warn', t('sign.unknown_owner')),
 ].flat();

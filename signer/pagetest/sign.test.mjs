@@ -289,7 +289,11 @@ it('the names of contact, app and payment link stand apart, marked as the server
     await follow(tab, server, SIGN);
     await title(tab, 'Approve this payment?');
     await tab.locator('.claimed', { hasText: 'Name in the payment link: Sandbox Coffee' }).waitFor();
-    server.world.view = { contact: 7, app: null, label: {} };
+    server.world.view = { key_hint: '1a2b' }; // a key without an app
+    await follow(tab, server, SIGN);
+    await title(tab, 'Approve this payment?');
+    await tab.locator('.claimed', { hasText: 'Requested with the API key that ends in 1a2b' }).waitFor();
+    server.world.view = { contact: 7, app: null, key_hint: 12, label: {} };
     await follow(tab, server, SIGN);
     await title(tab, 'Approve this payment?');
     await tab.locator('.claimed').waitFor({ state: 'detached' });

@@ -26,7 +26,7 @@ import (
 // store, with its keys. Any goroutine may use a Log.
 //
 // The log is not committed together with the store: package webhooks writes the log first. After a crash in between,
-// the delivery is sent and logged once more. The same id replaces its row, and attempts are told apart by their time,
+// the delivery is sent and logged once more. The same id replaces its row, and attempts are distinguished by their time,
 // so none counts twice.
 //
 // Calls of Log that come at the same time share a commit: see Log.Log.
