@@ -18,6 +18,8 @@ type operation func(c *fiber.Ctx, key wallet.Key) error
 // A request whose body was withheld (see headerReceived) is refused after it.
 func (s *Server) key(e endpoint) fiber.Handler {
 	return func(c *fiber.Ctx) error {
+		// The order is part of the contract: key, body, scope. A request with a bad key learns nothing about the
+		// rest.
 		key, err := s.authenticate(c, e)
 		if err == nil {
 			err = s.arrived(c)
@@ -33,8 +35,8 @@ func (s *Server) key(e endpoint) fiber.Handler {
 	}
 }
 
-// authenticate returns the key of a request, and counts the request against the key's limit. INVALID_API_KEY,
-// RATE_LIMIT_EXCEEDED.
+// authenticate returns the key of a request, and counts the request against the key's limit. Errors: INVALID_API_KEY,
+// RATE_LIMIT_EXCEEDED, and INTERNAL_ERROR if the store fails.
 func (s *Server) authenticate(c *fiber.Ctx, e endpoint) (wallet.Key, error) {
 	secret := bearerToken(c)
 	if handlers.IsPortalSession(secret) && e.portal() {
@@ -65,6 +67,7 @@ func bearerToken(c *fiber.Ctx) string {
 	return bearerTokenIn(&c.Request().Header)
 }
 
+// bearerTokenIn is bearerToken before fiber has the request (headerReceived).
 func bearerTokenIn(h *fasthttp.RequestHeader) string {
 	headers := h.PeekAll(fiber.HeaderAuthorization)
 	if len(headers) != 1 {

@@ -11,10 +11,10 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// Limits per client address (docs/specification.md).
+// Limits of requests by client, link, person or session (docs/specification.md, Limits).
 const (
-	pagePerMinute    = 60 // of one link, of one address with links that are none, and of one person's look-ups of accounts
-	badKeysPerMinute = 60
+	pagePerMinute    = 60 // of one link, of one client without a living link, and of one person's lookups of accounts
+	badKeysPerMinute = 60 // refused keys of one client
 	// portalPerHour is how many requests one session of the portal may make: they count apart from its key's.
 	portalPerHour = 600
 	// maxClients bounds the memory of one window: about half a kilobyte each.
@@ -27,11 +27,13 @@ type window[C comparable] struct {
 	limit int
 	span  time.Duration
 
+	// mu guards what follows.
 	mu      sync.Mutex
 	clients map[C][]time.Time // oldest first, at most limit
-	swept   time.Time
+	swept   time.Time         // when clients without requests in the window were last removed
 }
 
+// newWindow returns an empty window.
 func newWindow[C comparable](limit int, span time.Duration) *window[C] {
 	return &window[C]{limit: limit, span: span, clients: map[C][]time.Time{}}
 }
@@ -82,6 +84,7 @@ func live(times []time.Time, since time.Time) []time.Time {
 	return nil
 }
 
+// sweep removes the clients without a request in the window. The caller holds w.mu.
 func (w *window[C]) sweep(now time.Time) {
 	w.swept = now
 	for client, times := range w.clients {
@@ -124,6 +127,8 @@ func (s *Server) client(c *fiber.Ctx) netip.Prefix {
 	return clientPrefix(remote, forwarded, s.TrustedProxies)
 }
 
+// clientPrefix is client for an address, the addresses that X-Forwarded-For names, oldest first, and the trusted
+// proxies. It walks back from the last one while the address before it is a trusted proxy.
 func clientPrefix(remote netip.Addr, forwarded []string, trusted []netip.Prefix) netip.Prefix {
 	address := remote.Unmap()
 	for i := len(forwarded) - 1; i >= 0 && contains(trusted, address); i-- {
@@ -144,6 +149,7 @@ func clientPrefix(remote netip.Addr, forwarded []string, trusted []netip.Prefix)
 	return prefix
 }
 
+// contains reports whether an address is in any of the prefixes.
 func contains(prefixes []netip.Prefix, address netip.Addr) bool {
 	for _, p := range prefixes {
 		if p.Contains(address) {

@@ -15,9 +15,9 @@ import (
 	"purser/wallet"
 )
 
-// Limits on the open connections of one listener: in total, and per client address. An IPv6 /64 counts as one address;
-// trusted proxies have no limit of their own. A connection costs at most about 40 KB: readAhead, a header buffer and a
-// goroutine's stack.
+// Limits on the open connections of one listener, in total and for each client address. An IPv6 /64 counts as one
+// address, and trusted proxies have no limit of their own. A connection costs at most about 40 KB: readAhead, a
+// header buffer and a goroutine's stack.
 const (
 	mostConnections       = 1536
 	mostOfOneAddress      = 256
@@ -28,13 +28,14 @@ const (
 // waited longest for its client to send or to receive, so that idle connections cannot keep other clients out. A
 // connection whose request is being processed is never closed for this: if all are, the new one gets a 503.
 type Connections struct {
-	Max            int
+	Max            int // in total
 	MaxPerAddress  int // of one address
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
 
 	full failureError // the error in the 503 for a refused connection
 
+	// mu guards what follows. It is held for a few map operations, never during I/O.
 	mu        sync.Mutex
 	all       map[*boundConn]struct{}
 	byAddress map[netip.Prefix]map[*boundConn]struct{}
@@ -54,6 +55,7 @@ const closeSome = "connections.close_some"
 // Listener wraps ln with this limit. Call it once for each Connections, because the counts belong to one listener.
 func (l *Connections) Listener(ln net.Listener) net.Listener { return &boundListener{ln, l} }
 
+// boundListener is the net.Listener of Connections.Listener.
 type boundListener struct {
 	net.Listener
 	bound *Connections
@@ -82,6 +84,7 @@ func (l *boundListener) Accept() (net.Conn, error) {
 // way: the new one was then refused and closed.
 func (l *Connections) take(accepted net.Conn) net.Conn {
 	from := addressOf(accepted)
+	// A new connection counts as waiting: nothing was read from it yet.
 	c := &boundConn{Conn: accepted, bound: l, address: networkOf(from)}
 	c.waits.Store(time.Now().UnixNano())
 	counted := from.IsValid() && !contains(l.TrustedProxies, from)
@@ -89,6 +92,7 @@ func (l *Connections) take(accepted net.Conn) net.Conn {
 	if l.all == nil {
 		l.all, l.byAddress = map[*boundConn]struct{}{}, map[netip.Prefix]map[*boundConn]struct{}{}
 	}
+	// The limit of its address comes first, so that one client replaces its own connections and not those of others.
 	var out *boundConn
 	full := false
 	if of := l.byAddress[c.address]; counted && len(of) >= l.MaxPerAddress {

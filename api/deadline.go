@@ -6,16 +6,17 @@ import (
 	"time"
 )
 
-// deadline is the context of one request: base, with an end. Most requests are answered without ever
-// waiting for anything, so the timer is made when somebody asks for it.
+// deadline is the context of one request: base, with an end at a time. Most requests are answered without waiting for
+// anything, so the timer is made only when Done is called. Any goroutine may use it.
 type deadline struct {
 	base context.Context
-	at   time.Time
+	at   time.Time // when it ends
 
+	// mu guards what follows.
 	mu     sync.Mutex
-	timed  context.Context
+	timed  context.Context // with a timer; nil until Done is called
 	cancel context.CancelFunc
-	over   bool
+	over   bool // the request has ended
 }
 
 // Deadline implements context.Context.
@@ -43,6 +44,7 @@ func (d *deadline) Err() error {
 // Value implements context.Context.
 func (d *deadline) Value(key any) any { return d.base.Value(key) }
 
+// context returns the context with a timer, which it makes at the first call.
 func (d *deadline) context() context.Context {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,7 +57,7 @@ func (d *deadline) context() context.Context {
 	return d.timed
 }
 
-// end lets go of the timer; what still waits is notified.
+// end stops the timer when the request has ended, and wakes what still waits.
 func (d *deadline) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -8,23 +8,24 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// noticeOfEnd is how long an endpoint goes on after it is first announced that it will end.
+// noticeOfEnd is the shortest time between the announcement that an endpoint will end, and its end.
 const noticeOfEnd = 90 * 24 * time.Hour
 
 // deprecation announces that an endpoint will end.
 type deprecation struct {
-	since     time.Time // when that was decided
-	ends      time.Time // not before; noticeOfEnd after since, or later
-	successor string    // the path of what takes its place; "": nothing does
+	since     time.Time // when the end was announced
+	ends      time.Time // earliest time of the end: since and noticeOfEnd, or later
+	successor string    // path of the endpoint that replaces it; "": none
 }
 
-// deprecated are the endpoints that will end, by method and pattern as in endpoints. Each is marked as deprecated in
-// openapi.json too. None is today.
+// deprecated lists the endpoints that will end, by method and pattern as in endpoints. Each is also marked as
+// deprecated in openapi.json. There is none today.
 func deprecated() map[string]deprecation {
 	return map[string]deprecation{}
 }
 
-// announceEnd puts the headers on whatever an endpoint answers, refusals too (RFC 9745, RFC 8594).
+// announceEnd sets the headers Deprecation (RFC 9745) and Sunset (RFC 8594) on every response of an endpoint that
+// will end, errors too.
 func (s *Server) announceEnd(c *fiber.Ctx, endpoint string) {
 	d, ok := s.deprecated[endpoint]
 	if !ok {

@@ -116,6 +116,7 @@ func (s *Server) refuse(c *fiber.Ctx, err error) error {
 	if !ok {
 		e, known = &wallet.Error{Code: wallet.Internal, Err: err}, s.refusals[wallet.Internal]
 	}
+	// Two forms: the page's own, and the envelope.
 	var shape any
 	if underPage(c.Path()) {
 		var p pageFailure
@@ -127,6 +128,7 @@ func (s *Server) refuse(c *fiber.Ctx, err error) error {
 	} else {
 		shape = s.failure(e)
 	}
+	// Every 429 says when to try again.
 	if known.status == fiber.StatusTooManyRequests && len(c.Response().Header.Peek(fiber.HeaderRetryAfter)) == 0 {
 		c.Set(fiber.HeaderRetryAfter, seconds(usualWait))
 	}
@@ -181,11 +183,11 @@ func (s *Server) text(key string) string {
 	return text
 }
 
-// sendJSON sends a body that the caller does not change any more.
+// sendJSON sends a body. The caller must not change it afterwards: it is not copied.
 func sendJSON(c *fiber.Ctx, status int, body []byte) error {
 	answer := c.Response()
 	answer.SetStatusCode(status)
 	answer.Header.SetContentType(fiber.MIMEApplicationJSON)
-	answer.SetBodyRaw(body) // ours alone: it need not be copied
+	answer.SetBodyRaw(body)
 	return nil
 }

@@ -49,8 +49,8 @@ func refusals() map[wallet.Code]refusal {
 	}
 }
 
-// labelled returns err with the code that it is answered with. An error without a code is Internal, except for those of
-// fiber, of contexts (the request took too long), and of the store.
+// labelled returns err with the error code of its response. An error without a code is Internal, except for those of
+// fiber, of contexts (the request took too long: NETWORK_ERROR), and of the store.
 func labelled(err error) *wallet.Error {
 	var known *wallet.Error
 	if errors.As(err, &known) {
@@ -102,8 +102,9 @@ func fromFiber(err *fiber.Error) *wallet.Error {
 	return wallet.Refuse(wallet.InvalidRequest, "http_request.malformed")
 }
 
-// fromStore labels the store's own errors. A conflict means that nothing was written, and a retry may succeed. After an
-// unknown outcome only a look at the resource tells what happened.
+// fromStore labels the store's own errors. A conflict means that nothing was written, so a retry may succeed. After
+// an unknown outcome a caller must look at the resource to find out what happened; with an Idempotency-Key a retry is
+// safe.
 func fromStore(err error) *wallet.Error {
 	switch {
 	case errors.Is(err, store.ErrConflict):

@@ -22,7 +22,8 @@ type framing struct {
 // announced tells whether a body follows.
 func (f framing) announced() bool { return f.length > 0 || f.coded }
 
-// readFraming reads a header section without its first line.
+// readFraming reads a header section, without the request line. It never fails: what it does not understand sets
+// broken.
 func readFraming(header []byte) framing {
 	var f framing
 	lengths := 0

@@ -8,8 +8,8 @@ import (
 	"purser/signer"
 )
 
-// defaultHeaders returns the headers that every answer begins with. They are put together once: copying them costs less
-// than setting each.
+// defaultHeaders returns the headers that every response begins with. They are made once, since copying them costs less
+// than setting each. If the public URL is https, they include Strict-Transport-Security (RFC 6797).
 func defaultHeaders(public *url.URL) *fasthttp.ResponseHeader {
 	h := &fasthttp.ResponseHeader{}
 	for _, one := range signer.Headers(public) {

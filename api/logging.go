@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// strangersLines is how many lines of each kind, a second, the log holds about requests of whom nothing is known:
-// they cost their sender nothing, and must not fill the operator's disk. What holders of keys do is bounded by
-// their limits, and logged whole.
+// strangersLines is how many lines a second the log has, of each kind, about requests without a valid key or link.
+// Such requests cost their sender nothing, and must not fill the operator's disk. Requests of keys are bounded by
+// their limits, and all of them are logged.
 const strangersLines = 20
 
-// sampler lets some lines of a second through, and counts the others.
+// sampler lets strangersLines lines of each second through, and counts the others. Any goroutine may use it.
 type sampler struct {
 	mu      sync.Mutex
-	second  time.Time
-	written int
-	leftOut int
+	second  time.Time // when the present second began
+	written int       // lines in this second
+	leftOut int       // lines left out since the last one that was written
 }
 
-// take tells whether one more line is written, and how many were left out since the one before.
+// take reports whether one more line may be written. If so, it also returns how many were left out before it.
 func (s *sampler) take(now time.Time) (ok bool, leftOut int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,19 +15,20 @@ import (
 	"purser/quota"
 )
 
-// request is the state of one request while it is served. It is also the request's context, so that no allocation is needed
-// for one. Only the goroutine that serves the request writes it.
+// request is the state of one request while it is served. It is also the request's context, which saves an
+// allocation. Only the goroutine that serves the request writes it.
 type request struct {
 	deadline
 	route string      // the pattern of its route, for the log
-	quota quota.Quota // what is left of its key's limit
+	quota quota.Quota // what is left of its key's hourly limit
 
-	framing  framing
-	withheld bool // a body was announced and is not read (see headerReceived)
-	known    bool // it showed a key, a session, a living link or Telegram's secret
+	framing  framing // how its header says where the body ends
+	withheld bool    // a body was announced and is not read (see headerReceived)
+	known    bool    // it showed a key, a session, a living link or Telegram's secret
 }
 
-// requestState returns the state of a request that passed middleware; an empty one for a request that could not be parsed.
+// requestState returns the state of a request that passed middleware, and an empty one for a request that could not
+// be parsed.
 func requestState(c *fiber.Ctx) *request {
 	r, ok := c.UserContext().(*request)
 	if !ok {
@@ -50,6 +51,7 @@ func (s *Server) middleware(c *fiber.Ctx) error {
 
 	s.suspectProxy(c)
 	header := &c.Request().Header
+	// First the framing, then the body, then the rest.
 	r.framing = readFraming(header.RawHeaders())
 	r.withheld = r.framing.announced() && header.ContentLength() <= 0
 	err := r.framing.refusal()
@@ -58,7 +60,7 @@ func (s *Server) middleware(c *fiber.Ctx) error {
 		release, err = s.receive(c)
 		defer release()
 	}
-	if err != nil || r.withheld { // nobody knows where the body ends on this connection, and the next request begins
+	if err != nil || r.withheld { // on this connection nobody knows where the body ends and the next request begins
 		c.Context().SetConnectionClose()
 		linger(c.Context().Conn())
 	}
@@ -92,8 +94,9 @@ func (s *Server) recovered(c *fiber.Ctx) (err error) {
 	return c.Next()
 }
 
-// log writes the one line of a request. Of requests without a valid key or link it writes only so many (see sampler), so that
-// strangers cannot fill the disk. A 5xx is an error, except for a 503, which is the network's fault: a warning.
+// log writes the one line of a request. For requests without a valid key or link it writes a bounded number of lines
+// (sampler), so that strangers cannot fill the disk. A 5xx is logged as an error, a 503 as a warning, since its cause
+// is the network.
 func (s *Server) log(c *fiber.Ctx, id string, err error) {
 	status := c.Response().StatusCode()
 	if status < 500 && !s.Log.Enabled(context.Background(), slog.LevelInfo) {

@@ -9,8 +9,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// document is the API described for programs: OpenAPI 3.1, written by hand. Tests hold it to the
-// routes, and every answer of theirs to it.
+// document describes the API for programs: OpenAPI 3.1, written by hand. Tests compare it with the routes, and compare
+// every response of the API's tests with it.
 //
 //go:embed openapi.json
 var document []byte
@@ -18,7 +18,7 @@ var document []byte
 // Document is the OpenAPI document of GET /v1/openapi.json, a copy.
 func Document() []byte { return append([]byte{}, document...) }
 
-// documentPath is where the document is; it is the one answer under /v1 without an envelope.
+// documentPath is where the document is served. It is the only response under /v1 without an envelope.
 const documentPath = "/v1/openapi.json"
 
 // documentTag names the version of a document (RFC 9110, ETag).
@@ -27,8 +27,9 @@ func documentTag(text []byte) string {
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// openAPI is GET /v1/openapi.json, for everybody. It is the one answer that a browser or a proxy may store, for an hour, so
-// it says that its headers depend on the request's Origin (see cors): a stored copy without them must not answer the portal.
+// openAPI is GET /v1/openapi.json, which needs no key. It is the only response that a browser or a proxy may store, for an
+// hour. So it says that its headers depend on the request's Origin (see cors): a stored copy without them must not be given
+// to the portal.
 func (s *Server) openAPI(c *fiber.Ctx) error {
 	c.Vary(fiber.HeaderOrigin)
 	c.Set(fiber.HeaderETag, s.documentTag)
@@ -39,7 +40,7 @@ func (s *Server) openAPI(c *fiber.Ctx) error {
 	return sendJSON(c, fiber.StatusOK, document)
 }
 
-// etagMatches tells whether an If-None-Match holds a tag; weak comparison, as it is for a GET.
+// etagMatches reports whether an If-None-Match contains a tag, by weak comparison, as for a GET (RFC 9110, section 13.1.2).
 func etagMatches(header, tag string) bool {
 	for one := range strings.SplitSeq(header, ",") {
 		one = strings.TrimSpace(one)

@@ -1,13 +1,23 @@
-// Package api knows HTTP: the routes of /v1 and /w, the envelope, keys, limits and the table from
-// error codes to statuses. It refuses to know what an operation does (see handlers), how Telegram's
-// updates are read (see bot) and what the signing page does on a device (see signer).
+// Package api serves HTTP: the routes of /v1 and /w, the envelope, keys, limits, and the table from error codes to
+// statuses. It does not know what an operation does (handlers), how Telegram's updates are read (bot), or what the
+// signing page does on a device (signer). Fiber and fasthttp appear in no other package.
 //
-// A Server, made by New from Options, answers the public listener. A request passes middleware (default headers, limits
-// of strangers), then its route. Routes of /v1 that need a key go through authenticate and rateLimit. The handler reads
-// the body strictly (body.go), calls an operation, and answers by succeed or by an error, which refuse turns into the
-// envelope. A POST runs in idempotent, which keeps its answer in the store transaction of its effect. Admin is the
-// operator's socket, and Connections bounds what a listener holds. No sentence for people stands in the code: they are
-// keys of package locale.
+// Its main types:
+//
+//   - Server, made by New from Options, answers the public listener
+//   - endpoint describes one endpoint of /v1: method, path, the key that it needs, and its operation
+//   - record and save store the response to a POST under its Idempotency-Key
+//   - window, the Meter of Options, and Connections limit what one client, one key and one listener can cost
+//   - Admin serves the operator's socket, AdminClient is its other end
+//
+// A request passes middleware (default headers, framing, limits of strangers), then its route. Routes of /v1 that
+// need a key go through authenticate and rateLimit. The operation reads the body strictly (body.go) and calls
+// handlers. It answers by succeed, or by an error that refuse turns into the envelope.
+//
+// A POST runs in idempotent. Its response is stored in the same transaction as its effect: after a crash there is
+// either both, and a retry gets the stored response, or neither, and a retry runs the request again.
+//
+// No sentence for people stands in the code: they are keys of package locale.
 package api
 
 import (
@@ -34,27 +44,29 @@ import (
 	"purser/wallet"
 )
 
-// Limits of the listener (docs/specification.md).
+// Limits of the listener (docs/specification.md, Limits).
 const (
 	maxBody   = 64 << 10 // bytes
 	maxHeader = 8 << 10  // bytes, the request line included
 
-	readTimeout  = 8 * time.Second  // of one request, headers and body; shorter than drainTimeout: half a request holds up no end
-	writeTimeout = 30 * time.Second // of one piece of an answer that lasts, and of the admin socket
-	takeTimeout  = 15 * time.Second // of a whole answer that does not last: 320 KB at the most
+	readTimeout  = 8 * time.Second  // of one request with its body; shorter than drainTimeout, so half a request delays no end
+	writeTimeout = 30 * time.Second // of one write to a stream (listen), and of a whole answer on the admin socket
+	takeTimeout  = 15 * time.Second // of writing any other answer, at most about 320 KB
 	idleTimeout  = 75 * time.Second // of a connection between two requests
-	// answerTimeout is the deadline of every request's context; the signing page waits 20 s.
+	// answerTimeout is the deadline of every request's context. The signing page waits for 20 s, so it gets the
+	// answer.
 	answerTimeout = 15 * time.Second
 	// drainTimeout is how long requests may finish after Run's context has ended.
 	drainTimeout = 9 * time.Second
 )
 
-// Options are the parts that the server is made of, and its settings. All must be set, unless a comment says otherwise.
+// Options are the parts that the server is made of, and its settings. All must be set, except those with a comment
+// that says otherwise. Nothing may change them after New.
 type Options struct {
-	DocsURL        *url.URL       // where the API is described; nil: nowhere
-	PublicURL      *url.URL       // where the world reaches this listener: the only Origin of the signing page
-	PagesURL       *url.URL       // where the portal is: the only other Origin whose page reads answers, and of the portal's endpoints alone
-	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
+	DocsURL        *url.URL       // of the documentation, named in refusals; nil: none
+	PublicURL      *url.URL       // of this listener as clients reach it: the only Origin of the signing page
+	PagesURL       *url.URL       // of the portal: the only other Origin whose page may read answers, of its own endpoints only
+	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is believed
 
 	Store         store.Store
 	Keys          *handlers.Keys
@@ -65,59 +77,63 @@ type Options struct {
 	People        *handlers.People
 	Notifications *handlers.Notifications
 	Webhooks      *handlers.Webhooks
-	Catalogue     json.RawMessage // of events: webhooks.Describe
+	Catalogue     json.RawMessage // of events, as JSON: webhooks.Describe
 	Portal        *handlers.Portal
-	BotName       func() string // without @; "" while Telegram has not said it
-	LinkedBot     func() string // BotName where https://t.me leads to it, else "": the page's way back to the chat
+	BotName       func() string // without @; "" until Telegram has returned it
+	LinkedBot     func() string // BotName if https://t.me leads to it, else "": the page's way back to the chat
 	Chat          Chat
 	Bot           Bot
-	Meter         *quota.Meter
+	Meter         *quota.Meter // counts requests of keys and messages, over all nodes
 	Limits        quota.Limits
 	Cluster       string
 	Webhook       *Webhook // nil: Telegram is polled, and the route does not exist
 
 	Now   func() time.Time
-	NewID handlers.IDs // of request ids ("req")
+	NewID handlers.IDs // draws ids of requests ("req") and messages ("msg")
 	Log   *slog.Logger
 }
 
-// Server serves public_url: the API, the signing page, Telegram's webhook, and no other HTML.
+// Server serves public_url: the API, the signing page, Telegram's webhook, and no other HTML. Run serves; every
+// request has a goroutine of its own. The fields are set by New and do not change, except for those that guard
+// themselves.
 type Server struct {
 	Options
-	origin         string
+	origin         string // of the signing page
 	pages          string // the origin of the portal
 	refusals       map[wallet.Code]refusal
-	defaultHeaders *fasthttp.ResponseHeader // by every answer
-	page           *window[[32]byte]        // requests of the signing page, per link
-	badLinks       *window[netip.Prefix]    // its requests that show no living link, per client
-	lookups        *window[int64]           // of accounts by the signing page, per Telegram id
-	badKeys        *window[netip.Prefix]    // refused keys, per client
-	sessions       *window[[32]byte]        // requests of the portal, per session
-	busy           *inFlight                // idempotency keys in flight
+	defaultHeaders *fasthttp.ResponseHeader // of every answer; copied, never changed
+	page           *window[[32]byte]        // requests of the signing page, by hash of the link
+	badLinks       *window[netip.Prefix]    // its requests without a living link, by client
+	lookups        *window[int64]           // its lookups of accounts on Solana, by Telegram id
+	badKeys        *window[netip.Prefix]    // refused keys, by client
+	sessions       *window[[32]byte]        // requests of the portal, by hash of the session
+	busy           *inFlight                // idempotency keys of requests that run on this node
 	english        *locale.Printer
 
-	fromStrangers, fromKeys, fromTelegram *semaphore.Weighted // bytes of bodies (see senderOf)
+	// Budgets for bodies, in bytes (senderOf).
+	fromStrangers, fromKeys, fromTelegram *semaphore.Weighted
 
-	documentTag string
-	deprecated  map[string]deprecation
+	documentTag string                 // ETag of openapi.json
+	deprecated  map[string]deprecation // by method and pattern
 
-	serving context.Context // of connections that last; ends when draining begins
-	beat    time.Duration   // usualBeat
-	hangUp  context.CancelFunc
-	lasting sync.WaitGroup // those connections
+	serving context.Context    // of streams; ends when draining begins
+	beat    time.Duration      // between keep-alive lines: usualBeat; tests set another
+	hangUp  context.CancelFunc // ends serving
+	lasting sync.WaitGroup     // streams that are open
 
 	base   context.Context // of every request; ends when draining took too long
 	cancel context.CancelFunc
 	http   *fasthttp.Server
 
 	connections *Connections
-	suspected   atomic.Bool // a proxy was (see suspectProxy)
+	suspected   atomic.Bool // suspectProxy has logged
 
-	strangers, strangersTrouble sampler // of lines of the log: of usual requests, and of those that failed by us
+	// They thin out the log lines of requests without a valid key or link: of usual ones, and of those with a 5xx.
+	strangers, strangersTrouble sampler
 	app                         *fiber.App
 }
 
-// complete returns an error that names what the options lack.
+// complete returns an error that names which options are missing, nil if none is.
 func (o Options) complete() error {
 	switch {
 	case o.PublicURL == nil || o.PublicURL.Host == "" || o.PagesURL == nil || o.PagesURL.Host == "":
@@ -184,6 +200,7 @@ func New(o Options) (*Server, error) {
 		StreamRequestBody:            true, // see receive
 		ErrorHandler:                 s.unread,
 	})
+	// The order of what a request passes: knownMethods, middleware, cors, then its route.
 	s.app.Use(s.middleware)
 	s.app.Use(s.cors)
 	s.routes()
@@ -195,18 +212,19 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// endpoint is one endpoint of /v1: its method and path, the key that it needs, and its handler.
+// endpoint is one endpoint of /v1: its method and path, the key that it needs, and its operation.
 type endpoint struct {
 	method  string
 	pattern string
-	kind    wallet.KeyKind // of the key; "" is either
-	scope   wallet.Scope   // of the key; "" is any
+	kind    wallet.KeyKind // that the key must have; "": either
+	scope   wallet.Scope   // that the key must have; "": none
 	run     operation
 }
 
 // endpoints lists the whole API, except for the document that describes it. A test compares openapi.json with this list.
 func (s *Server) endpoints() []endpoint {
 	const either, anyScope, api, bot = wallet.KeyKind(""), wallet.Scope(""), wallet.APIKey, wallet.BotKey
+	// Fiber takes the first route that fits, so a fixed path stands before a pattern that it would fit too.
 	all := []endpoint{
 		{fiber.MethodGet, "/v1/key", either, anyScope, s.whoAmI},
 		{fiber.MethodPost, "/v1/key/rotate", either, anyScope, s.rotate},
@@ -247,6 +265,7 @@ func (s *Server) endpoints() []endpoint {
 		{fiber.MethodPut, webhookPath, api, wallet.Webhooks, s.changeWebhook},
 		{fiber.MethodDelete, webhookPath, api, wallet.Webhooks, s.deleteWebhook},
 	}
+	// What both kinds of webhooks have.
 	for path, kind := range map[string]wallet.KeyKind{webhookPath: api, botWebhookPath: bot} {
 		all = append(all,
 			endpoint{fiber.MethodPost, path + "/test", kind, wallet.Webhooks, s.testWebhook},
@@ -309,6 +328,7 @@ func (s *Server) add(method, pattern string, h fiber.Handler) {
 	s.app.Add(method, pattern, h)
 }
 
+// get and post are add for these methods.
 func (s *Server) get(pattern string, h fiber.Handler)  { s.add(fiber.MethodGet, pattern, h) }
 func (s *Server) post(pattern string, h fiber.Handler) { s.add(fiber.MethodPost, pattern, h) }
 
@@ -338,6 +358,7 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
 	case <-ctx.Done():
 	}
+	// The order of the end: streams, then new connections, then requests in flight, then their contexts.
 	s.hangUp()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
