@@ -20,8 +20,8 @@ import (
 	"purser/wallet"
 )
 
-// KeyService is what an operator does with keys: handlers.Keys in the process that owns the store,
-// AdminClient beside a running one.
+// KeyService is what an operator does with keys. handlers.Keys implements it in the process that owns the store, and
+// AdminClient in a command beside a running one.
 type KeyService interface {
 	Create(context.Context, handlers.KeyRequest) (wallet.Key, string, error)
 	List(context.Context) ([]wallet.Key, error)
@@ -30,8 +30,8 @@ type KeyService interface {
 	SetTier(ctx context.Context, id string, tier wallet.Tier) (wallet.Key, error)
 }
 
-// QueueService is what an operator does with the queues of jobs: handlers.Queues in the process that owns the store,
-// AdminClient beside a running one.
+// QueueService is what an operator does with the queues of jobs. handlers.Queues and AdminClient implement it, like
+// KeyService.
 type QueueService interface {
 	States(context.Context) ([]handlers.QueueState, error)
 	DeadLetters(context.Context, store.Queue) ([]store.DeadLetter, error)
@@ -87,7 +87,7 @@ type (
 	}
 )
 
-// SocketPath is where the admin socket of a store lives.
+// SocketPath is the path of a store's admin socket.
 func SocketPath(storePath string) string { return storePath + ".sock" }
 
 // ListenAdmin opens the socket at path with mode 0600. It replaces a socket that no process listens on, as a crash leaves
@@ -155,6 +155,7 @@ func (a *Admin) Run(ctx context.Context, ln net.Listener) error {
 	return a.run(ctx, ln, drainTimeout)
 }
 
+// run is Run with the time to drain as an argument.
 func (a *Admin) run(ctx context.Context, ln net.Listener, drain time.Duration) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /keys", withBody(a, a.create))
@@ -169,6 +170,7 @@ func (a *Admin) run(ctx context.Context, ln net.Listener, drain time.Duration) e
 	// net/http notices that only once the handler has read the body.
 	base, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
+	// The limits are those of the public listener.
 	server := &http.Server{
 		BaseContext: func(net.Listener) context.Context { return base },
 		Handler:     http.MaxBytesHandler(mux, maxBody), ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
@@ -181,6 +183,7 @@ func (a *Admin) run(ctx context.Context, ln net.Listener, drain time.Duration) e
 		return fmt.Errorf("serve the admin socket: %w", err)
 	case <-ctx.Done():
 	}
+	// Take no new connections, and let the requests in flight finish.
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	err := server.Shutdown(draining)
@@ -192,41 +195,49 @@ func (a *Admin) run(ctx context.Context, ln net.Listener, drain time.Duration) e
 	return err
 }
 
+// create is POST /keys. The answer has the new key in full.
 func (a *Admin) create(ctx context.Context, req adminKeyRequest) (adminAnswer, error) {
 	key, secret, err := a.Keys.Create(ctx, handlers.KeyRequest(req))
 	return adminAnswer{Key: key, Secret: secret}, err
 }
 
+// list is GET /keys.
 func (a *Admin) list(w http.ResponseWriter, r *http.Request) {
 	keys, err := a.Keys.List(r.Context())
 	a.answer(w, adminAnswer{Keys: keys}, err)
 }
 
+// revoke is POST /keys/revoke.
 func (a *Admin) revoke(ctx context.Context, req adminRevoke) (adminAnswer, error) {
 	key, err := a.Keys.Revoke(ctx, req.ID)
 	return adminAnswer{Key: key}, err
 }
 
+// rotate is POST /keys/rotate. The answer has the new key in full.
 func (a *Admin) rotate(ctx context.Context, req adminRotate) (adminAnswer, error) {
 	key, secret, err := a.Keys.Rotate(ctx, req.ID, req.Now)
 	return adminAnswer{Key: key, Secret: secret}, err
 }
 
+// setTier is POST /keys/tier.
 func (a *Admin) setTier(ctx context.Context, req adminTier) (adminAnswer, error) {
 	key, err := a.Keys.SetTier(ctx, req.ID, req.Tier)
 	return adminAnswer{Key: key}, err
 }
 
+// queues is GET /queues.
 func (a *Admin) queues(w http.ResponseWriter, r *http.Request) {
 	states, err := a.Queues.States(r.Context())
 	a.answer(w, adminAnswer{Queues: states}, err)
 }
 
+// deadLetters is POST /queues/dead-letters.
 func (a *Admin) deadLetters(ctx context.Context, req adminQueue) (adminAnswer, error) {
 	letters, err := a.Queues.DeadLetters(ctx, req.Queue)
 	return adminAnswer{Letters: letters}, err
 }
 
+// replay is POST /queues/replay.
 func (a *Admin) replay(ctx context.Context, req adminReplay) (adminAnswer, error) {
 	return adminAnswer{}, a.Queues.Replay(ctx, req.Queue, req.ID)
 }
@@ -264,7 +275,8 @@ func (a *Admin) answer(w http.ResponseWriter, answer adminAnswer, err error) {
 // ErrNoServer says that no process listens on the socket. The caller may then open the store itself.
 var ErrNoServer = errors.New("no purser is running here")
 
-// AdminClient is the operator's end of the socket.
+// AdminClient is the operator's end of the socket. Its methods return what the running process returned: errors have
+// the wallet codes of handlers. Any goroutine may use it.
 type AdminClient struct{ http *http.Client }
 
 // DialAdmin returns a client of the server that listens on the socket at path. The error is ErrNoServer only if no process
@@ -288,25 +300,25 @@ func DialAdmin(path string) (*AdminClient, error) {
 	}}, nil
 }
 
-// Create makes a key; see handlers.Keys.
+// Create makes a key, and returns its secret, which is shown only once; see handlers.Keys.
 func (a *AdminClient) Create(ctx context.Context, req handlers.KeyRequest) (wallet.Key, string, error) {
 	answer, err := a.call(ctx, http.MethodPost, "/keys", adminKeyRequest(req))
 	return answer.Key, answer.Secret, err
 }
 
-// List is every key, without secrets.
+// List returns every key, without secrets.
 func (a *AdminClient) List(ctx context.Context) ([]wallet.Key, error) {
 	answer, err := a.call(ctx, http.MethodGet, "/keys", nil)
 	return answer.Keys, err
 }
 
-// Revoke ends a key now.
+// Revoke ends a key now, and returns it.
 func (a *AdminClient) Revoke(ctx context.Context, id string) (wallet.Key, error) {
 	answer, err := a.call(ctx, http.MethodPost, "/keys/revoke", adminRevoke{id})
 	return answer.Key, err
 }
 
-// Rotate makes the successor of a key; see handlers.Keys.
+// Rotate makes the successor of a key, and returns its secret; see handlers.Keys.
 func (a *AdminClient) Rotate(ctx context.Context, id string, endNow bool) (wallet.Key, string, error) {
 	answer, err := a.call(ctx, http.MethodPost, "/keys/rotate", adminRotate{id, endNow})
 	return answer.Key, answer.Secret, err
@@ -339,6 +351,8 @@ func (a *AdminClient) Replay(ctx context.Context, queue store.Queue, id store.Jo
 // Close ends idle connections.
 func (a *AdminClient) Close() { a.http.CloseIdleConnections() }
 
+// call sends one command and decodes its answer. After an error of the connection nobody knows whether the command
+// took effect.
 func (a *AdminClient) call(ctx context.Context, method, path string, body any) (adminAnswer, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {

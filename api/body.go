@@ -15,8 +15,8 @@ import (
 	"purser/wallet"
 )
 
-// object is one JSON object as it was sent: each field's raw token, so that a number never passes
-// through a float.
+// object is one JSON object as it was sent: the raw token of each field by its name. A number never passes through a
+// float, so no digit of an amount is lost.
 type object map[string]json.RawMessage
 
 // jsonBody parses the request's body as one JSON object. It uses the raw body, because fiber's own reader would decompress
@@ -51,13 +51,13 @@ func isJSON(contentType string) error {
 	return nil
 }
 
-// maxFields is the most fields of an object that are read. No request has half as many, so that one of more is unknown.
-// Without the bound, a body of thousands of fields would take 8 ms to refuse.
+// maxFields is the most fields of an object that are read. No request has half as many, so one of the next is
+// unknown. Without the bound, refusing a body of thousands of fields would take 8 ms.
 const maxFields = 32
 
-// parseObject reads exactly one object. encoding/json alone would take the last of two fields of
-// one name, match names in any case, mend broken UTF-8 and ignore what follows: each a way to have
-// two readers see two different transfers.
+// parseObject parses exactly one JSON object. encoding/json alone would take the last of two fields of one name,
+// match names in any case, repair broken UTF-8, and ignore what follows the object. Each of these lets two programs
+// read two different transfers in the same bytes. INVALID_REQUEST for any of them.
 func parseObject(body []byte) (object, error) {
 	malformed := wallet.Refuse(wallet.InvalidRequest, "http_request.json")
 	if !utf8.Valid(body) {
@@ -86,7 +86,7 @@ func parseObject(body []byte) (object, error) {
 		}
 		fields[name] = value
 	}
-	if _, err := d.Token(); err != nil {
+	if _, err := d.Token(); err != nil { // the closing brace
 		return nil, malformed
 	}
 	if len(bytes.TrimLeft(body[d.InputOffset():], " \t\r\n")) > 0 {
@@ -137,7 +137,7 @@ func (o object) text(name string) (string, error) {
 	return *value, nil
 }
 
-// optional is text for a field that may be missing.
+// optional is text for a field that may be missing. It may not be empty or null.
 func (o object) optional(name, fallback string) (string, error) {
 	if _, ok := o[name]; !ok {
 		return fallback, nil
@@ -145,7 +145,7 @@ func (o object) optional(name, fallback string) (string, error) {
 	return o.text(name)
 }
 
-// boolean returns an optional field that is true or false.
+// boolean returns an optional field that is true or false. null and texts are refused.
 func (o object) boolean(name string, fallback bool) (bool, error) {
 	raw, ok := o[name]
 	if !ok {
@@ -158,7 +158,7 @@ func (o object) boolean(name string, fallback bool) (bool, error) {
 	return *value, nil
 }
 
-// count returns an optional field that is a whole number from 0 to most.
+// count returns an optional field that is a whole number from 0 to most, written without sign, fraction or exponent.
 func (o object) count(name string, fallback, most int) (int, error) {
 	raw, ok := o[name]
 	if !ok {
@@ -171,7 +171,7 @@ func (o object) count(name string, fallback, most int) (int, error) {
 	return n, nil
 }
 
-// texts returns a required field that is a list of at most that many strings.
+// texts returns a required field that is a list of strings, at most `most` of them. It may be empty.
 func (o object) texts(name string, most int) ([]string, error) {
 	raw, ok := o[name]
 	if !ok {
@@ -213,8 +213,8 @@ func parseTelegramID(name, text string) (int64, error) {
 	return id, nil
 }
 
-// amount returns the field of that name, in the token's units: a JSON number or a string, which may have an exponent. It is
-// exact: the digits never pass through a float. "max" is refused, because a program must name what it sends.
+// amount returns the field `amount`, in the token's units: a JSON number or a string, which may have an exponent. It
+// is exact: the digits never pass through a float. "max" is refused, because a program must say how much it sends.
 func (o object) amount() (wallet.Decimal, error) {
 	const name = string(wallet.FieldAmount)
 	raw, ok := o[name]
@@ -235,7 +235,7 @@ func (o object) amount() (wallet.Decimal, error) {
 	return wallet.ParseNumber(value)
 }
 
-// token returns the field of that name: a symbol or a mint address.
+// token returns the field `token`: a symbol or a mint address. Whether such a token exists is checked later.
 func (o object) token() (wallet.TokenRef, error) {
 	text, err := o.text(string(wallet.FieldToken))
 	if err != nil {
@@ -244,8 +244,9 @@ func (o object) token() (wallet.TokenRef, error) {
 	return wallet.ParseTokenRef(text)
 }
 
-// ownWallet returns a required field that is the address of a wallet which the caller may use. It refuses the zero address,
-// which would mean the default wallet to the operation: a program must name the wallet.
+// ownWallet returns a required field that is the address of a wallet of the caller. It refuses the zero address
+// (WALLET_NOT_FOUND), which would mean the default wallet to the operation: a program must name the wallet. Whether
+// the caller may use it is checked by the operation.
 func (o object) ownWallet(name string) (wallet.Address, error) {
 	a, err := o.address(name)
 	if err == nil && a.IsZero() {

@@ -23,17 +23,21 @@ import (
 
 // Chat checks and queues messages of apps, and runs commands for them. It is implemented by chat.Chat.
 type Chat interface {
+	// Post checks a message. Its Commit queues the message.
 	Post(ctx context.Context, m chat.AppMessage) (chat.Posting, error)
+	// Execute runs a command. commit writes its effect in the caller's Update, and returns the response to show.
 	Execute(ctx context.Context, cmd chat.AppCommand) (commit func(store.Tx) (string, error), err error)
 }
 
-// Bot wakes requests that wait until this node has sent a message. It is implemented by bot.Bot. The result itself is in the
-// store, also for a message that another node sends.
+// Bot wakes requests that wait until this node has sent a message. It is implemented by bot.Bot. The result itself is
+// in the store, where a request also finds that of a message which another node sent.
 type Bot interface {
+	// Await returns a channel that is signalled when the message of a card in a chat has ended. The caller calls
+	// done.
 	Await(where int64, card string) (ended <-chan struct{}, done func())
 }
 
-// maxMessage is how long a message of an app may be, in characters (docs/specification.md, Messages and commands).
+// maxMessage is the most characters of an app's message (docs/specification.md, Messages and commands).
 const maxMessage = 4000
 
 // sentMessageData is `data` of POST /v1/telegram/send-message and POST /v1/messages.
@@ -42,7 +46,7 @@ type sentMessageData struct {
 	SentAt    string `json:"sent_at"`
 }
 
-// openMessage is what a message's idempotency record holds until the message was sent.
+// openMessage is the body of a pending idempotency record: where to find the result of the message.
 type openMessage struct {
 	Chat int64  `json:"chat"`
 	Card string `json:"card"`
@@ -106,7 +110,8 @@ func (s *Server) postMessage(c *fiber.Ctx, key wallet.Key, fields object, id int
 	if err != nil {
 		return err
 	}
-	// Before an earlier answer is given again: nothing more is said of a person who takes consent back or is erased.
+	// Checked before a stored response is replayed: after a person has withdrawn consent or was erased, the key
+	// learns nothing more about them.
 	person, err := s.People.ByTelegram(c.UserContext(), who, id, wallet.BotSend)
 	if err != nil {
 		return err
@@ -120,8 +125,11 @@ func (s *Server) postMessage(c *fiber.Ctx, key wallet.Key, fields object, id int
 		if err != nil {
 			return err
 		}
+		// Wait from before the commit, so that no signal is missed.
 		ended, done := s.Bot.Await(sent.Chat, sent.Card)
 		defer done()
+		// One transaction: the message waits in the outbox, and the record says so. After a crash a retry resumes
+		// from the record.
 		err = s.Store.Update(c.UserContext(), func(tx store.Tx) error {
 			if err := s.People.Reachable(tx, who, person.ID, wallet.BotSend); err != nil {
 				return err
@@ -138,8 +146,9 @@ func (s *Server) postMessage(c *fiber.Ctx, key wallet.Key, fields object, id int
 	}, func(r record, kept []byte) error { return s.resumeMessage(c, r, kept) })
 }
 
-// mayPost counts one more message to a person, in a limit that all apps share (docs/specification.md, Limits). It counts
-// nothing if the key may not write to the person, or the person has blocked the bot. RATE_LIMIT_EXCEEDED.
+// mayPost counts one more message to a person, against a limit that all apps share (docs/specification.md, Limits).
+// It counts nothing if the key may not write to the person, or if the person has blocked the bot.
+// RATE_LIMIT_EXCEEDED.
 func (s *Server) mayPost(c *fiber.Ctx, who handlers.Caller, person wallet.User, scope wallet.Scope) error {
 	err := s.Store.View(c.UserContext(), func(tx store.Tx) error { return s.People.Reachable(tx, who, person.ID, scope) })
 	if err != nil {
@@ -159,8 +168,8 @@ const (
 	longestResultPoll = time.Second
 )
 
-// awaited responds as soon as a message was sent or refused. A signal on ended says to look at once. If the request's time is
-// over first, it returns TELEGRAM_ERROR, and the record stays pending: the message may still be sent.
+// awaited answers as soon as a message was sent or refused. A signal on ended says to look at once. If the request's
+// time ends first, it returns TELEGRAM_ERROR, and the record stays pending: the message may still be sent.
 func (s *Server) awaited(c *fiber.Ctx, r record, sent openMessage, ended <-chan struct{}) error {
 	for wait := firstResultPoll; ; wait = min(2*wait, longestResultPoll) {
 		timer := time.NewTimer(wait)
@@ -195,8 +204,8 @@ func (s *Server) sendResult(c *fiber.Ctx, sent openMessage) (result store.SendRe
 // errSettled says that another node has answered the same request.
 var errSettled = errors.New("api: the request was answered by another node")
 
-// ended responds with the result of a message. One transaction replaces the request's pending record by the response, or
-// frees its key after a refusal, and removes the result, which nothing else needs.
+// ended answers with the result of a message. One transaction replaces the request's pending record by the response,
+// or frees its key after a refusal. It also removes the result, which nothing else needs.
 func (s *Server) ended(c *fiber.Ctx, r record, sent openMessage, o store.SendResult) error {
 	var refusal error
 	switch {
@@ -234,10 +243,11 @@ func (s *Server) ended(c *fiber.Ctx, r record, sent openMessage, o store.SendRes
 	return sendJSON(c, fiber.StatusOK, body)
 }
 
-// offset matches the position that Telegram names for a mistake in a text. It is removed, because it counts purser's own first
-// line, which the app does not know.
+// offset matches the position in a text that Telegram names for a mistake. It counts purser's own first line, which
+// the app does not know, so it is removed.
 var offset = regexp.MustCompile(`( starting)? at byte offset \d+`)
 
+// withoutOffset removes such positions from Telegram's error.
 func withoutOffset(refusal string) string { return offset.ReplaceAllString(refusal, "") }
 
 // resumeMessage continues a request whose message had no result when the earlier request ended.
@@ -257,6 +267,7 @@ func (s *Server) resumeMessage(c *fiber.Ctx, r record, kept []byte) error {
 	return s.awaited(c, r, sent, ended)
 }
 
+// parseMode returns the optional field `parse_mode`; "" means plain text.
 func (o object) parseMode() (string, error) {
 	raw, ok := o["parse_mode"]
 	if !ok || string(raw) == `""` {
@@ -272,7 +283,7 @@ type executedData struct {
 	ExecutedAt string `json:"executed_at"`
 }
 
-// maxCommand is how long a command may be, in characters.
+// maxCommand is the most characters of a command.
 const maxCommand = 1000
 
 // executeCommand is POST /v1/telegram/execute-command {chat_id, command, silent}.
@@ -325,6 +336,7 @@ func (s *Server) runCommand(c *fiber.Ctx, key wallet.Key, fields object, id int6
 	if err != nil {
 		return err
 	}
+	// A command that shows its result in the chat counts as a message to the person.
 	return s.idempotent(c, key, func(saveAnswer save) error {
 		if !silent {
 			if err := s.mayPost(c, who, person, wallet.BotExecute); err != nil {
@@ -337,7 +349,7 @@ func (s *Server) runCommand(c *fiber.Ctx, key wallet.Key, fields object, id int6
 		}
 		return s.answer(c, fiber.StatusOK, saveAnswer, func(tx store.Tx) ([]byte, error) {
 			allowed := s.People.Reachable
-			if silent { // a proposal is put to its person all the same, and looks for itself
+			if silent { // its proposal is still shown to the person, and checks again whether the bot is blocked
 				allowed = s.People.May
 			}
 			if err := allowed(tx, who, person.ID, wallet.BotExecute); err != nil {
@@ -355,7 +367,7 @@ func (s *Server) runCommand(c *fiber.Ctx, key wallet.Key, fields object, id int6
 // userData is `data` of GET /v1/telegram/user/{telegram_id} (docs/specification.md, Messages and commands).
 type userData struct {
 	TelegramID           string `json:"telegram_id"`
-	Username             string `json:"username"` // with its @; "" when unset
+	Username             string `json:"username"` // with @; "" if the person has none
 	RegisteredAt         string `json:"registered_at"`
 	WalletConnected      bool   `json:"wallet_connected"`
 	NotificationsEnabled bool   `json:"notifications_enabled"`

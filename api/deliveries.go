@@ -10,19 +10,19 @@ import (
 	"purser/wallet"
 )
 
-// deliveryData is a delivery in a list.
+// deliveryData is a delivery in a list, from the delivery log. Times are "" if there is none.
 type deliveryData struct {
 	DeliveryID string              `json:"delivery_id"`
 	EventID    string              `json:"event_id"`
 	Event      wallet.EventName    `json:"event"`
 	State      store.DeliveryState `json:"state"`
 	CreatedAt  string              `json:"created_at"`
-	NextAt     string              `json:"next_at"`  // of a waiting one; else ""
+	NextAt     string              `json:"next_at"`  // of the next attempt, while it waits; else ""
 	EndedAt    string              `json:"ended_at"` // "" while it waits
 	Resend     bool                `json:"resend"`
 	Attempts   int                 `json:"attempts"`
-	LastStatus int                 `json:"last_status"`
-	LastError  string              `json:"last_error"`
+	LastStatus int                 `json:"last_status"` // HTTP status of the last attempt; 0: no answer, or no attempt
+	LastError  string              `json:"last_error"`  // why the last attempt failed; "" if it did not
 }
 
 // deliveriesData is `data` of GET …/deliveries, newest first. A page may have fewer entries than the limit, and still not be
@@ -35,15 +35,16 @@ type deliveriesData struct {
 // wholeDeliveryData is `data` of GET …/deliveries/{delivery_id}.
 type wholeDeliveryData struct {
 	deliveryData
-	Body      string        `json:"body"`       // exactly what is signed and sent; "" when it may not be shown
-	BodyShown bool          `json:"body_shown"` // it may be, and is kept
+	Body      string        `json:"body"`       // exactly the bytes that are signed and sent; "" if they may not be shown
+	BodyShown bool          `json:"body_shown"` // the key may still read the event, and the body is still kept
 	Attempted []attemptData `json:"attempted"`
 }
 
+// attemptData is one attempt.
 type attemptData struct {
 	At        string `json:"at"`
 	LatencyMS int64  `json:"latency_ms"`
-	Status    int    `json:"status"`
+	Status    int    `json:"status"` // HTTP status; 0: no answer
 	Error     string `json:"error"`
 	Answer    string `json:"answer"` // the first KiB, as text
 }
@@ -51,9 +52,10 @@ type attemptData struct {
 // recoveredData is `data` of POST …/recover.
 type recoveredData struct {
 	Recovered int    `json:"recovered"`
-	NextSince string `json:"next_since"` // from when on to go on; "" when all was looked at
+	NextSince string `json:"next_since"` // `since` of the request that continues; "" if all deliveries were looked at
 }
 
+// deliveryOf renders a delivery for a list.
 func (s *Server) deliveryOf(e store.LogEntry) deliveryData {
 	d := deliveryData{DeliveryID: e.ID, EventID: e.EventID, Event: e.Event, State: e.State, CreatedAt: stamp(e.CreatedAt), EndedAt: stamp(e.EndedAt),
 		Resend: e.Resend, Attempts: len(e.Attempted)}
@@ -87,6 +89,7 @@ func (s *Server) deliveries(c *fiber.Ctx, key wallet.Key) error {
 	return s.succeed(c, fiber.StatusOK, "done.deliveries", data)
 }
 
+// deliveryFilter parses the query of a list of deliveries. kind decides which events there are.
 func deliveryFilter(c *fiber.Ctx, kind wallet.KeyKind) (f handlers.DeliveryFilter, err error) {
 	q, err := query(c, "state", "event", "since", "cursor", "limit")
 	if err != nil {
@@ -138,7 +141,8 @@ func (s *Server) delivery(c *fiber.Ctx, key wallet.Key) error {
 	return s.succeed(c, fiber.StatusOK, "done.delivery", data)
 }
 
-// resend is POST …/deliveries/{delivery_id}/resend. It sends the same event again, as a new delivery.
+// resend is POST …/deliveries/{delivery_id}/resend. It sends the same event again, as a new delivery with the same
+// event id.
 func (s *Server) resend(c *fiber.Ctx, key wallet.Key) error {
 	hook, id, err := deliveryID(c, key)
 	if err != nil {

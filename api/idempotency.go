@@ -12,7 +12,8 @@ import (
 	"purser/wallet"
 )
 
-// idempotencyTTL is how long an answer is replayed (docs/specification.md).
+// idempotencyTTL is how long a response is replayed, maxIdempotencyKey the longest key in characters
+// (docs/specification.md).
 const (
 	idempotencyTTL    = 24 * time.Hour
 	maxIdempotencyKey = 128
@@ -26,8 +27,10 @@ type inFlight struct {
 	keys map[string]struct{}
 }
 
+// newInFlight returns an empty set.
 func newInFlight() *inFlight { return &inFlight{keys: map[string]struct{}{}} }
 
+// enter adds a key. It returns false if a request with that key is running on this node.
 func (b *inFlight) enter(key string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -38,6 +41,7 @@ func (b *inFlight) enter(key string) bool {
 	return true
 }
 
+// leave removes a key when its request has been answered.
 func (b *inFlight) leave(key string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,10 +52,11 @@ func (b *inFlight) leave(key string) {
 // for a request without a key.
 type save func(tx store.Tx, status int, body []byte) error
 
-// record is the idempotency record of one request. The zero record belongs to a request without a key.
+// record is the idempotency record of one request. The zero record belongs to a request without a key: its methods do
+// nothing.
 type record struct {
-	name        string
-	fingerprint [32]byte
+	name        string   // key in the store: see idempotentPending
+	fingerprint [32]byte // SHA-256 of the body: the same key with another body is a mistake of the caller
 	now         func() time.Time
 }
 
@@ -65,7 +70,8 @@ func (r record) sendResultUntil(now time.Time) time.Time {
 	return now.UTC().Add(idempotencyTTL + time.Minute)
 }
 
-// stillPending returns errSettled if another node has answered the request meanwhile.
+// stillPending returns errSettled if another node has answered the request meanwhile. It is called in the Update that
+// writes the final response.
 func (r record) stillPending(tx store.Tx) error {
 	if r.name == "" {
 		return nil
@@ -91,7 +97,7 @@ func (r record) keep(tx store.Tx, status int, body []byte) error {
 	})
 }
 
-// replace replaces what was stored while the outcome was open by the final response.
+// replace puts the final response in the place of a pending one.
 func (r record) replace(tx store.Tx, status int, body []byte) error {
 	if r.name == "" {
 		return nil
@@ -107,8 +113,9 @@ func (r record) free(tx store.Tx) error {
 	return tx.DropAnswer(r.name)
 }
 
-// idempotent runs a POST at most once for each Idempotency-Key, and replays the stored response to later requests. work
-// decides and commits, and calls save inside its own Update. A refusal stores nothing and leaves the key free.
+// idempotent runs a POST at most once for each Idempotency-Key, and replays the stored response to later requests.
+// work decides and commits, and calls save in its own Update: after a crash, effect and response are both there or
+// both missing. A refusal stores nothing and leaves the key free.
 func (s *Server) idempotent(c *fiber.Ctx, key wallet.Key, work func(save) error) error {
 	return s.idempotentPending(c, key, func(r record) error { return work(r.keep) }, func(record, []byte) error {
 		return errors.New("an answer without a status")
@@ -142,6 +149,7 @@ func (s *Server) idempotentPending(c *fiber.Ctx, key wallet.Key, work func(recor
 	}
 	defer s.busy.leave(r.name)
 
+	// First look for a stored response. Only then do the work.
 	found, err := s.replay(c, r, resume)
 	if found || err != nil {
 		return err
@@ -184,6 +192,8 @@ func (s *Server) replay(c *fiber.Ctx, r record, resume func(record, []byte) erro
 	return true, sendJSON(c, answer.Status, answer.Body)
 }
 
+// idempotencyKey returns the header Idempotency-Key. INVALID_REQUEST if there are several, or if it is empty, too
+// long or not printable ASCII.
 func idempotencyKey(c *fiber.Ctx) (key string, given bool, err error) {
 	headers := c.Request().Header.PeekAll("Idempotency-Key")
 	if len(headers) == 0 {

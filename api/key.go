@@ -9,23 +9,23 @@ import (
 	"purser/wallet"
 )
 
-// keyData is `data` of GET /v1/key: whom a key acts for, and what is left of its limit in the rolling hour. Fields that are
-// not set are "".
+// keyData is `data` of GET /v1/key: the owner of the key, and what is left of its limit in the rolling hour. Fields
+// that are not set are "".
 type keyData struct {
 	KeyID      string         `json:"key_id"`
 	Kind       wallet.KeyKind `json:"kind"`
 	Tier       wallet.Tier    `json:"tier"`
 	Scopes     []wallet.Scope `json:"scopes"` // [] without any
-	Owner      wallet.UserID  `json:"owner"`  // "" for an operator's
-	AppID      wallet.AppID   `json:"app_id"` // for which people can grant more
+	Owner      wallet.UserID  `json:"owner"`  // "" for an ownerless key
+	AppID      wallet.AppID   `json:"app_id"` // the app to which people can grant access
 	Cluster    string         `json:"cluster"`
 	CreatedAt  string         `json:"created_at"`
 	ExpiresAt  string         `json:"expires_at"`
-	LastUsedAt string         `json:"last_used_at"` // before this request; late by up to 30 seconds
+	LastUsedAt string         `json:"last_used_at"` // of the use before this request; may be behind by up to 30 seconds
 	RateLimit  rateLimitData  `json:"rate_limit"`
 }
 
-// appendJSON implements jsonAppender; a test compares it with encoding/json.
+// appendJSON implements jsonAppender, since this is requested often. A test compares it with encoding/json.
 func (d *keyData) appendJSON(to []byte) []byte {
 	to = appendText(append(to, `{"key_id":`...), d.KeyID)
 	to = appendText(append(to, `,"kind":`...), string(d.Kind))
@@ -49,10 +49,11 @@ func (d *keyData) appendJSON(to []byte) []byte {
 	return append(to, `}}`...)
 }
 
+// rateLimitData is what is left of the key's hourly limit, in requests.
 type rateLimitData struct {
 	Limit        uint64 `json:"limit"`
 	Remaining    uint64 `json:"remaining"`
-	ResetSeconds int64  `json:"reset_seconds"` // until one more is free
+	ResetSeconds int64  `json:"reset_seconds"` // until one more request is free
 }
 
 // whoAmI is GET /v1/key.
@@ -82,8 +83,8 @@ type rotatedData struct {
 	OldEndsAt   string `json:"old_ends_at"`
 }
 
-// rotate is POST /v1/key/rotate {end_now}: it makes a successor of the key that the request carries. What is stored for
-// replays does not contain the new key.
+// rotate is POST /v1/key/rotate {end_now}: it makes a successor of the key that the request carries. With end_now the
+// old key ends at once, otherwise after the grace period. What is stored for replays does not contain the new key.
 func (s *Server) rotate(c *fiber.Ctx, key wallet.Key) error {
 	fields, err := optionalBody(c)
 	if err != nil {
@@ -97,6 +98,7 @@ func (s *Server) rotate(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	return s.idempotent(c, key, func(saveAnswer save) error {
+		// The secret is drawn before the transaction, since its closure may run more than once.
 		next, err := s.Keys.PrepareRotation(c.UserContext(), key.ID)
 		if err != nil {
 			return err
@@ -111,6 +113,7 @@ func (s *Server) rotate(c *fiber.Ctx, key wallet.Key) error {
 			if body, err = s.envelope("done.key_created", data); err != nil {
 				return err
 			}
+			// The stored response says only that the key was shown.
 			data.Key, data.SecretShown = "", true
 			replay, err := s.envelope("done.key_shown_before", data)
 			if err != nil {

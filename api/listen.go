@@ -57,6 +57,7 @@ func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
+	// The stream ends with the connection, or when the server begins to drain (serving).
 	ear := &eventStream{s: s, hook: made, received: make(chan receivedData), taken: make(chan error)}
 	ear.ctx, ear.over = context.WithCancel(s.serving)
 	ear.stop = s.Webhooks.Listen(made.ID, ear.take)
@@ -176,6 +177,7 @@ func (e *eventStream) beat(w *bufio.Writer) error {
 	return errors.Join(refused, e.put(w, body))
 }
 
+// line writes one envelope. said is the catalogue's key of its message.
 func (e *eventStream) line(w *bufio.Writer, said string, data any) error {
 	body, err := e.s.envelope(said, data)
 	if err != nil {
@@ -184,6 +186,7 @@ func (e *eventStream) line(w *bufio.Writer, said string, data any) error {
 	return e.put(w, body)
 }
 
+// put writes a line and flushes it, so that the client gets it at once.
 func (e *eventStream) put(w *bufio.Writer, body []byte) error {
 	if _, err := w.Write(append(body, '\n')); err != nil {
 		return err

@@ -11,10 +11,11 @@ import (
 // notificationsData is `data` of every endpoint about notifications.
 type notificationsData struct {
 	Enabled   bool     `json:"enabled"`
-	Events    []string `json:"events"`
+	Events    []string `json:"events"` // names of events; [] for none
 	UpdatedAt string   `json:"updated_at"`
 }
 
+// notificationsOf renders settings of notifications.
 func notificationsOf(n wallet.Notifications) notificationsData {
 	return notificationsData{n.Enabled, append([]string{}, n.Events...), stamp(n.UpdatedAt)}
 }
@@ -49,8 +50,8 @@ func (s *Server) setNotifications(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// setUserNotifications is PUT /v1/telegram/user/{chat_id}/notifications {enabled, events}: which events about
-// a person the token's app wants. What the person is notified of stays as they set it.
+// setUserNotifications is PUT /v1/telegram/user/{chat_id}/notifications {enabled, events}: which events about a
+// person the token's app gets. It does not change which messages the person gets in the chat.
 func (s *Server) setUserNotifications(c *fiber.Ctx, key wallet.Key) error {
 	id, err := parseTelegramID("chat_id", c.Params("chat_id"))
 	if err != nil {
@@ -65,6 +66,8 @@ func (s *Server) setUserNotifications(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
+// putNotifications parses new settings, stores them with put in one Update, and answers with them. It has no
+// Idempotency-Key: a PUT can be repeated.
 func (s *Server) putNotifications(c *fiber.Ctx, put func(tx store.Tx, enabled bool, events []string) (wallet.Notifications, error)) error {
 	fields, err := jsonBody(c)
 	if err != nil {
@@ -95,5 +98,5 @@ func (s *Server) putNotifications(c *fiber.Ctx, put func(tx store.Tx, enabled bo
 	return s.succeed(c, fiber.StatusOK, "done.notifications_set", notificationsOf(set))
 }
 
-// maxEvents bounds lists of event names.
+// maxEvents is the most names in a list of events.
 const maxEvents = 50

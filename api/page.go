@@ -91,11 +91,11 @@ func strange(err error) bool {
 // bare sends a response to the page, which uses no envelope.
 func bare(c *fiber.Ctx, answer any) error { return c.JSON(answer) }
 
-// challengeAnswer is POST /w/bind/challenge. All fields are text, as the page checks them.
+// challengeAnswer is the response of POST /w/bind/challenge. All fields are texts, as the page checks them.
 type challengeAnswer struct {
 	TelegramID   string `json:"telegram_id"`
 	TelegramName string `json:"telegram_name"`
-	Username     string `json:"username"` // without @; "" when unset
+	Username     string `json:"username"` // without @; "" if the person has none
 	Chain        string `json:"chain"`
 	Nonce        string `json:"nonce"`
 	IssuedAt     string `json:"issued_at"` // RFC 3339 UTC in whole seconds: part of the signed text
@@ -119,7 +119,8 @@ func (s *Server) bindChallenge(c *fiber.Ctx, fields object) error {
 	})
 }
 
-// accountsAnswer is POST /w/bind/accounts: which of the addresses have SOL on them, in the order asked.
+// accountsAnswer is the response of POST /w/bind/accounts: which of the addresses hold SOL, in the order of the
+// request.
 type accountsAnswer struct {
 	Holds []bool `json:"holds"`
 }
@@ -140,11 +141,12 @@ func (s *Server) bindAccounts(c *fiber.Ctx, fields object) error {
 			return about("addresses", err)
 		}
 	}
+	// The token says which person asks. Their lookups are limited by person, since each one calls the Solana node:
+	// with a new link a person gets no new lookups.
 	challenge, err := s.Wallets.Challenge(c.UserContext(), token)
 	if err != nil {
 		return err
 	}
-	// Each look-up asks the Solana node: a new link gives a person no new ones.
 	if len(addresses) > 0 {
 		if q := s.lookups.take(challenge.TelegramID, s.Now()); !q.OK {
 			return s.rateLimited(c, q, "rate_limit.lookups_per_minute")
@@ -157,13 +159,14 @@ func (s *Server) bindAccounts(c *fiber.Ctx, fields object) error {
 	return bare(c, accountsAnswer{holds})
 }
 
-// bindAnswer is POST /w/bind. The wallet is not bound yet: the chat asks its owner first.
+// bindAnswer is the response of POST /w/bind. The wallet is not bound yet: the chat asks its owner first.
 type bindAnswer struct {
 	Address wallet.Address    `json:"address"`
 	Status  wallet.BindStatus `json:"status"`
 }
 
-// bind is POST /w/bind. It stores the proof that a person holds the key of an address. The chat asks for the match afterwards.
+// bind is POST /w/bind. It stores the proof that a person holds the key of an address. After that the chat asks the
+// person which address the page showed.
 func (s *Server) bind(c *fiber.Ctx, fields object) error {
 	token, err := fields.text("token")
 	if err != nil {
@@ -190,27 +193,27 @@ func (s *Server) bind(c *fiber.Ctx, fields object) error {
 	return bare(c, bindAnswer{address, wallet.BindProven})
 }
 
-// signAnswer is POST /w/tx/get and /w/tx/refresh. Message is base64, or null when no signature is
-// awaited any more.
+// signAnswer is the response of POST /w/tx/get and /w/tx/refresh. Message is base64, or null if no signature is
+// awaited.
 type signAnswer struct {
 	Status    wallet.Status  `json:"status"`
 	Address   wallet.Address `json:"address"`
 	Chain     string         `json:"chain"`
 	Message   *string        `json:"message"`
 	ExpiresAt string         `json:"expires_at"`
-	// Recipient is whom the transaction is meant for: the page shows it only where the bytes prove it.
+	// Recipient is whom the transaction is meant for. The page shows it only if the bytes prove it.
 	Recipient  wallet.Address    `json:"recipient"`
 	WalletType wallet.WalletType `json:"wallet_type"` // what signs: this page, or an external wallet
-	// What no bytes prove, and the page marks as the server's word: "" without.
+	// What no bytes prove. The page marks these as the server's word. "" if there is none.
 	Contact string `json:"contact,omitempty"`  // the owner's own name for the recipient
 	App     string `json:"app,omitempty"`      // the app that requested the payment
-	KeyHint string `json:"key_hint,omitempty"` // the last characters of the API key that requested it, where that has no app
+	KeyHint string `json:"key_hint,omitempty"` // the last characters of the API key that requested it, if the key has no app
 	Label   string `json:"label,omitempty"`    // the name in the payment link, such as a shop's: written by the maker of the link
-	// How it ends.
-	Signature string         `json:"signature,omitempty"`  // base58, once there is one
+	// How it ended.
+	Signature string         `json:"signature,omitempty"`  // base58; "" until there is one
 	ErrorCode wallet.Failure `json:"error_code,omitempty"` // of a failed or rejected one
-	Held      bool           `json:"held,omitempty"`       // nobody can tell yet whether it landed
-	Bot       string         `json:"bot,omitempty"`        // its name at https://t.me; "" where that leads nowhere
+	Held      bool           `json:"held,omitempty"`       // nobody can say yet whether it landed
+	Bot       string         `json:"bot,omitempty"`        // its name at https://t.me; "" if that address does not lead to it
 }
 
 // signAnswer renders a transaction for the page.
@@ -254,7 +257,8 @@ func (s *Server) signRefresh(c *fiber.Ctx, fields object) error {
 	return bare(c, s.signAnswer(view))
 }
 
-// blocksAnswer is POST /w/tx/blocks: for how many more blocks the newest blockhash of a transaction lives.
+// blocksAnswer is the response of POST /w/tx/blocks: for how many more blocks the newest blockhash of a transaction
+// is valid.
 type blocksAnswer struct {
 	Left int64 `json:"blocks_left"`
 }
@@ -272,12 +276,13 @@ func (s *Server) signBlocks(c *fiber.Ctx, fields object) error {
 	return bare(c, blocksAnswer{left})
 }
 
-// statusAnswer is POST /w/tx/signature and /w/tx/reject.
+// statusAnswer is the response of POST /w/tx/signature and /w/tx/reject.
 type statusAnswer struct {
 	Status wallet.Status `json:"status"`
 }
 
-// signSubmit is POST /w/tx/signature. It takes a signature, or the whole transaction that an external wallet has signed.
+// signSubmit is POST /w/tx/signature. It takes a signature, or the whole transaction that an external wallet has
+// signed. A signature comes with the SHA-256 of the message that it signs.
 func (s *Server) signSubmit(c *fiber.Ctx, fields object) error {
 	id, err := fields.text("id")
 	if err != nil {
@@ -332,7 +337,7 @@ func (o object) signed() (handlers.Signature, error) {
 	return handlers.Signature{Signed: raw}, nil
 }
 
-// signature is a field that holds a signature in base58.
+// signature returns a required field that is a signature in base58.
 func (o object) signature(name string) (wallet.Signature, error) {
 	text, err := o.text(name)
 	if err != nil {

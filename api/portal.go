@@ -90,6 +90,7 @@ func (s *Server) authenticateSession(c *fiber.Ctx, secret string, want wallet.Ke
 	if err != nil {
 		return wallet.Key{}, s.notAKey(c, err)
 	}
+	// Sessions are counted by hash, so that no secret stays in memory.
 	q := s.sessions.take(sha256.Sum256([]byte(secret)), s.Now())
 	if !q.OK {
 		return wallet.Key{}, s.rateLimited(c, q, "rate_limit.requests_per_hour")

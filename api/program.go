@@ -17,7 +17,8 @@ type challengeData struct {
 	ExpiresAt string         `json:"expires_at"`
 }
 
-// connectChallenge is POST /v1/wallet/connect/challenge {address}.
+// connectChallenge is POST /v1/wallet/connect/challenge {address}. The program signs the text with the key of the
+// address, to prove that it holds that key.
 func (s *Server) connectChallenge(c *fiber.Ctx, key wallet.Key) error {
 	fields, err := jsonBody(c)
 	if err != nil {
@@ -30,7 +31,7 @@ func (s *Server) connectChallenge(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	// The System program's address is on the curve by chance, and means "none" inside.
+	// The System program's address is a point of the curve by chance. As the zero Address it means "none" in purser.
 	if err := address.Payable(); err != nil {
 		return about("address", err)
 	}
@@ -49,14 +50,15 @@ func (s *Server) connectChallenge(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// connectData is `data` of POST /v1/wallet/connect. Status proven: the signature is valid and the owner is asked in chat;
-// done: the wallet is connected.
+// connectData is `data` of POST /v1/wallet/connect. Status proven: the signature is valid, and the chat asks the
+// owner. Status done: the wallet is connected.
 type connectData struct {
 	Address wallet.Address    `json:"address"`
 	Status  wallet.BindStatus `json:"status"`
 }
 
-// connect is POST /v1/wallet/connect {address, signature}.
+// connect is POST /v1/wallet/connect {address, signature}. It answers 202 while the owner is asked, 200 when the
+// wallet is connected.
 func (s *Server) connect(c *fiber.Ctx, key wallet.Key) error {
 	fields, err := jsonBody(c)
 	if err != nil {
@@ -106,8 +108,8 @@ type progressData struct {
 	Status        wallet.Status        `json:"status"`
 }
 
-// signature is POST /v1/wallet/transactions/{id}/signature {signature | signed_transaction}: a
-// signature over the newest blockhash, or the whole transaction as a wallet handed it back.
+// signature is POST /v1/wallet/transactions/{id}/signature {signature | signed_transaction}: a signature over the
+// message with the newest blockhash, or the whole transaction as a wallet returned it.
 func (s *Server) signature(c *fiber.Ctx, key wallet.Key) error {
 	return s.onTransaction(c, key, []string{"signature", "signed_transaction"}, func(id wallet.TransactionID, fields object) (any, string, error) {
 		given, err := fields.signed()
@@ -119,7 +121,7 @@ func (s *Server) signature(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// reject is POST /v1/wallet/transactions/{id}/reject.
+// reject is POST /v1/wallet/transactions/{id}/reject. It ends a transaction that was not signed.
 func (s *Server) reject(c *fiber.Ctx, key wallet.Key) error {
 	return s.onTransaction(c, key, nil, func(id wallet.TransactionID, _ object) (any, string, error) {
 		status, err := s.Signing.Reject(c.UserContext(), handlers.ByOwner(handlers.CallerOf(key), id))
@@ -151,8 +153,8 @@ func (s *Server) onTransaction(c *fiber.Ctx, key wallet.Key, known []string, do 
 	})
 }
 
-// answer calls make in a store transaction, saves the body that it returns under the request's idempotency key in the same
-// transaction, and sends the body only after the commit.
+// answer calls make in a store transaction, and stores the body that it returns under the request's idempotency key
+// in the same transaction. It sends the body only after the commit. make may run more than once.
 func (s *Server) answer(c *fiber.Ctx, status int, saveAnswer save, make func(store.Tx) ([]byte, error)) error {
 	var body []byte
 	err := s.Store.Update(c.UserContext(), func(tx store.Tx) error {

@@ -10,8 +10,8 @@ import (
 	"purser/wallet"
 )
 
-// limitOf returns a key's limit of requests, and the name under which they are counted: all API keys of an owner count
-// together, each bot token and each ownerless key with its rotations counts alone.
+// limitOf returns a key's hourly limit of requests, and the name of its counter. All API keys of an owner count
+// together. Each bot token and each ownerless key counts alone, together with its rotations.
 func (s *Server) limitOf(key *wallet.Key) (name string, limit quota.Limit) {
 	limit = quota.Limit{Count: s.Limits.Hourly(key.Kind, key.Tier), Span: time.Hour}
 	switch {
@@ -50,7 +50,7 @@ func (s *Server) rateLimited(c *fiber.Ctx, q quota.Quota, key string) error {
 	return wallet.RefuseFor(wallet.RateLimitExceeded, wallet.Because(key, wallet.NumberArg("Limit", q.Limit), wallet.DurationArg("Wait", wait)))
 }
 
-// left sets the RateLimit headers, which say what is left of a limit.
+// left sets the RateLimit headers, which say what is left of a limit: requests, and seconds until one more is free.
 func left(c *fiber.Ctx, q quota.Quota) {
 	h := &c.Response().Header
 	var digits [20]byte
@@ -62,4 +62,5 @@ func left(c *fiber.Ctx, q quota.Quota) {
 // seconds returns a duration in whole seconds, rounded up and at least 1: waiting that long is always enough.
 func seconds(d time.Duration) string { return strconv.FormatInt(wholeSeconds(d), 10) }
 
+// wholeSeconds is seconds as a number.
 func wholeSeconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }

@@ -29,10 +29,10 @@ const (
 	telegramBudget  = 16 << 20
 )
 
-// sender is a class of senders: how long one of their bodies may be, and the budget that they share.
+// sender is a class of senders: the longest body of one of them in bytes, and the budget that they share.
 type sender struct {
 	maxBody int
-	shared  *semaphore.Weighted // of bytes
+	shared  *semaphore.Weighted // bytes of bodies beyond readAhead, of all requests at one time
 }
 
 // senderOf returns the class of senders of a path.
@@ -46,9 +46,9 @@ func (s *Server) senderOf(path string) sender {
 	return sender{maxBody, s.fromKeys}
 }
 
-// headerReceived decides before a byte of a body is read whether it will be read. A body that is not admitted is hidden from
-// fasthttp: the request is handled without it, so it gets its usual refusal at once. Then the connection is closed (see
-// middleware).
+// headerReceived decides before a byte of a body is read whether it will be read. fasthttp calls it after the header.
+// A body that is not admitted is hidden from fasthttp: the request is handled without it, and so gets its usual
+// refusal at once. The connection is closed after that (middleware).
 func (s *Server) headerReceived(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	if h.ContentLength() == 0 || h.ContentLength() == noLength {
 		return fasthttp.RequestConfig{}
@@ -79,7 +79,7 @@ func pathOf(h *fasthttp.RequestHeader) string {
 // Origin, and all others a key or a session. It counts and stores nothing. The handlers check again, with the same result
 // unless something has changed meanwhile.
 func (s *Server) admits(h *fasthttp.RequestHeader, path string) bool {
-	if h.IsGet() || h.IsHead() {
+	if h.IsGet() || h.IsHead() { // no endpoint reads the body of a GET
 		return false // they mean nothing there
 	}
 	switch {
@@ -100,14 +100,15 @@ func (s *Server) admits(h *fasthttp.RequestHeader, path string) bool {
 	return false
 }
 
-// hasOrigin tells whether a request names one origin, and that one.
+// hasOrigin reports whether a request has exactly one Origin header, with that value.
 func hasOrigin(h *fasthttp.RequestHeader, origin string) bool {
 	all := h.PeekAll(fiber.HeaderOrigin)
 	return len(all) == 1 && string(all[0]) == origin
 }
 
-// receive reads the body of an admitted request as it arrives. What it reserves of a budget is given back by
-// the function that it returns, once the request is answered.
+// receive reads the body of an admitted request as it arrives. The caller must call release after the request is
+// answered: it gives back what was reserved of a budget. NETWORK_ERROR: the budget is used up, and the request may be
+// tried again.
 func (s *Server) receive(c *fiber.Ctx) (release func(), err error) {
 	release = func() {}
 	stream := c.Request().BodyStream()
@@ -116,6 +117,8 @@ func (s *Server) receive(c *fiber.Ctx) (release func(), err error) {
 	}
 	length, shared, reserved := c.Request().Header.ContentLength(), s.senderOf(c.Path()).shared, int64(0)
 	release = func() { shared.Release(reserved) }
+	// The buffer doubles as bytes arrive. What it has beyond readAhead is reserved first, so an announced length
+	// alone costs nothing.
 	body := make([]byte, 0, min(length, readAhead))
 	for len(body) < length {
 		if len(body) == cap(body) {
@@ -131,7 +134,7 @@ func (s *Server) receive(c *fiber.Ctx) (release func(), err error) {
 		n, err := stream.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		if len(body) == length {
-			break // an end that comes with the last byte is none
+			break // an EOF with the last byte is no error
 		}
 		if err != nil {
 			return release, unarrived(err)
@@ -143,7 +146,7 @@ func (s *Server) receive(c *fiber.Ctx) (release func(), err error) {
 
 var errBudget = errors.New("the budget of bodies is used up")
 
-// unarrived is the refusal of a request whose body did not come whole.
+// unarrived is the refusal of a request whose body did not arrive whole.
 func unarrived(err error) error {
 	var timeout interface{ Timeout() bool }
 	if errors.As(err, &timeout) && timeout.Timeout() {

@@ -27,14 +27,14 @@ type Webhook struct {
 	// Forbidden and BadUpdate are what Accept returns for a wrong secret and for a body that is no
 	// update; any other error means that the update was not kept.
 	Forbidden, BadUpdate error
-	MaxBody              int // bytes of an update; its size is not ours to choose
+	MaxBody              int // of an update, in bytes; Telegram decides how large updates are
 }
 
-// telegramSecretHeader is what Telegram proves itself with.
+// telegramSecretHeader holds the secret that purser gave to Telegram with setWebhook.
 const telegramSecretHeader = "X-Telegram-Bot-Api-Secret-Token"
 
-// telegram is POST /telegram/webhook: 200 once kept, 401 for a wrong secret, 400 for no update, 503
-// when it was not kept.
+// telegram is POST /telegram/webhook. It answers 200 after the update is stored, 401 for a wrong secret, 400 for a
+// body that is no update, and 503 if the update could not be stored. Telegram repeats an update until it gets a 200.
 func (s *Server) telegram(c *fiber.Ctx) error {
 	secret := c.Get(telegramSecretHeader)
 	if !s.Webhook.Updates.Knows(secret) {
@@ -56,7 +56,7 @@ func (s *Server) telegram(c *fiber.Ctx) error {
 	return &wallet.Error{Code: wallet.NetworkError, Reason: wallet.Because("telegram_update.not_stored"), Err: fmt.Errorf("keep an update: %w", err)}
 }
 
-// notTelegram refuses a wrong secret, and slows down who keeps guessing.
+// notTelegram refuses a wrong secret, and limits how often one client can guess.
 func (s *Server) notTelegram(c *fiber.Ctx, err error) error {
 	if q := s.badKeys.take(s.client(c), s.Now()); !q.OK {
 		return s.rateLimited(c, q, "rate_limit.requests_per_minute")

@@ -12,18 +12,19 @@ import (
 	"purser/wallet"
 )
 
-// balanceData is `data` of GET /v1/wallet/balance (docs/specification.md, Balances). Values in USD are "" while
-// their price is unknown.
+// balanceData is `data` of GET /v1/wallet/balance (docs/specification.md, Balances). Amounts are in the token's
+// units, as decimal text. Values in USD are "" while their price is unknown.
 type balanceData struct {
-	Address       string                  `json:"address"`  // as asked for: the System program's too, which is the zero Address
+	Address       string                  `json:"address"`  // as in the request, also the zero Address, which is the System program's
 	Balances      map[string]balanceEntry `json:"balances"` // listed tokens by symbol, others by mint
 	TotalUSDValue string                  `json:"total_usd_value"`
 	UpdatedAt     string                  `json:"updated_at"`
 }
 
+// balanceEntry is the balance of one token.
 type balanceEntry struct {
 	Amount   string `json:"amount"`
-	Reserved string `json:"reserved"` // held back for confirmed transactions, part of Amount
+	Reserved string `json:"reserved"` // part of Amount that is held back for confirmed transactions
 	USDValue string `json:"usd_value"`
 	Mint     string `json:"mint"` // "" for SOL
 	Decimals uint8  `json:"decimals"`
@@ -86,7 +87,7 @@ func query(c *fiber.Ctx, known ...string) (map[string]string, error) {
 	return values, nil
 }
 
-// sent renders the response to a send.
+// sent renders the response to a send: with the unsigned transaction if nobody has to confirm it first.
 func (s *Server) sent(t wallet.Transaction) ([]byte, error) {
 	data := sendData{TransactionID: t.ID, Status: t.Status, Recipient: t.To, ExpiresAt: wallet.Timestamp(t.Deadline)}
 	if t.Status != wallet.AwaitingSignature {
@@ -185,9 +186,9 @@ type transactionData struct {
 	Fee           string               `json:"fee"`          // SOL: estimated until it lands
 	Rent          string               `json:"rent"`         // SOL: for the recipient's new token account
 	TransferFee   string               `json:"transfer_fee"` // of the token: what its issuer keeps of Amount
-	RetryOf       wallet.TransactionID `json:"retry_of"`     // "" unless it takes the place of a failed one
+	RetryOf       wallet.TransactionID `json:"retry_of"`     // the failed transaction that it replaces; "" for none
 	Memo          string               `json:"memo"`         // public note on chain
-	Label         string               `json:"label"`        // what it is said to be for, not on chain
+	Label         string               `json:"label"`        // what it is for, as its maker wrote; not on chain
 	Signature     wallet.Signature     `json:"signature"`
 	Reference     wallet.Address       `json:"reference"`
 	CreatedAt     string               `json:"created_at"`
@@ -197,10 +198,11 @@ type transactionData struct {
 	Confirmations *int                 `json:"confirmations"`
 	ErrorCode     wallet.Failure       `json:"error_code"`
 	ErrorMessage  string               `json:"error_message"`
-	Held          bool                 `json:"held"`       // nobody can tell yet whether it landed
-	ExpiresAt     string               `json:"expires_at"` // of Confirm, then of the signature; of a payment request; then ""
+	Held          bool                 `json:"held"`       // nobody can say yet whether it landed
+	ExpiresAt     string               `json:"expires_at"` // of Confirm, then of the signature, or of a payment request; "" after that
 }
 
+// recordOf renders a transaction. rules are those of its kind.
 func (s *Server) recordOf(t wallet.Transaction, rules wallet.Rules) transactionData {
 	d := transactionData{
 		TransactionID: t.ID, Type: rules.Type, Status: t.Status, WalletAddress: rules.WalletOf(t), Recipient: t.To,
@@ -231,7 +233,7 @@ func stamp(t time.Time) string {
 	return wallet.Timestamp(t)
 }
 
-// transaction is GET /v1/wallet/transactions/{id}. A key reads those of its owner, an operator's key any.
+// transaction is GET /v1/wallet/transactions/{id}. A key may read those of its owner, an operator's key all.
 func (s *Server) transaction(c *fiber.Ctx, key wallet.Key) error {
 	id := wallet.TransactionID(c.Params("id"))
 	if !saneID(string(id)) {

@@ -24,8 +24,8 @@ type walletsData struct {
 	Wallets []walletData `json:"wallets"`
 }
 
-// wallets is GET /v1/wallets?chat_id. Without chat_id it lists the wallets of the key's owner, or of an operator's key itself.
-// With it, it lists those of another person who has given the key's app access.
+// wallets is GET /v1/wallets?chat_id. Without chat_id it lists the wallets of the key's owner; for an ownerless key
+// its own. With chat_id it lists those of another person who has granted the key's app access.
 func (s *Server) wallets(c *fiber.Ctx, key wallet.Key) error {
 	q, err := query(c, "chat_id")
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Server) wallets(c *fiber.Ctx, key wallet.Key) error {
 	return s.succeed(c, fiber.StatusOK, "done.wallets", data)
 }
 
-// disconnect is DELETE /v1/wallets/{address}. purser forgets the wallet. Its keys and its funds are not touched.
+// disconnect is DELETE /v1/wallets/{address}. purser forgets the wallet. Its key and its funds stay with their owner.
 func (s *Server) disconnect(c *fiber.Ctx, key wallet.Key) error {
 	address, err := parseAddress("address", c.Params("address"))
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Server) disconnect(c *fiber.Ctx, key wallet.Key) error {
 // createData is `data` of POST /v1/wallet/create.
 type createData struct {
 	Status    string `json:"status"`     // "sent_to_chat"
-	ExpiresAt string `json:"expires_at"` // until when the link works, or a moment longer
+	ExpiresAt string `json:"expires_at"` // when the link ends, or a moment later
 }
 
 // createWallet is POST /v1/wallet/create {chat_id}. It sends a link to the person's chat, with which they create or connect a
@@ -103,26 +103,26 @@ func (s *Server) createWallet(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// transactionsData is `data` of GET /v1/wallet/transactions, newest first. next_cursor is "" on the last page. A page may
-// have fewer entries than the limit, even none, and still not be the last.
+// transactionsData is `data` of GET /v1/wallet/transactions, newest first. next_cursor is "" on the last page. A page
+// may have fewer entries than the limit, even none, and still not be the last.
 type transactionsData struct {
 	Transactions []entryData `json:"transactions"`
 	NextCursor   string      `json:"next_cursor"`
-	Complete     bool        `json:"complete"` // false: a node did not answer, so what purser did not record is missing
+	Complete     bool        `json:"complete"` // false: a node did not answer, so what purser did not record may be missing
 }
 
-// entryData is one transaction of the list: purser's own, or one that purser read on chain.
+// entryData is one transaction of the list: purser's own, or one that purser found on chain.
 type entryData struct {
 	transactionData
 	Source           string         `json:"source"` // "purser" or "chain"
 	Counterparty     wallet.Address `json:"counterparty"`
-	CounterpartyName string         `json:"counterparty_name"` // the owner's contact, for the owner's keys alone
+	CounterpartyName string         `json:"counterparty_name"` // in the owner's contacts; only for the owner's keys
 	Suspect          string         `json:"suspect"`           // "", "zero_value", "dust" or "similar_address"
 	Slot             *uint64        `json:"slot"`              // with source "chain"
 	Changes          []changeData   `json:"changes"`           // with source "chain": what the wallet gained and lost
 }
 
-// changeData is a gain or a loss of one token.
+// changeData is what the wallet gained or lost of one token, in the token's units.
 type changeData struct {
 	Token     string `json:"token"`
 	Mint      string `json:"mint"` // "" for SOL
@@ -136,7 +136,7 @@ const (
 	fromChain  = "chain"
 )
 
-// entryOf returns an entry of the list as the API shows it.
+// entryOf renders an entry of the list.
 func (s *Server) entryOf(e handlers.HistoryEntry) (entryData, error) {
 	d := entryData{Source: fromPurser, Counterparty: e.With, CounterpartyName: e.Name, Suspect: e.Suspect, Changes: []changeData{}}
 	if t := e.Transaction; t != nil {
@@ -180,7 +180,7 @@ func mintText(t wallet.Token) string {
 	return t.Mint.String()
 }
 
-// Pages of transactions.
+// How many transactions a page has: by default, and at most.
 const (
 	usualPage   = 20
 	largestPage = 100
@@ -207,6 +207,7 @@ func (s *Server) transactions(c *fiber.Ctx, key wallet.Key) error {
 	return s.succeed(c, fiber.StatusOK, "done.transactions", data)
 }
 
+// filterOf parses the query of the list. types are the kinds of transactions that this binary knows.
 func filterOf(c *fiber.Ctx, types []wallet.Kind) (f handlers.Filter, err error) {
 	q, err := query(c, "address", "token", "type", "status", "since", "until", "source", "cursor", "limit")
 	if err != nil {
@@ -253,7 +254,7 @@ func filterOf(c *fiber.Ctx, types []wallet.Kind) (f handlers.Filter, err error) 
 	return f, err
 }
 
-// saneCursor reports whether a text may be a cursor of this list.
+// saneCursor reports whether a text may be a cursor of this list. The list itself checks what it says.
 func saneCursor(text string) bool {
 	const longest = 2500
 	return len(text) <= longest && only(text, func(b byte) bool {
@@ -261,7 +262,7 @@ func saneCursor(text string) bool {
 	})
 }
 
-// Years that times may lie in.
+// firstYear and lastYear bound the times in requests.
 const firstYear, lastYear = 1970, 2200
 
 // parseMoment parses a time in RFC 3339; "" is the zero time.

@@ -13,8 +13,8 @@ import (
 // Webhooks of API keys are under /v1/webhooks, and the only one of a bot token is at /v1/telegram/webhook, without an id. The
 // operations are the same.
 
-// webhookData is a registered webhook (docs/webhooks.md, Registering). secret is only shown if purser has made it, and once:
-// a replay of that response has secret_shown instead.
+// webhookData is a registered webhook (docs/webhooks.md, Registering). secret is only shown if purser made it, and
+// only once: a replay of that response has secret_shown instead.
 type webhookData struct {
 	WebhookID     wallet.WebhookID `json:"webhook_id"`
 	URL           string           `json:"url"`
@@ -22,13 +22,14 @@ type webhookData struct {
 	Active        bool             `json:"active"`
 	CreatedAt     string           `json:"created_at"`
 	UpdatedAt     string           `json:"updated_at"`
-	LastTriggered string           `json:"last_triggered"` // "" for never
-	FailingSince  string           `json:"failing_since"`  // "" while it does not fail
-	Ended         wallet.Ending    `json:"ended"`          // why purser turned it off; "" when it did not
+	LastTriggered string           `json:"last_triggered"` // time of the last attempt; "" for never
+	FailingSince  string           `json:"failing_since"`  // since when every attempt failed; "" if the last one succeeded
+	Ended         wallet.Ending    `json:"ended"`          // why purser turned it off; "" if it did not
 	Secret        string           `json:"secret,omitempty"`
 	SecretShown   bool             `json:"secret_shown,omitempty"`
 }
 
+// webhookOf renders a webhook without its secret.
 func webhookOf(r handlers.HookRecord) webhookData {
 	return webhookData{WebhookID: r.ID, URL: r.URL, Events: append([]string{}, r.Events...), Active: r.Active, CreatedAt: stamp(r.CreatedAt), UpdatedAt: stamp(r.UpdatedAt),
 		LastTriggered: stamp(r.Health.LastTriggered), FailingSince: stamp(r.Health.FailingSince), Ended: r.Ended}
@@ -46,16 +47,18 @@ type webhookStatusData struct {
 	Health healthData `json:"health"`
 }
 
+// healthData is how the webhook's receiver does.
 type healthData struct {
 	LastSuccess string      `json:"last_success"` // "" for never
-	Failures    int         `json:"failures"`     // attempts in a row
+	Failures    int         `json:"failures"`     // failed attempts in a row
 	LastStatus  int         `json:"last_status"`  // 0: no answer, or never tried
 	LastError   string      `json:"last_error"`
-	Waiting     int         `json:"waiting"` // deliveries, handlers.MostWaiting at most
+	Waiting     int         `json:"waiting"` // deliveries that wait; counted up to handlers.MostWaiting
 	Hours       []hourData  `json:"hours"`
 	Events      eventsUsage `json:"events"`
 }
 
+// hourData counts the attempts of one hour, and the deliveries that were given up in it.
 type hourData struct {
 	Hour         string `json:"hour"`
 	Succeeded    int    `json:"succeeded"`
@@ -63,6 +66,7 @@ type hourData struct {
 	DeadLettered int    `json:"dead_lettered"`
 }
 
+// eventsUsage is what the webhook has used of its hourly limit of events.
 type eventsUsage struct {
 	Used  uint64 `json:"used"` // in the last hour
 	Limit uint64 `json:"limit"`
@@ -73,7 +77,7 @@ type secretData struct {
 	WebhookID     wallet.WebhookID `json:"webhook_id"`
 	Secret        string           `json:"secret"`
 	SecretShown   bool             `json:"secret_shown"`
-	PreviousUntil string           `json:"previous_until"` // "" where the one before ended at once
+	PreviousUntil string           `json:"previous_until"` // until when the secret before it signs too; "" if it ended at once
 }
 
 // testData is `data` of POST …/test. It does not contain the receiver's response: a developer could register the address of
@@ -86,7 +90,8 @@ type testData struct {
 	Error      string `json:"error"`
 }
 
-// havingWebhooks limits a key whose tier has no webhooks (any more) to reading and deleting those that it had.
+// havingWebhooks limits a key whose tier does not (or no longer) include webhooks to reading and deleting those that
+// it has.
 func havingWebhooks(next operation) operation {
 	return func(c *fiber.Ctx, key wallet.Key) error {
 		switch c.Method() {
@@ -109,7 +114,7 @@ func hookID(c *fiber.Ctx, key wallet.Key) (wallet.WebhookID, error) {
 	return wallet.WebhookID(id), nil
 }
 
-// webhookEvents is GET /v1/webhooks/events: the catalogue.
+// webhookEvents is GET /v1/webhooks/events: the catalogue of events.
 func (s *Server) webhookEvents(c *fiber.Ctx, _ wallet.Key) error {
 	return s.succeed(c, fiber.StatusOK, "done.events", fiber.Map{"events": s.Catalogue})
 }
@@ -149,8 +154,8 @@ func (s *Server) webhook(c *fiber.Ctx, key wallet.Key) error {
 	return s.succeed(c, fiber.StatusOK, "done.webhook", data)
 }
 
-// createWebhook is POST /v1/webhooks {url, events, secret, active}, and POST /v1/telegram/webhook {url,
-// events, secret}, which takes the place of the one before.
+// createWebhook is POST /v1/webhooks {url, events, secret, active}, and POST /v1/telegram/webhook {url, events,
+// secret}, which replaces the bot token's only webhook. Without secret purser makes one.
 func (s *Server) createWebhook(c *fiber.Ctx, key wallet.Key) error {
 	fields, err := jsonBody(c)
 	if err != nil {
@@ -177,6 +182,7 @@ func (s *Server) createWebhook(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	return s.idempotent(c, key, func(saveAnswer save) error {
+		// The address is checked before the transaction, since that may look up its host.
 		made, err := s.Webhooks.Prepare(c.UserContext(), key, wanted)
 		if err != nil {
 			return err
@@ -215,7 +221,8 @@ func (s *Server) idempotentSecret(c *fiber.Ctx, saveAnswer save, status int, sai
 	return sendJSON(c, status, body)
 }
 
-// changeWebhook is PUT of one webhook {url, events, active}. It changes the fields that are given.
+// changeWebhook is PUT of one webhook {url, events, active}. It changes only the fields that are given. The session
+// of the webhook then reads it again.
 func (s *Server) changeWebhook(c *fiber.Ctx, key wallet.Key) error {
 	id, fields, err := aboutHook(c, key, jsonBody, "url", "events", "active")
 	if err != nil {
@@ -242,6 +249,7 @@ func (s *Server) changeWebhook(c *fiber.Ctx, key wallet.Key) error {
 	return s.succeed(c, fiber.StatusOK, "done.webhook_changed", webhookOf(changed))
 }
 
+// changeOf parses the fields of a change. A field that is not given is nil.
 func changeOf(fields object) (change handlers.HookChange, err error) {
 	if _, given := fields["url"]; given {
 		url, err := fields.text("url")
@@ -286,7 +294,8 @@ func (s *Server) deleteWebhook(c *fiber.Ctx, key wallet.Key) error {
 // usualGrace is how long the previous secret stays valid after a rotation, in seconds, if the request does not say it.
 const usualGrace = 24 * 60 * 60
 
-// rotateSecret is POST …/secret/rotate {grace_seconds}.
+// rotateSecret is POST …/secret/rotate {grace_seconds}. The previous secret goes on signing, beside the new one, for
+// the grace period.
 func (s *Server) rotateSecret(c *fiber.Ctx, key wallet.Key) error {
 	id, fields, err := aboutHook(c, key, optionalBody, "grace_seconds")
 	if err != nil {
@@ -311,7 +320,7 @@ func (s *Server) rotateSecret(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// testWebhook is POST …/test. It sends webhook.test at once, without retries.
+// testWebhook is POST …/test. It sends webhook.test once, now, without retries, and waits for the result.
 func (s *Server) testWebhook(c *fiber.Ctx, key wallet.Key) error {
 	id, _, err := aboutHook(c, key, optionalBody)
 	if err != nil {
@@ -337,7 +346,7 @@ func (s *Server) testWebhook(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// aboutHook parses a request about the webhook in its path, whose body may have the known fields only.
+// aboutHook parses a request about the webhook in its path. Its body, read by body, may have only the known fields.
 func aboutHook(c *fiber.Ctx, key wallet.Key, body func(*fiber.Ctx) (object, error), known ...string) (wallet.WebhookID, object, error) {
 	id, err := hookID(c, key)
 	if err != nil {
