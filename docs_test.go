@@ -1,6 +1,8 @@
 package main
 
 import (
+	"go/ast"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -46,5 +48,60 @@ func TestCommentsCiteWhatIsThere(t *testing.T) {
 	}
 	if cited < 60 {
 		t.Errorf("%d citations were found", cited)
+	}
+}
+
+// TestTextsNameWhatIsThere looks up each name of a package of ours (store.Reply.SendResultUntil) in docs and comments.
+func TestTextsNameWhatIsThere(t *testing.T) {
+	known := map[string]map[string]bool{} // by package
+	comments := map[string]string{}
+	eachGoFile(t, func(path string, _ *token.FileSet, file *ast.File) {
+		name := file.Name.Name
+		if known[name] == nil {
+			known[name] = map[string]bool{}
+		}
+		for _, declared := range declared(file) {
+			known[name][declared.Name] = true
+		}
+		for _, group := range file.Comments {
+			comments[path] += group.Text()
+		}
+	})
+	delete(known, "solana") // solana-go's has the same name
+	texts := comments
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md"} {
+		pages, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, page := range pages {
+			if page == "CHANGELOG.md" { // it tells what names were
+				continue
+			}
+			text, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[page] = string(text)
+		}
+	}
+	name := regexp.MustCompile(`(?:^|[^\w./*-])([a-z]+)\.([A-Z]\w*)(?:\.([A-Z]\w*))?`)
+	looked := 0
+	for path, text := range texts {
+		for _, found := range name.FindAllStringSubmatch(text, -1) {
+			names, ours := known[found[1]]
+			if !ours {
+				continue
+			}
+			looked++
+			for _, part := range found[2:] {
+				if part != "" && !names[part] {
+					t.Errorf("%s names %s.%s: package %s has no %s", path, found[1], strings.Join(found[2:], "."), found[1], part)
+				}
+			}
+		}
+	}
+	if looked < 300 {
+		t.Errorf("%d names were found", looked)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"purser/wallet"
 )
 
-// PortalTokenKind says what a portal token of the portal is for.
+// PortalTokenKind says what a portal token is for.
 type PortalTokenKind string
 
 // The kinds of portal tokens.

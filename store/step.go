@@ -32,8 +32,7 @@ func Begin(tx Tx, t wallet.Transaction, c wallet.TransitionInput) (wallet.Transa
 	if err := tx.CreateTransaction(next); err != nil {
 		return t, err
 	}
-	// CreateTransaction stores version 1.
-	next.Version = 1 // which is CreateTransaction's contract
+	next.Version = 1 // as CreateTransaction stores it
 	if err := Schedule(tx, next, c.At); err != nil {
 		return t, err
 	}
