@@ -57,6 +57,8 @@ func (k *subscriptionSnapshot) candidates(tx store.Tx, e eventScope) ([]subscrip
 	if e.user == "" {
 		return k.everyone(tx)
 	}
+	// The developers whose apps the person granted access. If the grants cannot be read, only operators and the
+	// person get the event.
 	grants, err := tx.GrantsOf(e.user)
 	if err != nil {
 		k.damaged("grants of", string(e.user), err)
@@ -132,6 +134,7 @@ func (r subscription) authorizeFromCache(e eventScope, now time.Time) (authoriza
 	if !r.Active {
 		return authDisabled, consentQuery{}
 	}
+	// What the key itself must have.
 	rule, known := ruleOf(r.Kind, e.name)
 	key, alive := wallet.NewestUsable(r.keys, now)
 	switch {
@@ -140,12 +143,16 @@ func (r subscription) authorizeFromCache(e eventScope, now time.Time) (authoriza
 		return authDenied, consentQuery{}
 	case e.to != "" && key.Owner != "" && key.App != e.to: // it is for another app
 		return authDenied, consentQuery{}
+	// The event is about nobody.
 	case e.user == "" && (key.Owner == "" || rule.Public):
 		return authAllowed, consentQuery{}
 	case e.user == "":
 		return authDenied, consentQuery{}
+	// It is about a person: of the key's owner, or any person for an operator's key. The store has what they asked
+	// for.
 	case e.user == key.Owner, key.Owner == "":
 		return authNeedsLookup, consentQuery{holder: key.AppOrLineage(), own: e.user == key.Owner, all: key.Owner == ""}
+	// It is about another person: only an app can have their grant.
 	case key.App == "":
 		return authDenied, consentQuery{}
 	}

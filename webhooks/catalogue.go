@@ -37,6 +37,8 @@ type EventType struct {
 // Long: one entry for each event.
 func Catalogue() []EventType {
 	var (
+		// Values of the examples. They are no secrets: the addresses are well-known accounts of Solana's main
+		// network.
 		owner     = exampleAddress("7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU")
 		other     = exampleAddress("9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM")
 		validator = exampleAddress("CertusDeBmqN8ZawdkxK5kFGMwBXdudvWHYwtNgNhvLu")
@@ -48,6 +50,7 @@ func Catalogue() []EventType {
 		user = wallet.UserID("usr_81c5d2")
 		chat = "123456789"
 	)
+	// The two kinds of keys have events of their own. wallet.connected exists for both, with different data.
 	api, bot := wallet.APIKey, wallet.BotKey
 	all := []EventType{
 		{Name: wallet.TransactionPending, Kind: api, When: "A transaction was accepted by the network.", Scope: wallet.WalletRead,
@@ -154,6 +157,7 @@ func Body(kind wallet.KeyKind, e wallet.Event) ([]byte, error) {
 	if _, ok := ruleOf(kind, e.Name); !ok {
 		return nil, fmt.Errorf("%s is no event of webhooks of the kind %s", e.Name, kind)
 	}
+	// Most data is published as it was stored. These two are not.
 	data := e.Data
 	if e.Name == wallet.WalletConnected {
 		var err error
@@ -205,6 +209,7 @@ func (t EventType) Example() (json.RawMessage, error) {
 
 // Schema returns the JSON Schema (2020-12) of a body. It allows unknown fields, since later versions may add some.
 func (t EventType) Schema() (json.RawMessage, error) {
+	// The envelope: bots get no timestamp.
 	properties := ordered{{"event", map[string]any{"const": t.Name}}, {"data", schemaOf(reflect.TypeOf(t.data))}}
 	required := []string{"event", "data"}
 	if t.Kind == wallet.APIKey {
@@ -226,12 +231,14 @@ func schemaOf(shape reflect.Type) any {
 	var properties ordered
 	var required []string
 	for field := range shape.Fields() {
+		// The name in JSON. A field with omitempty is not published for every kind, so it is not part of the schema.
 		name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if option == "omitempty" {
 			continue
 		}
 		required = append(required, name)
 		about := meaningOf(name)
+		// The JSON type follows from the Go type.
 		switch kind := field.Type.Kind(); {
 		case kind == reflect.Map:
 			about = append(about, member{"type", "object"}, member{"additionalProperties", schemaOf(field.Type.Elem())})
@@ -291,6 +298,7 @@ var meanings = map[string]struct{ form, means string }{
 // meaningOf begins the schema of a field: its description and pattern. Times are recognised by their names.
 func meaningOf(name string) ordered {
 	about, ok := meanings[name]
+	// Times need no entry in meanings, unless they mean more than when the event happened.
 	if strings.HasSuffix(name, "_at") || name == "timestamp" || name == "cooldown_end" {
 		if !ok {
 			about.form, about.means = timestampForm, "When it happened"

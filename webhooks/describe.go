@@ -2,7 +2,8 @@ package webhooks
 
 import "encoding/json"
 
-// described is an entry of the catalogue of events as GET /v1/webhooks/events returns it.
+// described is an entry of the catalogue as GET /v1/webhooks/events returns it. The texts are for developers, in
+// English.
 type described struct {
 	Event   string          `json:"event"`
 	Kind    string          `json:"kind"` // of the key whose webhooks take it

@@ -159,7 +159,8 @@ func (d *dialer) reachable(ctx context.Context, host string, judge func(netip.Ad
 			good = append(good, a)
 		}
 	}
-	// A developer who wrote a private address knows it, and is told so. One who wrote a name is not.
+	// A private address that was written as one is refused as private. A name that leads to one gets the error of a name
+	// that leads nowhere.
 	if _, literal := netip.ParseAddr(host); literal != nil && errors.Is(refused, errForbidden) {
 		refused = errNoAddress
 	}

@@ -26,6 +26,7 @@ type unwrittenHealth struct {
 
 // after notes an attempt, and returns the webhook's health with it.
 func (all healths) after(tx store.Tx, o outcome) wallet.WebhookHealth {
+	// Memory has the health of a webhook that works; that of any other is read.
 	f, known := all[o.delivery.Webhook]
 	if !known {
 		f.health, _ = tx.WebhookHealth(o.delivery.Webhook) // a damaged one starts from zero

@@ -42,12 +42,14 @@ type watch struct {
 // note takes what the store says now: the heartbeats of the node of each listener. It returns the listeners whose node has
 // been silent for silentFor, with the count that did not change.
 func (w *watch) note(beats map[wallet.WebhookID]uint64, now time.Time) (silent map[wallet.WebhookID]uint64) {
+	// After a pause of this node nothing counts as silence: watching begins again.
 	if now.Sub(w.looked) > watchGap {
 		w.signs = nil
 	}
 	signs := map[wallet.WebhookID]lifeSign{} // without listeners that are gone
 	silent = map[wallet.WebhookID]uint64{}
 	for id, count := range beats {
+		// A new count is a sign of life.
 		seen, known := w.signs[id]
 		if !known || seen.beats != count {
 			seen = lifeSign{count, now}
@@ -88,6 +90,7 @@ func (s *Service) runHeartbeat(ctx context.Context) error {
 
 // removeSilent removes the listeners of nodes that are taken for dead.
 func (s *Service) removeSilent(ctx context.Context, w *watch) error {
+	// First read the counts of the other nodes that have listeners.
 	var beats map[wallet.WebhookID]uint64
 	nodes := map[wallet.WebhookID]string{}
 	err := s.Store.View(ctx, func(tx store.Tx) error {
@@ -105,6 +108,7 @@ func (s *Service) removeSilent(ctx context.Context, w *watch) error {
 	if err != nil {
 		return err
 	}
+	// Then remove those that have been silent, unless a heartbeat was written in between.
 	silent := w.note(beats, time.Now())
 	if len(silent) == 0 {
 		return nil

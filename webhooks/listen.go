@@ -26,8 +26,9 @@ type listener struct {
 	stop func() // ends its session; nil without one
 }
 
-// Listen passes the deliveries of a listener's webhook to take, until stop is called. The caller stores the webhook after
-// Listen and removes it after stop: so no delivery finds the webhook without its connection.
+// Listen passes the deliveries of a listener's webhook to take, until stop is called. The caller stores the webhook
+// after Listen and removes it after stop. So the webhook never exists without its connection, except after a crash,
+// when removeOwnListeners or another node removes it. take is called by one goroutine at a time.
 func (s *Service) Listen(id wallet.WebhookID, take func(ctx context.Context, header http.Header, body []byte) error) (stop func()) {
 	l := &s.listeners
 	l.mu.Lock()

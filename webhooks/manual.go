@@ -41,6 +41,7 @@ func (s *Service) Receives(tx store.Tx, app wallet.AppID, person wallet.UserID, 
 		owner = of.Owner
 	}
 	known := s.subscriptionsNow()
+	// First the person's consent.
 	rule, _ := ruleOf(wallet.BotKey, name)
 	granted, _ = known.consents(tx, person, consentQuery{holder: app, scope: rule.Scope, own: owner == person, all: owner == ""})
 	if !granted {
@@ -50,6 +51,7 @@ func (s *Service) Receives(tx store.Tx, app wallet.AppID, person wallet.UserID, 
 	if err != nil {
 		return true, false, err
 	}
+	// Then whether any webhook of the owner takes such events.
 	for _, hook := range hooks { // read again: the caller's transaction may be newer than what is remembered
 		if known.authorize(tx, known.register(tx, hook), eventScope{name: name, user: person, to: app}, s.Now()) == authAllowed {
 			return true, true, nil
@@ -66,6 +68,7 @@ func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) 
 	if err != nil {
 		return store.LogEntry{}, err
 	}
+	// A test counts, so that it cannot be used to send a receiver more than its limit.
 	left, err := s.Meter.Take(ctx, counterOf(hook), s.Limit)
 	if err != nil {
 		return store.LogEntry{}, err
@@ -78,6 +81,7 @@ func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) 
 	within, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	result := s.Transport.Post(within, NewMessage(hook, e.ID, body, at))
+	// Nobody repeats a test, so its timeout is a failure.
 	if result.Interrupted {
 		result.Reason = wallet.Because("attempt.no_answer", wallet.DurationArg("Within", tryTimeout))
 	}

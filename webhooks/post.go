@@ -259,20 +259,25 @@ func (p *Poster) why(whole context.Context, err error, w *way, host string) wall
 		record      tls.RecordHeaderError
 	)
 	switch {
+	// The attempt was ended, by purser or by its timeout.
 	case errors.Is(whole.Err(), context.Canceled):
 		return wallet.Because("attempt.stopped")
 	case errors.Is(whole.Err(), context.DeadlineExceeded):
 		return wallet.Because("attempt.no_answer", wallet.DurationArg("Within", p.timeout))
+	// Nothing was dialed.
 	case errors.Is(err, errForbidden), errors.Is(err, errPlainHTTP), errors.Is(err, errNoAddress), errors.Is(err, errLookup):
 		return wallet.ReasonOf(plainest(err))
+	// The receiver's TLS.
 	case errors.As(err, &certificate):
 		return certificateReason(certificate.Err, host)
 	case errors.As(err, &record):
 		return wallet.Because("attempt.no_tls")
+	// No connection.
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return wallet.Because("attempt.refused")
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EADDRNOTAVAIL):
 		return wallet.Because("attempt.unreachable")
+	// This machine's limit, not the receiver's fault.
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return wallet.Because("attempt.too_many_open")
 	case !w.connected.Load() && (errors.As(err, &network) && network.Timeout() || errors.Is(err, context.DeadlineExceeded)):
@@ -281,6 +286,7 @@ func (p *Poster) why(whole context.Context, err error, w *way, host string) wall
 		return wallet.Because("attempt.other_tls")
 	case !w.connected.Load():
 		return wallet.Because("attempt.no_connection")
+	// There was a connection: the answer was not HTTP, or none came.
 	case w.answered.Load():
 		return wallet.Because("attempt.not_http")
 	}

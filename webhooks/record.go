@@ -344,6 +344,7 @@ func (r *recorder) settle(tx store.Tx, batch []outcome) (healths, error) {
 		if !o.sent {
 			continue
 		}
+		// An attempt was made: it changes the health of the webhook, and may be the one to notify the owner of.
 		h := next.after(tx, o)
 		if o.state == store.DeliveryDeadLettered {
 			notified, err := r.notifyOwner(tx, o, h)

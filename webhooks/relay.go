@@ -132,10 +132,12 @@ func (s *sender) relaySome(ctx context.Context) (count int, more bool, err error
 // The errors are errLost, ctx's, store.ErrClosed and store.ErrUnknownOutcome.
 func (s *sender) place(ctx context.Context, rows []store.Delivery, done []uint64) (placed []store.PlacedDelivery, err error) {
 	for {
+		// The claim by which this node relays. A later claim of the same job has another Ref.
 		ref, ok := s.relays.Ref(relayJob)
 		if !ok {
 			return nil, errLost
 		}
+		// Some of these webhooks have no session here: claim their jobs in the same transaction, if there is room.
 		var offer *store.Claim
 		if !s.hasAll(rows) {
 			offer = s.pool.Offer()
@@ -211,6 +213,7 @@ func (s *Service) deliveries(e wallet.Event, hooks []wallet.Webhook) []store.Del
 	now := s.Now().UTC()
 	out := make([]store.Delivery, 0, len(hooks))
 	for _, hook := range hooks {
+		// A body is rendered once for each kind of keys.
 		body, tried := bodies[hook.Kind]
 		if !tried {
 			var err error

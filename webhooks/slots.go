@@ -45,7 +45,7 @@ type slotState struct {
 func (s *slots) take(x *session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if x.slot.granted {
+	if x.slot.granted { // serve gave it one
 		x.slot.granted = false
 		return true
 	}

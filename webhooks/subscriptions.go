@@ -72,7 +72,8 @@ func (k *subscriptionSnapshot) hook(tx store.Tx, id wallet.WebhookID) (subscript
 	return r, nil
 }
 
-// everyone lists the webhooks of all owners. The result is shared: callers must not change it.
+// everyone lists the webhooks of all owners, for events that are about nobody. The result is shared: callers must not
+// change it.
 func (k *subscriptionSnapshot) everyone(tx store.Tx) ([]subscription, error) {
 	k.mu.Lock()
 	all := k.all
@@ -91,7 +92,8 @@ func (k *subscriptionSnapshot) everyone(tx store.Tx) ([]subscription, error) {
 	return all, nil
 }
 
-// of lists the webhooks of an owner, "" for those of operators. The result is shared: callers must not change it.
+// of lists the webhooks of an owner, "" for those of operators. The result is shared: callers must not change it. Two
+// goroutines may read the same owner at once, and the later result stays.
 func (k *subscriptionSnapshot) of(tx store.Tx, owner wallet.UserID) ([]subscription, error) {
 	k.mu.Lock()
 	all, ok := k.owned[owner]

@@ -30,6 +30,7 @@ var requestLine = regexp.MustCompile(`^[A-Z]+ \S+ HTTP/[0-9.]+$`)
 func ParseSaved(raw []byte) (Saved, error) {
 	s := Saved{Header: http.Header{}}
 	for first := true; ; first = false {
+		// One line at a time. What follows the empty line is the body, which is not touched.
 		line, rest, more := bytes.Cut(raw, []byte("\n"))
 		text := strings.TrimSuffix(string(line), "\r")
 		switch {

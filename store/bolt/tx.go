@@ -189,7 +189,6 @@ func (t *tx) Secret(name []byte) ([]byte, error) {
 	// First read, then ask whether the secret was destroyed: while its slot is being overwritten, a read may return
 	// half of it.
 	wrapped, err := t.engine.keyFile.read(ref)
-	// The order matters: what was read while the slot was being overwritten may be half a key.
 	switch {
 	case t.engine.keyFile.wasDestroyed(ref): // since the snapshot of this transaction
 		return nil, engine.ErrDestroyed

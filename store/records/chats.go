@@ -58,6 +58,7 @@ func (t *tx) openConversation(key, raw []byte) (store.Conversation, error) {
 // version: a step that was decided before the end and arrives after it is then still a conflict.
 func (t *tx) PutConversation(c store.Conversation) error {
 	key := t.conversationKey(c.Chat, c.User, c.Slot)
+	// The stored version: 0 without a row.
 	var old store.Conversation
 	if raw := t.get(conversations, key); raw != nil {
 		var err error

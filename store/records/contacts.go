@@ -22,6 +22,7 @@ func (t *tx) contactKey(owner wallet.UserID, name string) []byte {
 // damaged contact is an error: a payment to a name must not go on as if the name were unknown.
 func (t *tx) ContactsOf(owner wallet.UserID) ([]wallet.Contact, error) {
 	var out []wallet.Contact
+	// The name is in the sealed part: the key has only its hash.
 	for _, e := range t.prefixed(contacts, userPrefix(owner)) {
 		var plain struct{}
 		sealed, err := t.unseal(contacts, e.key, e.value, &plain, "contact")

@@ -16,10 +16,12 @@ import (
 // The data key goes last, because the steps before it unseal what they have to follow. ErrNotFound: there is no such
 // user, or an earlier EraseUser was committed. After any error the whole transaction is rolled back.
 func (t *tx) EraseUser(id wallet.UserID) error {
+	// The Telegram id is sealed, so it must be read before anything is removed.
 	u, err := t.User(id)
 	if err != nil {
 		return err
 	}
+	// Each step removes rows together with the index entries that lead to them.
 	steps := []func() error{
 		func() error { return t.eraseWallets(id) },
 		func() error { return t.eraseBinds(id) },
@@ -187,6 +189,7 @@ func (t *tx) eraseQueued(id wallet.UserID) error {
 // hold the hash of its secret, so the entries in keySecrets are found by walking all of them.
 func (t *tx) eraseKeys(id wallet.UserID) error {
 	prefix := userPrefix(id)
+	// The ids of the person's keys.
 	mine := map[string]bool{}
 	for _, e := range t.prefixed(keysOf, prefix) {
 		mine[string(e.key[len(prefix):])] = true

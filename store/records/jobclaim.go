@@ -31,6 +31,7 @@ func (t *tx) ClaimJobs(c store.Claim) (claimed []store.Job, next time.Time, err 
 	if len(c.Node) > maxID {
 		return nil, time.Time{}, fmt.Errorf("store: a node's name has up to %d bytes, not %d", maxID, len(c.Node))
 	}
+	// All times below are in the queue's time (jobclock.go).
 	now := q.setClock(c.Node, c.Now)
 	if err := q.endLeases(now, c); err != nil {
 		return nil, time.Time{}, err
@@ -354,6 +355,7 @@ func (p *picker) readTurns(priority int) {
 func (p *picker) visit(priority int) error {
 	line := &p.lines[priority]
 	o := line.owners[0]
+	// At the limit: no turn until a job of theirs ends.
 	if o.isFull(p.claim) {
 		line.owners = line.owners[1:]
 		o.full[priority] = true
@@ -382,6 +384,7 @@ func (p *picker) dueHead(o *jobOwner, priority int) (e entry, found bool) {
 		}
 	}
 	r := engine.Prefix(prefix)
+	// The first head is one that may go at once, if there is any: its key has a zero time.
 	key, value := p.first(jobs, r)
 	consider(key, value)
 	if found && headDue(key[len(prefix):]).IsZero() { // then look at the first that waited for a time
@@ -409,6 +412,7 @@ func (p *picker) take(o *jobOwner, priority int, e entry) error {
 	default:
 		return p.passHead(o, seq, e, err)
 	}
+	// The entry and the row agree: lease the job.
 	is, err := p.lease(j, p.claim)
 	if err != nil {
 		return err
@@ -428,6 +432,7 @@ func (p *picker) passHead(o *jobOwner, seq uint64, e entry, why error) error {
 	o.count = less(o.count)
 	p.changes(o)
 	p.state.waiting, p.state.dirty = less(p.state.waiting), true
+	// A job without a key has no line.
 	if len(e.value) != hashSize {
 		return nil
 	}

@@ -189,6 +189,7 @@ func (t *tx) dropJobsAbout(person wallet.UserID, from []byte, limit, among int) 
 		in  table
 		key []byte
 	}
+	// First walk, and collect what is to be removed.
 	var found []place
 	looked := 0
 walk:

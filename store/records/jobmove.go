@@ -27,10 +27,11 @@ func (q *jobQueue) move(was, is *storedJob) error {
 
 // moveFrom is move for a caller that knows the first job of the key before the change.
 func (q *jobQueue) moveFrom(first firstJob, was, is *storedJob) error {
+	// First the job's own entries.
 	if err := q.relist(was, is); err != nil {
 		return err
 	}
-	// Here the job's own entries are written. What is left is the head of its key: who may be claimed now.
+	// What is left is the head of its key: which job may be claimed now.
 	wasHeld, isHeld := was != nil && was.inFlight(), is != nil && is.inFlight()
 	j := is
 	if j == nil {

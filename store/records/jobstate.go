@@ -145,6 +145,7 @@ func (s *queueState) decode(raw []byte) (err error) {
 	if s.clock, err = keyTime(raw[stateSize-timeSize:]); err != nil {
 		return err
 	}
+	// The fixed part of each node: length of the name, two offsets, last claim.
 	const head = 2 + 2*8 + timeSize
 	for raw = raw[stateSize:]; len(raw) > 0; {
 		if len(raw) < head {

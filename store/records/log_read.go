@@ -48,6 +48,7 @@ func (l *Log) row(ctx context.Context, id wallet.WebhookID, delivery string) (ra
 	}
 	place := entryPlace(id, delivery)
 	for _, day := range slices.Backward(names) {
+		// The row is copied: it belongs to the day's transaction.
 		err := l.days.View(ctx, day, func(in engine.Tables) error {
 			raw = bytes.Clone(in.Get(logRows, []byte(delivery)))
 			return nil
@@ -58,6 +59,7 @@ func (l *Log) row(ctx context.Context, id wallet.WebhookID, delivery string) (ra
 		if raw == nil {
 			continue
 		}
+		// An entry of another webhook reads as absent: the answer must not confirm that the id exists.
 		e, err := l.store.plainEntry(delivery, raw)
 		if err != nil {
 			return nil, l.absent(place, err)
@@ -127,6 +129,7 @@ func (l *Log) list(ctx context.Context, id wallet.WebhookID, p store.LogPage, ol
 			if err != nil {
 				return nil, err
 			}
+			// The day's transaction has ended: decrypt with one of the store.
 			opened, err := l.opened(ctx, rows, w.oldest)
 			if err != nil {
 				return nil, err
@@ -174,6 +177,7 @@ type walk struct {
 // take copies the rows of a day that match a page, at most `most` of them, and remembers how far it read. more says
 // that the day may have others. It also ends after walkedAtOnce entries, matching or not.
 func (w *walk) take(ctx context.Context, in engine.Tables, p store.LogPage, most int) (rows []entry, more bool, err error) {
+	// An oldest-first range begins with the last entry that was read, which is left out.
 	from, walked := bytes.Clone(w.behind), 0
 	for key, value := range in.Scan(logIndex, w.rest()) {
 		if err := ctx.Err(); err != nil {

@@ -58,6 +58,7 @@ func (x transactionIndex) paid() indexEntry {
 }
 
 // indexEntry is one key of an index. A unique one maps to the transaction's id, and only one transaction may have it.
+// Others have no value, since the id is part of the key.
 type indexEntry struct {
 	in     table
 	key    []byte
@@ -86,17 +87,21 @@ func unsettledPrefix(a wallet.Address) []byte { return append(a[:], 'u') }
 // entries lists all index entries of a transaction in its present state. reindex compares the lists before and after
 // a change.
 func (x transactionIndex) entries() []indexEntry {
+	// Always: the lists of the owner and of the wallet.
 	created := append(timeKey(x.CreatedAt), x.ID...)
 	out := make([]indexEntry, 0, 7)
 	out = append(out, indexEntry{byOwner, join(userPrefix(x.Owner), created), false}, x.historyKey())
+	// Until it is closed: the lists of workers and of reservations.
 	if !x.Closed {
 		out = append(out,
 			indexEntry{unsettled, created, false},
 			x.unsettledKey())
 	}
+	// Once the recipient was paid, for the check of look-alike addresses.
 	if x.reached() {
 		out = append(out, x.paid())
 	}
+	// By its signing link, and by its signature once there is one.
 	if len(x.Sign) > 0 {
 		out = append(out, indexEntry{bySignID, x.Sign, true})
 	}

@@ -35,6 +35,7 @@ func (t *tx) User(id wallet.UserID) (wallet.User, error) {
 	if err != nil {
 		return wallet.User{}, err
 	}
+	// The sealed part has what the plain part lacks.
 	var p person
 	if err := json.Unmarshal(sealed[0], &p); err != nil {
 		return wallet.User{}, fmt.Errorf("%w: %v", store.ErrDamaged, err)
@@ -53,7 +54,8 @@ func (t *tx) PersonOf(telegramID int64) wallet.UserID {
 	return t.personBy(t.telegramHash(telegramID))
 }
 
-// UserByTelegram follows the index and checks that the row agrees.
+// UserByTelegram follows the index and checks that the row has the same id. ErrNotFound: nobody has it, or they were
+// erased. ErrDamaged: the index leads to another row.
 func (t *tx) UserByTelegram(id int64) (wallet.User, error) {
 	if id == 0 {
 		return wallet.User{}, store.ErrNotFound
@@ -81,7 +83,8 @@ func (t *tx) PutUser(u wallet.User) error {
 			return store.ErrConflict
 		}
 	}
-	// A user whose Telegram id changed is no longer found by the old one.
+	// An existing user: if the Telegram id changed, the old one no longer leads here. A new user: the data key must
+	// exist before the row is sealed.
 	if raw := t.get(users, key); raw != nil {
 		old, _, err := plainOf[userRow](t, users, key, raw)
 		if err != nil {
@@ -95,6 +98,7 @@ func (t *tx) PutUser(u wallet.User) error {
 	} else if err := t.makeDataKey(u.ID); err != nil {
 		return err
 	}
+	// The entry of the present id. Putting it again changes nothing.
 	if r.Telegram != nil {
 		if err := t.put(telegrams, r.Telegram, key); err != nil {
 			return err

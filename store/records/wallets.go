@@ -25,6 +25,7 @@ func (t *tx) Wallet(address wallet.Address) (wallet.Wallet, error) {
 func (t *tx) WalletsOf(user wallet.UserID) ([]wallet.Wallet, error) {
 	var out []wallet.Wallet
 	prefix := userPrefix(user)
+	// A key is user.0, the time of connection, the address.
 	for key := range t.scan(walletsOf, engine.Prefix(prefix)) {
 		address := key[len(prefix)+timeSize:]
 		w, _, err := plainOf[wallet.Wallet](t, wallets, address, t.get(wallets, address))
@@ -47,6 +48,7 @@ func (t *tx) PutWallet(w wallet.Wallet) error {
 	if t.isErased(w.Owner) {
 		return store.ErrNotFound
 	}
+	// A wallet keeps its owner until it is disconnected.
 	if raw := t.get(wallets, w.Address[:]); raw != nil {
 		old, _, err := plainOf[wallet.Wallet](t, wallets, w.Address[:], raw)
 		if err != nil {
@@ -130,6 +132,7 @@ func (t *tx) BindOf(user wallet.UserID) (wallet.Bind, error) {
 	if key == nil {
 		return wallet.Bind{}, store.ErrNotFound
 	}
+	// The entry leads to a SHA-256.
 	if len(value) != 32 {
 		return wallet.Bind{}, store.ErrDamaged
 	}
@@ -147,6 +150,7 @@ func (t *tx) PutBind(b wallet.Bind) error {
 		return store.ErrNotFound
 	}
 	key := b.TokenHash[:]
+	// The old link of this token, with its entry and its note.
 	if err := t.removeBind(key); err != nil {
 		return err
 	}
@@ -154,6 +158,7 @@ func (t *tx) PutBind(b wallet.Bind) error {
 	if err != nil {
 		return err
 	}
+	// Chat and nonce go into the sealed part only.
 	who, err := identity{Chat: b.Chat, Nonce: b.Nonce}.field()
 	if err != nil {
 		return err
