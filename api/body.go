@@ -127,6 +127,7 @@ func (o object) text(name string) (string, error) {
 	if !ok {
 		return "", bad(name, "body.missing")
 	}
+	// A pointer tells null from "".
 	var value *string
 	if err := json.Unmarshal(raw, &value); err != nil || value == nil {
 		return "", bad(name, "body.text")
@@ -218,6 +219,7 @@ func parseTelegramID(name, text string) (int64, error) {
 func (o object) amount() (wallet.Decimal, error) {
 	const name = string(wallet.FieldAmount)
 	raw, ok := o[name]
+	// A JSON number is taken as its text. Anything else must be a string.
 	value := string(raw)
 	if !ok || len(raw) == 0 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
 		var err error

@@ -94,6 +94,7 @@ func (s *Server) ownChat(c *fiber.Ctx, key wallet.Key) (int64, error) {
 
 // postMessage queues the message of a request to a person's chat, and waits until it was sent or refused.
 func (s *Server) postMessage(c *fiber.Ctx, key wallet.Key, fields object, id int64) error {
+	// First all that the request itself shows to be wrong.
 	message, err := fields.text("message")
 	if err != nil {
 		return err
@@ -207,6 +208,7 @@ var errSettled = errors.New("api: the request was answered by another node")
 // ended answers with the result of a message. One transaction replaces the request's pending record by the response,
 // or frees its key after a refusal. It also removes the result, which nothing else needs.
 func (s *Server) ended(c *fiber.Ctx, r record, sent openMessage, o store.SendResult) error {
+	// What the result means for the caller.
 	var refusal error
 	switch {
 	case o.Blocked:
@@ -343,6 +345,7 @@ func (s *Server) runCommand(c *fiber.Ctx, key wallet.Key, fields object, id int6
 				return err
 			}
 		}
+		// Slow work first: a command may ask Solana. Its effect is committed together with the response.
 		commit, err := s.Chat.Execute(c.UserContext(), chat.AppCommand{By: who, Person: person, Text: command, Silent: silent})
 		if err != nil {
 			return err

@@ -157,6 +157,7 @@ func (l *Connections) forget(c *boundConn) {
 
 // longestWaiting returns the connection that has waited longest for its client; nil if all are being processed.
 func longestWaiting(of map[*boundConn]struct{}) (out *boundConn) {
+	// It looks at all of them. That is at most mostConnections, and only while the limit is reached.
 	since := int64(0)
 	for c := range of {
 		for _, at := range []int64{c.waits.Load(), c.sends.Load()} {

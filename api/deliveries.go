@@ -68,7 +68,7 @@ func (s *Server) deliveryOf(e store.LogEntry) deliveryData {
 	return d
 }
 
-// deliveries is GET …/deliveries?state&event&since&cursor&limit.
+// deliveries is GET …/deliveries?state&event&since&cursor&limit: a page of the delivery log, newest first.
 func (s *Server) deliveries(c *fiber.Ctx, key wallet.Key) error {
 	id, err := hookID(c, key)
 	if err != nil {
@@ -99,6 +99,7 @@ func deliveryFilter(c *fiber.Ctx, kind wallet.KeyKind) (f handlers.DeliveryFilte
 	if f.State != "" && !f.State.Known() {
 		return f, bad("state", "body.one_of", wallet.ListArg("Choices", store.DeliveryStates()))
 	}
+	// A misspelt event is refused. Otherwise its list would be empty, and look right.
 	known := f.Event == "" || f.Event == wallet.WebhookTest
 	for _, name := range wallet.EventsOf(kind) {
 		known = known || f.Event == name
@@ -124,7 +125,8 @@ func deliveryID(c *fiber.Ctx, key wallet.Key) (hook wallet.WebhookID, id string,
 	return hook, id, err
 }
 
-// delivery is GET …/deliveries/{delivery_id}.
+// delivery is GET …/deliveries/{delivery_id}: one delivery with its body and attempts. The answers of receivers are
+// shown as text, with replacement characters for bytes that are not UTF-8.
 func (s *Server) delivery(c *fiber.Ctx, key wallet.Key) error {
 	hook, id, err := deliveryID(c, key)
 	if err != nil {
@@ -153,6 +155,7 @@ func (s *Server) resend(c *fiber.Ctx, key wallet.Key) error {
 	}
 	return s.idempotent(c, key, func(saveAnswer save) error {
 		who := handlers.CallerOf(key)
+		// Read the delivery from the log before the transaction: the log is in files of its own.
 		again, err := s.Webhooks.PrepareResend(c.UserContext(), who, hook, id)
 		if err != nil {
 			return err
@@ -167,8 +170,9 @@ func (s *Server) resend(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// recover is POST …/recover {since}. It makes dead-lettered deliveries wait again, each under its own id. If there are too many
-// for one request, next_since in the response is the since of the next.
+// recover is POST …/recover {since}. It makes dead-lettered deliveries wait again, each under its own id. If there
+// are too many for one request, next_since in the response is the since of the next. The deliveries are stored before
+// the idempotency record. After a crash in between, a retry puts back, and counts, only those that do not wait already.
 func (s *Server) recover(c *fiber.Ctx, key wallet.Key) error {
 	id, fields, err := aboutHook(c, key, jsonBody, "since")
 	if err != nil {

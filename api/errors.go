@@ -72,7 +72,8 @@ const (
 	otherMethod = "http_request.other_method"
 )
 
-// helped adds to the refusal of a path what helps the caller: where the documentation is, or which methods the path takes.
+// helped adds to the refusal of a path what helps the caller: where the documentation is, or which methods the path
+// takes. Any other refusal is returned as it is.
 func (s *Server) helped(c *fiber.Ctx, e *wallet.Error) *wallet.Error {
 	switch {
 	case e.Reason.Key == noPath && s.DocsURL != nil:

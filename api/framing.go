@@ -28,6 +28,7 @@ func readFraming(header []byte) framing {
 	var f framing
 	lengths := 0
 	for line := range bytes.Lines(header) {
+		// Each line must end in CRLF. A bare CR or LF, or a zero byte, may end a line for another parser.
 		text, whole := bytes.CutSuffix(line, []byte("\r\n"))
 		if !whole || bytes.ContainsAny(text, "\r\x00") {
 			f.broken = true
@@ -53,6 +54,7 @@ func readFraming(header []byte) framing {
 			f.coded = true
 		}
 	}
+	// Two lengths, or a length beside a transfer coding, are the classic ways to smuggle a request.
 	if lengths > 1 || lengths == 1 && f.coded {
 		f.broken = true
 	}

@@ -58,7 +58,9 @@ type rateLimitData struct {
 
 // whoAmI is GET /v1/key.
 func (s *Server) whoAmI(c *fiber.Ctx, key wallet.Key) error {
+	// rateLimit or authenticateSession has set it.
 	q := requestState(c).quota
+	// The earlier of both ends counts.
 	ends := key.ExpiresAt
 	if !key.RevokedAt.IsZero() && (ends.IsZero() || key.RevokedAt.Before(ends)) {
 		ends = key.RevokedAt // it was rotated, and ends with the grace period

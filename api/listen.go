@@ -65,6 +65,7 @@ func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
 		ear.hangUp()
 		return err
 	}
+	// From here on each write has a deadline of its own (conn.lasting).
 	own, ours := c.Context().Conn().(*conn)
 	if ours {
 		own.lasting.Store(true)

@@ -102,6 +102,7 @@ func (s *Server) log(c *fiber.Ctx, id string, err error) {
 	if status < 500 && !s.Log.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
+	// The pattern of the route, not the path: a path may contain addresses.
 	attrs := []slog.Attr{
 		slog.String("method", c.Method()), slog.String("route", requestState(c).route), slog.Int("status", status),
 		slog.Int64("ms", time.Since(c.Context().Time()).Milliseconds()), slog.String("request_id", id),

@@ -69,6 +69,7 @@ func (s *Server) setUserNotifications(c *fiber.Ctx, key wallet.Key) error {
 // putNotifications parses new settings, stores them with put in one Update, and answers with them. It has no
 // Idempotency-Key: a PUT can be repeated.
 func (s *Server) putNotifications(c *fiber.Ctx, put func(tx store.Tx, enabled bool, events []string) (wallet.Notifications, error)) error {
+	// Both fields are required: a PUT replaces the settings as a whole.
 	fields, err := jsonBody(c)
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"purser/wallet"
 )
 
-// requestData is `data` of POST /v1/wallet/request. url is a Solana Pay link, which any wallet can pay. reference is the
-// account by which the payment is recognised. amount is in the token's units, as decimal text.
+// requestData is `data` of POST /v1/wallet/request. url is a Solana Pay link, which any wallet can pay. reference is
+// the account by which the payment is recognised on chain. amount is in the token's units, as decimal text.
 type requestData struct {
 	TransactionID wallet.TransactionID `json:"transaction_id"`
 	Status        wallet.Status        `json:"status"`
@@ -35,10 +35,12 @@ func (s *Server) requestPayment(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	return s.idempotent(c, key, func(saveAnswer save) error {
+		// Slow checks first, such as that of the token, with no transaction open.
 		p, err := s.Transfers.PrepareRequest(c.UserContext(), handlers.CallerOf(key), req)
 		if err != nil {
 			return err
 		}
+		// One transaction: the request for payment, and the response that a retry gets.
 		return s.answer(c, fiber.StatusCreated, saveAnswer, func(tx store.Tx) ([]byte, error) {
 			if err := s.Transfers.CommitRequest(tx, p); err != nil {
 				return nil, err
@@ -50,7 +52,7 @@ func (s *Server) requestPayment(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// paymentRequest parses the fields of a payment request.
+// paymentRequest parses the fields of a payment request. Unknown ones are refused, as in a send.
 func paymentRequest(fields object) (req handlers.RequestFor, err error) {
 	if err := fields.only("address", "amount", "token", "memo", "label"); err != nil {
 		return req, err
@@ -68,7 +70,8 @@ func paymentRequest(fields object) (req handlers.RequestFor, err error) {
 	return req, err
 }
 
-// words parses memo and label, which are optional, and checks that both can be shown and sent.
+// words parses memo and label, which are optional, and checks that both can be shown and stored. memo is public on
+// chain, label is not on chain.
 func words(fields object) (memo, label string, err error) {
 	if memo, err = fields.optional("memo", ""); err != nil {
 		return "", "", err

@@ -48,6 +48,7 @@ func (s *Server) balance(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
+	// SOL is always there, also with a balance of 0. Lamports and base units become decimal text without a float.
 	balances := map[string]balanceEntry{wallet.SOL.Symbol: {
 		Amount: wallet.Lamports(b.Lamports).String(), Reserved: wallet.Lamports(b.Reserved).String(),
 		Decimals: wallet.SOL.Decimals,
@@ -93,6 +94,7 @@ func (s *Server) sent(t wallet.Transaction) ([]byte, error) {
 	if t.Status != wallet.AwaitingSignature {
 		return s.envelope("done.owner_asked", data)
 	}
+	// Nobody has to confirm it: the transaction is ready to be signed.
 	view, err := s.Signing.View(t)
 	if err != nil {
 		return nil, err
@@ -134,10 +136,12 @@ func (s *Server) send(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	return s.idempotent(c, key, func(saveAnswer save) error {
+		// Slow checks first: token, recipient, balance and fee, with no transaction open.
 		p, err := s.Transfers.Prepare(c.UserContext(), handlers.CallerOf(key), req)
 		if err != nil {
 			return err
 		}
+		// One transaction: the proposal, the question to its owner, and the response that a retry gets.
 		return s.answer(c, fiber.StatusAccepted, saveAnswer, func(tx store.Tx) ([]byte, error) {
 			t, err := s.Transfers.CommitByProgram(tx, p)
 			if err != nil {
@@ -216,6 +220,7 @@ func (s *Server) recordOf(t wallet.Transaction, rules wallet.Rules) transactionD
 	if !t.Token.Native() {
 		d.Mint = t.Token.Mint.String()
 	}
+	// Numbers of a block are null until the transaction has landed.
 	if t.Landing != nil {
 		d.BlockHeight, d.Confirmations = &t.Landing.BlockHeight, &t.Landing.Confirmations
 	}

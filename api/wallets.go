@@ -44,6 +44,7 @@ func (s *Server) wallets(c *fiber.Ctx, key wallet.Key) error {
 	} else if listed, err = s.Wallets.List(c.UserContext(), handlers.CallerOf(key)); err != nil {
 		return err
 	}
+	// An empty list is [], never null.
 	data := walletsData{Wallets: []walletData{}}
 	for _, w := range listed {
 		data.Wallets = append(data.Wallets, walletData{w.Address, w.Type, stamp(w.ConnectedAt)})
@@ -57,6 +58,7 @@ func (s *Server) disconnect(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
+	// It has no Idempotency-Key: a second DELETE is a WALLET_NOT_FOUND.
 	var gone wallet.Wallet
 	err = s.Store.Update(c.UserContext(), func(tx store.Tx) error {
 		gone, err = s.Wallets.DisconnectOwn(tx, handlers.CallerOf(key), address)
@@ -89,6 +91,7 @@ func (s *Server) createWallet(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	return s.idempotent(c, key, func(saveAnswer save) error {
+		// First check that the key may act for this person.
 		person, err := s.People.ByTelegram(c.UserContext(), handlers.CallerOf(key), id, wallet.WalletSend)
 		if err != nil {
 			return err
@@ -144,6 +147,7 @@ func (s *Server) entryOf(e handlers.HistoryEntry) (entryData, error) {
 		d.transactionData = s.recordOf(*t, rules)
 		return d, err
 	}
+	// Read on chain: amounts are the wallet's gains and losses, since purser does not know the intent.
 	d.Source = fromChain
 	d.transactionData = transactionData{Type: e.Type, Status: e.Status, WalletAddress: e.Wallet, Signature: e.Signature, CreatedAt: stamp(e.At),
 		Amount: e.Main.Token.Amount(e.Main.Units).String(), Fee: wallet.Lamports(0).String(), Rent: wallet.Lamports(0).String(), TransferFee: wallet.Lamports(0).String()}
@@ -213,6 +217,7 @@ func filterOf(c *fiber.Ctx, types []wallet.Kind) (f handlers.Filter, err error) 
 	if err != nil {
 		return f, err
 	}
+	// Each filter that is given must be valid: a wrong one must not widen the list.
 	if q["address"] != "" {
 		if f.Address, err = parseAddress("address", q["address"]); err != nil {
 			return f, err

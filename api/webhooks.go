@@ -187,6 +187,7 @@ func (s *Server) createWebhook(c *fiber.Ctx, key wallet.Key) error {
 		if err != nil {
 			return err
 		}
+		// A secret that the caller gave is shown to nobody. One that purser made is shown now, and not in a replay.
 		shown, kept := webhookOf(handlers.HookRecord{Webhook: made}), webhookOf(handlers.HookRecord{Webhook: made})
 		if wanted.Secret == "" {
 			shown.Secret, kept.SecretShown = made.Secret, true
@@ -232,6 +233,7 @@ func (s *Server) changeWebhook(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
+	// The host is looked up before the transaction.
 	if change.URL != nil {
 		if err := s.Webhooks.CheckURL(c.UserContext(), *change.URL); err != nil {
 			return err
@@ -306,6 +308,7 @@ func (s *Server) rotateSecret(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	return s.idempotent(c, key, func(saveAnswer save) error {
+		// Drawn before the transaction, since its closure may run more than once.
 		secret, err := s.Webhooks.NewSecret()
 		if err != nil {
 			return err
@@ -327,6 +330,7 @@ func (s *Server) testWebhook(c *fiber.Ctx, key wallet.Key) error {
 		return err
 	}
 	return s.idempotent(c, key, func(saveAnswer save) error {
+		// The attempt is made before the transaction. After a crash in between, a retry sends another test event.
 		tested, err := s.Webhooks.Test(c.UserContext(), handlers.CallerOf(key), id)
 		if err != nil {
 			return err
