@@ -141,6 +141,7 @@ type adminListener struct {
 	path string
 }
 
+// Close implements net.Listener. A second Close returns an error and removes nothing.
 func (l adminListener) Close() error {
 	err := l.Listener.Close()
 	if err == nil {

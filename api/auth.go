@@ -38,6 +38,7 @@ func (s *Server) key(e endpoint) fiber.Handler {
 // authenticate returns the key of a request, and counts the request against the key's limit. Errors: INVALID_API_KEY,
 // RATE_LIMIT_EXCEEDED, and INTERNAL_ERROR if the store fails.
 func (s *Server) authenticate(c *fiber.Ctx, e endpoint) (wallet.Key, error) {
+	// A session of the portal is recognised by its form. For other endpoints it is a key that does not exist.
 	secret := bearerToken(c)
 	if handlers.IsPortalSession(secret) && e.portal() {
 		return s.authenticateSession(c, secret, e.kind)

@@ -40,7 +40,7 @@ type Bot interface {
 // maxMessage is the most characters of an app's message (docs/specification.md, Messages and commands).
 const maxMessage = 4000
 
-// sentMessageData is `data` of POST /v1/telegram/send-message and POST /v1/messages.
+// sentMessageData is `data` of POST /v1/telegram/send-message and POST /v1/messages. message_id is Telegram's.
 type sentMessageData struct {
 	MessageID int    `json:"message_id"`
 	SentAt    string `json:"sent_at"`
@@ -92,7 +92,9 @@ func (s *Server) ownChat(c *fiber.Ctx, key wallet.Key) (int64, error) {
 	return s.People.ChatOf(c.UserContext(), key.Owner)
 }
 
-// postMessage queues the message of a request to a person's chat, and waits until it was sent or refused.
+// postMessage queues the message of a request to a person's chat, and waits until it was sent or refused, at most
+// answerTimeout. BOT_BLOCKED: the person accepts no messages. TELEGRAM_ERROR: it was not sent in time, and may still
+// be sent.
 func (s *Server) postMessage(c *fiber.Ctx, key wallet.Key, fields object, id int64) error {
 	// First all that the request itself shows to be wrong.
 	message, err := fields.text("message")
@@ -320,7 +322,8 @@ func (s *Server) commandOwner(c *fiber.Ctx, key wallet.Key) error {
 	return s.runCommand(c, key, fields, id)
 }
 
-// runCommand runs the command of a request for a person.
+// runCommand runs the command of a request for a person. With silent the result is returned to the app, and not shown
+// in the chat.
 func (s *Server) runCommand(c *fiber.Ctx, key wallet.Key, fields object, id int64) error {
 	command, err := fields.text("command")
 	if err != nil {

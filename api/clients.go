@@ -62,6 +62,7 @@ func (w *window[C]) take(client C, now time.Time) quota.Quota {
 	if now.Sub(w.swept) >= w.span {
 		w.sweep(now)
 	}
+	// Requests that are older than span no longer count.
 	times := live(w.clients[client], now.Add(-w.span))
 	ok := len(times) < w.limit
 	if ok {
@@ -121,6 +122,8 @@ func (s *Server) suspectProxy(c *fiber.Ctx) {
 func (s *Server) client(c *fiber.Ctx) netip.Prefix {
 	remote, _ := netip.AddrFromSlice(c.Context().RemoteIP())
 	var forwarded []string
+	// The header may come several times, and each may have a list. Each proxy appends the address that it got the
+	// request from.
 	for _, header := range c.Request().Header.PeekAll(fiber.HeaderXForwardedFor) {
 		forwarded = append(forwarded, strings.Split(string(header), ",")...)
 	}

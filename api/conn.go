@@ -29,7 +29,6 @@ func (d *due) settle(set func(time.Time) error) error {
 
 // conn is a connection that one goroutine serves. Only Close, and the end of a stream (lasting), may come from
 // another one. A new deadline does not interrupt a Read or Write that waits already, as it would in another net.Conn.
-// fasthttp does not need that.
 type conn struct {
 	lingeringConn
 	read, write due

@@ -111,6 +111,7 @@ const usualWait = time.Minute
 // refuse sends the response to an error, in the form of the path: the page's, or the API's envelope. An error with an unknown
 // code is answered as INTERNAL_ERROR. It returns an error only if the response cannot be rendered.
 func (s *Server) refuse(c *fiber.Ctx, err error) error {
+	// A code that the table lacks would be a mistake of the program. It is answered as an internal error, and logged.
 	e := s.helped(c, labelled(err))
 	known, ok := s.refusals[e.Code]
 	if !ok {

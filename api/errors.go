@@ -10,7 +10,8 @@ import (
 	"purser/wallet"
 )
 
-// refusal is how an error code is answered: the HTTP status, and the catalogue's key for error.message.
+// refusal is how an error code is answered: with an HTTP status, and with the catalogue's text of a key as
+// error.message.
 type refusal struct {
 	status  int
 	message string

@@ -56,7 +56,7 @@ type rateLimitData struct {
 	ResetSeconds int64  `json:"reset_seconds"` // until one more request is free
 }
 
-// whoAmI is GET /v1/key.
+// whoAmI is GET /v1/key. It shows the key as authenticate found it, and reads nothing more.
 func (s *Server) whoAmI(c *fiber.Ctx, key wallet.Key) error {
 	// rateLimit or authenticateSession has set it.
 	q := requestState(c).quota

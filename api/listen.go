@@ -53,6 +53,7 @@ func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
 	if len(events) > maxEvents {
 		return bad("events", "body.too_many", wallet.NumberArg("Most", maxEvents))
 	}
+	// Draws an id and a secret for a webhook that lives as long as the connection.
 	made, err := s.Webhooks.PrepareListener(key, events)
 	if err != nil {
 		return err

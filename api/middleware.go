@@ -82,6 +82,7 @@ type panicked struct {
 	stack []byte
 }
 
+// Error has the stack: it is for the log only. refuse answers with the text of INTERNAL_ERROR.
 func (p *panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
 
 // recovered runs the rest of the chain, and returns a panic in it as an error.

@@ -20,7 +20,7 @@ func notificationsOf(n wallet.Notifications) notificationsData {
 	return notificationsData{n.Enabled, append([]string{}, n.Events...), stamp(n.UpdatedAt)}
 }
 
-// ofPerson returns USER_NOT_FOUND for an ownerless key, which has no person whose settings it could read or change.
+// ofPerson returns USER_NOT_FOUND for an ownerless key: there is no person whose settings or chat it could use.
 func ofPerson(key wallet.Key) error {
 	if key.Owner == "" {
 		return wallet.Refuse(wallet.UserNotFound, "person.none")

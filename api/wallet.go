@@ -64,8 +64,8 @@ func (s *Server) balance(c *fiber.Ctx, key wallet.Key) error {
 	})
 }
 
-// query parses the known query parameters, each of which may be given once. Others are refused: a caller who misspells a
-// filter would take the response for a filtered one.
+// query parses the known query parameters. Each may be given once. Others are refused: if a filter were ignored
+// because it is misspelt, the caller would take the response for a filtered one.
 func query(c *fiber.Ctx, known ...string) (map[string]string, error) {
 	values, twice, strange := map[string]string{}, "", ""
 	c.Context().QueryArgs().VisitAll(func(rawName, rawValue []byte) {
@@ -103,12 +103,13 @@ func (s *Server) sent(t wallet.Transaction) ([]byte, error) {
 	return s.envelope("done.sign_transaction", data)
 }
 
-// unsigned returns a transaction in Solana's wire format, in base64, with an empty signature; nil if no signature is awaited.
+// unsigned returns a transaction in Solana's wire format, in base64, with an empty signature; nil if no signature is
+// awaited.
 func unsigned(v handlers.SignView) *string {
 	if v.Message == nil {
 		return nil
 	}
-	// One signature slot of zeros: libraries read this as an unsigned transaction.
+	// One signature of 64 zero bytes, then the message: libraries read this as an unsigned transaction.
 	text := base64.StdEncoding.EncodeToString(append(append([]byte{1}, make([]byte, 64)...), v.Message...))
 	return &text
 }

@@ -176,7 +176,7 @@ func (s *Server) entryOf(e handlers.HistoryEntry) (entryData, error) {
 	return d, nil
 }
 
-// mintText is the mint of a token; "" for SOL.
+// mintText returns the mint of a token; "" for SOL.
 func mintText(t wallet.Token) string {
 	if t.Native() {
 		return ""
@@ -270,7 +270,8 @@ func saneCursor(text string) bool {
 // firstYear and lastYear bound the times in requests.
 const firstYear, lastYear = 1970, 2200
 
-// parseMoment parses a time in RFC 3339; "" is the zero time.
+// parseMoment parses a time in RFC 3339; "" is the zero time, which means no bound. INVALID_REQUEST, about the field
+// name.
 func parseMoment(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -279,7 +280,7 @@ func parseMoment(name, text string) (time.Time, error) {
 	if err != nil {
 		return at, bad(name, "body.time")
 	}
-	// The year 1 is Go's zero time, which would mean no bound at all; far off years have no nanoseconds of Unix.
+	// Go's zero time is in the year 1 and would mean no bound. Times far from today have no Unix time in nanoseconds.
 	if year := at.UTC().Year(); year < firstYear || year > lastYear {
 		return at, bad(name, "body.years", wallet.NumberArg("First", firstYear), wallet.NumberArg("Last", lastYear))
 	}

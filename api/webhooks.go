@@ -35,7 +35,7 @@ func webhookOf(r handlers.HookRecord) webhookData {
 		LastTriggered: stamp(r.Health.LastTriggered), FailingSince: stamp(r.Health.FailingSince), Ended: r.Ended}
 }
 
-// webhooksData is `data` of GET /v1/webhooks.
+// webhooksData is `data` of GET /v1/webhooks, oldest first.
 type webhooksData struct {
 	Webhooks   []webhookData `json:"webhooks"`
 	TotalCount int           `json:"total_count"`
@@ -105,7 +105,8 @@ func havingWebhooks(next operation) operation {
 	}
 }
 
-// hookID returns the id in the path; "" on the paths of bot tokens. WEBHOOK_NOT_FOUND for a malformed one.
+// hookID returns the id in the path. On the paths of bot tokens it is "", which means the token's only webhook.
+// WEBHOOK_NOT_FOUND for a malformed id.
 func hookID(c *fiber.Ctx, key wallet.Key) (wallet.WebhookID, error) {
 	id := c.Params("webhook_id")
 	if key.Kind == wallet.APIKey && !saneID(id) {
@@ -135,7 +136,7 @@ func (s *Server) listWebhooks(c *fiber.Ctx, key wallet.Key) error {
 	return s.succeed(c, fiber.StatusOK, "done.webhooks", data)
 }
 
-// webhook is GET of one webhook.
+// webhook is GET of one webhook: its settings, its health, and its attempts by hour.
 func (s *Server) webhook(c *fiber.Ctx, key wallet.Key) error {
 	id, err := hookID(c, key)
 	if err != nil {
@@ -275,7 +276,7 @@ func changeOf(fields object) (change handlers.HookChange, err error) {
 	return change, nil
 }
 
-// deleteWebhook is DELETE of one webhook.
+// deleteWebhook is DELETE of one webhook. What waits for it is never sent.
 func (s *Server) deleteWebhook(c *fiber.Ctx, key wallet.Key) error {
 	id, err := hookID(c, key)
 	if err != nil {

@@ -350,6 +350,7 @@ func exampleAddress(text string) (a wallet.Address) {
 	return a
 }
 
+// exampleSignature parses a signature that stands in the catalogue.
 func exampleSignature(text string) (s wallet.Signature) {
 	_ = s.UnmarshalText([]byte(text))
 	return s

@@ -14,7 +14,8 @@
 //   - slots bound the attempts of a node that run at once, places the sessions
 //   - Poster makes one attempt over HTTP, signed by Message, to public addresses only (dialer)
 //   - recorder writes the outcomes, many in one commit. It leaves out what another node has claimed meanwhile
-//   - healths turn off a webhook that fails for days. Saved checks a delivery as its receiver would
+//   - healths remember how webhooks do. The recorder turns off one that fails for days
+//   - Saved is a delivery that a receiver saved, which Verify checks as a receiver would
 //
 // An outcome is written to the delivery log first and to the store after it. A crash before the store's commit
 // repeats the attempt: receivers recognise a repeated event by its id.

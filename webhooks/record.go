@@ -53,6 +53,7 @@ type recorder struct {
 	healths healths       // of run alone
 }
 
+// newRecorder returns a recorder that does not run yet.
 func newRecorder(s *sender) *recorder {
 	return &recorder{sender: s, wake: make(chan struct{}, 1), done: make(chan struct{}), over: make(chan struct{}), healths: healths{}}
 }

@@ -131,6 +131,7 @@ func (t *tx) Button(nonce string) (store.Button, error) {
 	return r.Button, nil
 }
 
+// PutButtons stores the buttons of one message.
 func (t *tx) PutButtons(list []store.Button) error {
 	for _, b := range list {
 		if err := t.putButton(b); err != nil {

@@ -114,6 +114,7 @@ const (
 // that the store was created with.
 const checkText = "purser"
 
+// checkPlace is what checkText is sealed to.
 func checkPlace() store.Place { return store.Place{Subject: "meta", ID: metaCheck, Field: "value"} }
 
 // prepare makes or opens the store, in the one transaction of the engine's Prepare. It only reads a store that needs
@@ -231,6 +232,7 @@ type shared struct {
 	from io.Reader
 }
 
+// Read implements io.Reader.
 func (s *shared) Read(into []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -111,6 +111,7 @@ func (x transactionIndex) entries() []indexEntry {
 	return out
 }
 
+// Kinds returns Options.Kinds.
 func (t *tx) Kinds() wallet.Kinds { return t.store.kinds }
 
 // Transaction reads a row and puts its sealed fields back in place. ErrNotFound: there is none, or its owner was
@@ -157,6 +158,7 @@ func (t *tx) followed(id []byte, meant func(wallet.Transaction) bool) (wallet.Tr
 	return r, err
 }
 
+// TransactionBySignature finds a payment, or a receipt if no payment of this store has that signature.
 func (t *tx) TransactionBySignature(signature wallet.Signature) (wallet.Transaction, error) {
 	return t.followed(t.get(bySignature, signature[:]), func(r wallet.Transaction) bool { return r.Signature == signature })
 }
