@@ -310,15 +310,15 @@ func TestATestTellsStatusAndNotTheBody(t *testing.T) {
 		!strings.Contains(string(one.body), `"answer":"what the receiver says \ufffd"`) && !strings.Contains(string(one.body), "what the receiver says \ufffd") || one.text("data", "state") != "dead_lettered" {
 		t.Errorf("logged: %s", one.body)
 	}
-	if at := r.get(path, key).text("data", "last_triggered"); at != wallet.Timestamp(r.Now()) {
-		t.Errorf("last triggered %q", at)
+	if a := r.get(path, key); a.text("data", "last_triggered") != wallet.Timestamp(r.Now()) || a.text("data", "health", "last_success") != "" {
+		t.Errorf("after a failed test: %s", a.body)
 	}
 	r.want(r.call("PUT", path, key, `{"active":false}`), 200, "", "")
 	r.receives(204, "")
 	if a := r.call("POST", path+"/test", key, `{}`); a.field("data", "delivered") != true || a.field("data", "status") != 204.0 {
 		t.Errorf("turned off: %s", a.body)
 	}
-	if a := r.get(path, key); a.field("data", "health", "events", "used") != 2.0 || !strings.Contains(string(a.body), `"succeeded":1,"failed":1`) {
+	if a := r.get(path, key); a.text("data", "health", "last_success") != wallet.Timestamp(r.Now()) || a.field("data", "health", "events", "used") != 2.0 || !strings.Contains(string(a.body), `"succeeded":1,"failed":1`) {
 		t.Errorf("health: %s", a.body)
 	}
 	// What was parked of tests is not recovered.

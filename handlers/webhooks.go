@@ -452,7 +452,8 @@ func (w *Webhooks) Test(ctx context.Context, who Caller, id wallet.WebhookID) (s
 	return entry, w.Log.Log(context.WithoutCancel(ctx), []store.LogEntry{entry}) // it was sent, so it must be logged
 }
 
-// CommitTest records when a webhook was last triggered, after a test. WEBHOOK_NOT_FOUND if it was removed meanwhile.
+// CommitTest records after a test when a webhook was last triggered, and last with success. It ends no row of failures:
+// an event is more than a test. WEBHOOK_NOT_FOUND if it was removed meanwhile.
 func (w *Webhooks) CommitTest(tx store.Tx, tested store.LogEntry) error {
 	health, err := tx.WebhookHealth(tested.Webhook)
 	if err != nil {
@@ -460,6 +461,9 @@ func (w *Webhooks) CommitTest(tx store.Tx, tested store.LogEntry) error {
 	}
 	if health.LastTriggered.Before(tested.CreatedAt) {
 		health.LastTriggered = tested.CreatedAt
+	}
+	if tested.State == store.DeliveryDelivered && health.LastSuccess.Before(tested.CreatedAt) {
+		health.LastSuccess = tested.CreatedAt
 	}
 	return found(tx.PutWebhookHealth(tested.Webhook, health), wallet.WebhookNotFound, "webhooks.removed")
 }
