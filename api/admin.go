@@ -48,6 +48,7 @@ type Admin struct {
 
 // The wire of the admin socket: JSON over HTTP, between two processes of one binary.
 type (
+	// The body of POST /keys, with the fields of handlers.KeyRequest.
 	adminKeyRequest struct {
 		Kind            wallet.KeyKind `json:"kind"`
 		Tier            wallet.Tier    `json:"tier"`
@@ -283,6 +284,8 @@ type AdminClient struct{ http *http.Client }
 // DialAdmin returns a client of the server that listens on the socket at path. The error is ErrNoServer only if no process
 // listens there; a server that is too busy to accept the connection is another error. The caller closes the client.
 func DialAdmin(path string) (*AdminClient, error) {
+	// Connect once to learn whether a process listens: the caller decides by that whether it may open the store
+	// itself.
 	probe, err := net.DialTimeout("unix", path, time.Second)
 	switch {
 	case errors.Is(err, fs.ErrPermission):

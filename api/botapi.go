@@ -222,6 +222,7 @@ func (s *Server) ended(c *fiber.Ctx, r record, sent openMessage, o store.SendRes
 	}
 	var body []byte
 	err := s.Store.Update(c.UserContext(), func(tx store.Tx) (err error) {
+		// Another node may have answered the same request, after a retry reached it. Its response stands.
 		if err := r.stillPending(tx); err != nil {
 			return err
 		}
@@ -237,6 +238,7 @@ func (s *Server) ended(c *fiber.Ctx, r record, sent openMessage, o store.SendRes
 		return r.replace(tx, fiber.StatusOK, body)
 	})
 	if errors.Is(err, errSettled) {
+		// Then this request gets that response too.
 		if found, replayed := s.replay(c, r, nil); found {
 			return replayed
 		}

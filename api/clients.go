@@ -68,6 +68,7 @@ func (w *window[C]) take(client C, now time.Time) quota.Quota {
 	if ok {
 		times = append(times, now)
 	}
+	// A new client beyond the bound takes the place of an arbitrary one.
 	if _, known := w.clients[client]; !known && len(w.clients) >= maxClients {
 		w.forgetOne()
 	}

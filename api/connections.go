@@ -101,11 +101,13 @@ func (l *Connections) take(accepted net.Conn) net.Conn {
 		out, full = longestWaiting(l.all), true
 		l.warn("as many connections are open as may be")
 	}
+	// All connections of that address, or all in total, have a request in progress: the new one is refused.
 	if full && out == nil {
 		l.mu.Unlock()
 		l.turnAway(accepted)
 		return nil
 	}
+	// Count the new one in the place of the old one. The old one is closed without the lock, since closing may wait.
 	if out != nil {
 		l.forget(out)
 	}

@@ -154,6 +154,7 @@ func (s *Server) idempotentPending(c *fiber.Ctx, key wallet.Key, work func(recor
 	if found || err != nil {
 		return err
 	}
+	// work has stored the response, if it succeeded.
 	if err = work(r); err == nil {
 		return nil
 	}
@@ -181,8 +182,10 @@ func (s *Server) replay(c *fiber.Ctx, r record, resume func(record, []byte) erro
 		return false, nil
 	case err != nil:
 		return false, err
+	// The same key with another body: the caller made a mistake, and must not get the response to something else.
 	case answer.Fingerprint != r.fingerprint:
 		return true, wallet.Refuse(wallet.IdempotencyConflict, "idempotency.reused")
+	// The outcome is open, and the caller does not continue it.
 	case answer.Status == pending && resume == nil:
 		return false, nil
 	case answer.Status == pending:

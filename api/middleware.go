@@ -115,6 +115,7 @@ func (s *Server) log(c *fiber.Ctx, id string, err error) {
 	case status >= 500:
 		level, lines = slog.LevelWarn, &s.strangersTrouble
 	}
+	// Nothing is known of the sender: the sampler bounds how many lines are written.
 	if !requestState(c).known {
 		ok, leftOut := lines.take(c.Context().Time())
 		if !ok {
@@ -183,6 +184,7 @@ func (s *Server) unread(c *fiber.Ctx, err error) error {
 // knownMethods refuses methods that fiber does not know, in the API's own form. fiber itself would answer in plain text.
 func (s *Server) knownMethods(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(fctx *fasthttp.RequestCtx) {
+		// The methods that fiber routes.
 		switch string(fctx.Method()) {
 		case fiber.MethodGet, fiber.MethodHead, fiber.MethodPost, fiber.MethodPut, fiber.MethodDelete,
 			fiber.MethodConnect, fiber.MethodOptions, fiber.MethodTrace, fiber.MethodPatch:

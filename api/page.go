@@ -60,6 +60,7 @@ func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 				s.page.forgetLone(link)
 			}
 		}
+		// No living link: the request counts against its client.
 		q := s.badLinks.take(s.client(c), s.Now())
 		if !q.OK {
 			return s.rateLimited(c, q, "rate_limit.requests_per_minute")

@@ -83,6 +83,7 @@ func (s *Server) closePortal(c *fiber.Ctx) error {
 // authenticateSession returns the key of a session. The request counts against the session's own hourly limit, not the
 // key's: the key's quota is only read, for the answer to show. Errors: INVALID_API_KEY, RATE_LIMIT_EXCEEDED.
 func (s *Server) authenticateSession(c *fiber.Ctx, secret string, want wallet.KeyKind) (wallet.Key, error) {
+	// A session of one kind of key cannot call the endpoints of the other.
 	key, err := s.Portal.Check(c.UserContext(), secret)
 	if err == nil && want != "" && key.Kind != want {
 		err = wallet.Refuse(wallet.InvalidAPIKey, "portal_access.other_kind")
@@ -111,6 +112,7 @@ func (s *Server) cors(c *fiber.Ctx) error {
 	if c.Method() == fiber.MethodOptions {
 		return s.preflight(c)
 	}
+	// Responses to a session, and to the request that opens one. A response to a key is never readable for a page.
 	if c.Path() == portalPath || strings.HasPrefix(c.Path(), "/v1/") && handlers.IsPortalSession(bearerToken(c)) {
 		s.allowOrigin(c)
 		c.Set(fiber.HeaderAccessControlExposeHeaders, "Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id")

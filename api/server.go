@@ -49,7 +49,7 @@ const (
 	maxBody   = 64 << 10 // bytes
 	maxHeader = 8 << 10  // bytes, the request line included
 
-	readTimeout  = 8 * time.Second  // of one request with its body; shorter than drainTimeout, so half a request delays no end
+	readTimeout  = 8 * time.Second  // of one request with its body; shorter than drainTimeout
 	writeTimeout = 30 * time.Second // of one write to a stream (listen), and of a whole answer on the admin socket
 	takeTimeout  = 15 * time.Second // of writing any other answer, at most about 320 KB
 	idleTimeout  = 75 * time.Second // of a connection between two requests
@@ -207,6 +207,7 @@ func New(o Options) (*Server, error) {
 	routed := s.app.Handler()
 	s.http = s.app.Server()
 	s.http.Handler = s.knownMethods(routed)
+	// While the server shuts down, each answer says Connection: close, so that clients connect elsewhere.
 	s.http.CloseOnShutdown = true
 	s.http.HeaderReceived = s.headerReceived
 	return s, nil

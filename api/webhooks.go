@@ -276,7 +276,7 @@ func changeOf(fields object) (change handlers.HookChange, err error) {
 	return change, nil
 }
 
-// deleteWebhook is DELETE of one webhook. What waits for it is never sent.
+// deleteWebhook is DELETE of one webhook. Deliveries that wait for it are dropped.
 func (s *Server) deleteWebhook(c *fiber.Ctx, key wallet.Key) error {
 	id, err := hookID(c, key)
 	if err != nil {

@@ -150,7 +150,8 @@ func (x *session) giveWay(ctx context.Context) {
 }
 
 // rest returns how long the session has nothing to do but wait. Or it returns over, with the time when the next
-// session is to begin. A session never ends while an attempt runs or an outcome is unwritten.
+// session is to begin. Unless another node has the job, a session does not end while an attempt
+// runs or an outcome is unwritten.
 func (x *session) rest(ctx context.Context, now time.Time) (wait time.Duration, next time.Time, over bool) {
 	due := x.nextDue(now)
 	switch {

@@ -184,6 +184,7 @@ func (e *Engine) drain(batch []*job) []*job {
 // run again and are committed without it. After that it is the first of the next transaction, and its failure concerns
 // nobody else. So a job's outcome only ever follows from committed rows.
 func (e *Engine) commitFront(batch []*job) (rest []*job) {
+	// n is how many jobs of the batch this transaction tries.
 	n := len(batch)
 	for {
 		g, err := e.begin()

@@ -98,6 +98,7 @@ func (d *Days) open(day string, create bool) (*bbolt.DB, error) {
 	if db != nil || !there && !create {
 		return db, nil
 	}
+	// A file exists and is not open yet.
 	if there {
 		db, err := openDay(d.file(day), d.layout)
 		if !isBroken(err) {
@@ -134,6 +135,7 @@ func openDay(path string, layout engine.Layout) (db *bbolt.DB, err error) {
 
 // layOut makes the buckets of a new file, and checks that an existing one has them.
 func layOut(db *bbolt.DB, layout engine.Layout) error {
+	// A file without buckets is new. One with other buckets is not ours.
 	empty := true
 	err := db.View(func(root *bbolt.Tx) error {
 		name, _ := root.Cursor().First()

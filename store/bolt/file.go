@@ -44,6 +44,7 @@ func openFile(path string, o bbolt.Options) (db *bbolt.DB, err error) {
 			return nil, err
 		}
 	}
+	// The lock of the file is taken here and held until Close.
 	o.Timeout, o.FreelistType, o.InitialMmapSize, o.NoStatistics = lockWait, bbolt.FreelistMapType, mapped, true
 	if db, err = bbolt.Open(path, 0o600, &o); err != nil {
 		return nil, lockedOr(err)

@@ -87,6 +87,8 @@ func (w *pageWalk) newestMeta() (newest fileMeta, err error) {
 		if _, err := w.from.ReadAt(raw, int64(id*w.size)); err != nil {
 			return newest, ErrCut
 		}
+		// Layout of a meta page: magic u32, version u32, page size u32, flags u32, root page u64, sequence u64,
+		// freelist u64, first page beyond u64, commit u64, FNV-1a u64 of all before it.
 		m := raw[pageHeader:]
 		sum := fnv.New64a()
 		sum.Write(m[:metaSize-8])
@@ -249,6 +251,7 @@ func (w *pageWalk) branch(id uint64, raw, least, bound []byte, depth int, root b
 	if n == 0 {
 		return nil, damagedPage(id, "is a branch that leads nowhere")
 	}
+	// First read all elements, then check each child between its own key and the next one.
 	keys, children := make([][]byte, n), make([]uint64, n)
 	for i := range n {
 		e := raw[pageHeader+i*pageElement:]

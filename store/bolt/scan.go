@@ -46,6 +46,7 @@ func before(cursor *bbolt.Cursor, bound []byte) (key, value []byte) {
 	if bound == nil {
 		return last(cursor)
 	}
+	// No key at or above the bound: the last one of the table is below it.
 	if key, _ := cursor.Seek(bound); key == nil {
 		return last(cursor)
 	}
@@ -67,6 +68,7 @@ func back(cursor *bbolt.Cursor, from []byte) (key, value []byte) {
 	if key, value = cursor.Prev(); key != nil {
 		return key, value
 	}
+	// Is there any key below? If not, Prev would never find one.
 	if first, _ := cursor.Bucket().Cursor().First(); first == nil || bytes.Compare(first, from) >= 0 {
 		return nil, nil
 	}

@@ -98,6 +98,7 @@ func (s *setup) create() error {
 			return err
 		}
 	}
+	// The id ties the key file to this database. It is synced before the commit that makes the database.
 	id := make([]byte, databaseIDSize)
 	if _, err := io.ReadFull(s.engine.random, id); err != nil {
 		return fmt.Errorf("draw the database's id: %w", err)
