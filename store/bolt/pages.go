@@ -10,11 +10,11 @@ import (
 	"purser/store/engine"
 )
 
-// Every page that bbolt will follow is checked before bbolt opens a file for writing. bbolt takes what it finds there
-// as true. Where it notices damage it panics, at a start in a goroutine that nobody can recover. The check uses ReadAt
-// with bounds, and writes nothing. It asks what bbolt's own check asks: each page is what it says it is, is reached
-// once, lies in the file, and holds its keys in order, within the bounds of its parent. It does not see whether a value
-// is what was written: rows carry a tag for that (store/records).
+// bbolt trusts what it finds in a file. If it notices damage it panics, at the start even in a goroutine where nobody
+// can recover. So every page that bbolt will follow is checked before bbolt opens a file for writing. The check reads
+// with ReadAt, within bounds, and writes nothing. It checks the same as bbolt's own check: each page is of the kind
+// that it says, is reached once, lies in the file, and has its keys in order, within the bounds of its parent. It
+// cannot see whether a value is what was written: rows have a tag for that (store/records).
 //
 // Layout of bbolt 1.5.0, in the byte order of the machine. A page is id u64, flags u16, count u16, overflow u32 (how
 // many more pages belong to it), then its elements. An element of a leaf is flags u32, offset u32 from the element,

@@ -5,51 +5,51 @@ import (
 	"time"
 )
 
-// A queue has a time of its own, so that waits and leases go on after a clock is set back. It is the clock of whichever
-// node claims, plus an offset: the sum of what that node's clock was set back by. Each node has an offset of its own in
-// each queue.
+// A queue has a time of its own, so that waits and leases still end after a node's clock was set back. The queue's
+// time is the clock of the node that claims, plus an offset that the queue keeps for that node.
 //
-// A node's clock may also just be behind those of others. Then its offset is the difference, and stays so. One offset
-// for all nodes would not do. With two clocks that differ, the slow one would raise it at each claim, the fast one
-// would then be ahead by as much again, and the queue's time would run away from both.
+// Why each node has an offset of its own: the clocks of nodes differ. A node whose clock is slow gets the difference
+// as its offset, and keeps it. With one offset for all nodes, the slow node would raise it at each claim, and the
+// fast node would then be ahead by as much again: the queue's time would run away from both.
 //
-// The rule, for a claim by a node whose clock plus offset is T, where the queue's time is Q:
+// The rule for a claim. T is the claiming node's clock plus its offset, Q is the queue's time:
 //
-//   - T is behind Q by more than clockSlack: the offset grows by the difference. The queue's time stays Q.
-//   - T is ahead of Q by more than clockSlack, and would be near Q (within clockSlack) by no offset, or by the one before it
-//     last grew: the node takes that offset again. Its clock was set back and then put right, or it slept while a claim of
-//     its was on its way, and that claim looked like a clock set back.
-//   - Else the offset stays, and the queue's time goes on to T if that is later.
+//   - T is more than clockSlack behind Q: the offset grows by the difference, and the queue's time stays Q. The clock was
+//     set back, or is slow.
+//   - T is more than clockSlack ahead of Q, and would be within clockSlack of Q without an offset, or with the offset before
+//     it last grew: the node returns to that offset. Its clock was set back and then corrected. Or a claim of the node was
+//     delayed on its way to the store, which looked like a clock that was set back.
+//   - Otherwise the offset stays, and the queue's time becomes T if T is later.
 //
-// So time passes as a node's clock does, and leaps only to a clock that is ahead of all that claimed before: once, by the
-// difference. A leap ends leases early, which fencing makes harmless. The queue's time is never ahead of all clocks,
-// unless these were set back.
+// So the queue's time runs as the nodes' clocks do. It jumps only when a node claims whose clock is ahead of all that
+// claimed before: once, by the difference. Such a jump ends leases early, which the fencing of attempts makes
+// harmless. The queue's time is never ahead of every clock, unless clocks were set back.
 //
-// When no node claimed for a day, the first claim sees that a day has passed, whatever the offsets. Only if nobody
-// claimed for just as long as an offset is, that looks like a clock that was put right: then the waits go on from where
-// they were, late by the offset once, and none is early.
+// After a day without a claim, the first claim sees that a day has passed, whatever the offsets are. There is one
+// exception: if nobody claimed for about as long as the offset is, the claim looks like a clock that was corrected.
+// The waits then continue from where they were. They end late by the offset, once, and none ends early.
 const (
-	// clockSlack is how far a node may be from the queue's time before its offset changes: clocks differ a little, and
-	// a claim may wait for its commit.
+	// clockSlack is how far a node's clock may be from the queue's time before its offset changes. Clocks differ a
+	// little, and a claim may wait for its commit.
 	clockSlack = time.Minute
-	// clockWrite is how far the clock advances before a claim that takes nothing writes it.
+	// clockWrite is how far the queue's time advances before a claim that takes nothing stores it.
 	clockWrite = 10 * time.Second
-	// clocksKept is how many nodes a queue remembers. Beyond that the node whose last claim is oldest is forgotten; its
-	// next claim adds it again.
+	// clocksKept is how many nodes a queue remembers. If there are more, the one that has not claimed for longest is
+	// forgotten. Its next claim adds it again.
 	clocksKept = 16
-	// clockRecent is the age of a node's last claim up to which the node may be putting jobs now.
+	// clockRecent is how long after its last claim a node still counts as one that may put jobs.
 	clockRecent = 10 * time.Minute
 )
 
 // nodeClock is what a queue knows of a node's clock.
 type nodeClock struct {
 	node   string
-	offset time.Duration // added to the node's clock it gives the queue's time
-	before time.Duration // the offset before it last grew; 0: none
-	seen   time.Time     // the last claim that was written, in the queue's time
+	offset time.Duration // the node's clock plus offset is the queue's time
+	before time.Duration // offset before it last grew; 0: none
+	seen   time.Time     // last claim that was stored, in the queue's time
 }
 
-// setClock notes the clock of a node that claims, and returns the queue's time at that moment.
+// setClock notes the clock of a node that claims (wall), and returns the queue's time at that moment.
 func (q *jobQueue) setClock(node string, wall time.Time) time.Time {
 	s := &q.state
 	at := slices.IndexFunc(s.nodes, func(n nodeClock) bool { return n.node == node })
@@ -59,12 +59,12 @@ func (q *jobQueue) setClock(node string, wall time.Time) time.Time {
 	}
 	n := &s.nodes[at]
 	now := wall.Add(n.offset)
-	// This clock was set back, or was always behind.
+	// This clock was set back, or is slow.
 	if behind := s.clock.Sub(now); behind > clockSlack {
 		n.before, n.offset = n.offset, n.offset+behind
 		now, s.dirty = wall.Add(n.offset), true
 	}
-	// This clock was put right, or the offset came of a claim that was late.
+	// This clock was corrected, or the offset came from a claim that was delayed.
 	if now.Sub(s.clock) > clockSlack {
 		for _, offset := range [...]time.Duration{n.before, 0} {
 			if offset < n.offset && wall.Add(offset).Sub(s.clock).Abs() <= clockSlack {
@@ -74,7 +74,8 @@ func (q *jobQueue) setClock(node string, wall time.Time) time.Time {
 			}
 		}
 	}
-	// The state is written when it changes anyway, and else once in clockWrite: an idle worker's claims commit nothing.
+	// The time is stored together with another change of the state, and otherwise once in clockWrite: the claims of
+	// an idle worker commit nothing.
 	s.dirty = s.dirty || now.Sub(s.clock) > clockWrite || now.Sub(n.seen) > clockWrite
 	if !s.dirty {
 		return now
@@ -95,7 +96,7 @@ func (q *jobQueue) setClock(node string, wall time.Time) time.Time {
 	return now
 }
 
-// offsetOf is the offset of a node's clock; of a node that never claimed, offset.
+// offsetOf returns the offset of a node's clock. For a node that never claimed it is offset.
 func (q *jobQueue) offsetOf(node string) time.Duration {
 	for _, n := range q.state.nodes {
 		if n.node == node {
@@ -105,9 +106,9 @@ func (q *jobQueue) offsetOf(node string) time.Duration {
 	return q.offset()
 }
 
-// offset is the offset of the clock of the node that puts a job. Nobody knows which node that is, so it is the smallest of
-// the nodes that claimed lately. Where their clocks differ, a job with a time may be early by the difference, and is
-// not late.
+// offset is the offset used for a job that is put, since a put does not say which node it is from. It is the smallest
+// offset of the nodes that claimed lately. If their clocks differ, a job with a time may be early by the difference,
+// and is never late.
 func (q *jobQueue) offset() time.Duration {
 	var least time.Duration
 	found := false

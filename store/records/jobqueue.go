@@ -9,8 +9,17 @@ import (
 	"purser/store/engine"
 )
 
-// How jobs lie. Rows and all that leads to them are in the table jobs, so that a commit walks and writes one tree. Keys
-// begin with the queue and a zero byte, then one byte that says what they are:
+// How jobs lie. Rows and all entries that lead to them are in the table jobs, so that a commit walks and writes one tree.
+// Some words first:
+//
+//   - the line of an ordering key is its jobs in the order of handling
+//   - the head of a line is the only job of it that may be claimed. A line with a job in flight has no head. A job without
+//     an ordering key is a head while it waits
+//   - a turn is the place of an owner in the queue of owners who have a head. There is one for each priority. If the
+//     owner's first head has a time, the turn is an alarm for that time
+//   - a lease is the claim of a node on a job, until a time
+//
+// Keys begin with the queue and a zero byte, then one byte that says what they are:
 //
 //	'd' H(id)                          -> number, of dead letters
 //	'h' H(owner) priority due number   -> H(key): heads, and jobs without a key. due is 12 zero bytes for at once.
@@ -24,13 +33,14 @@ import (
 //	't' priority 1 time H(owner)       -> -: owners whose first head is due at a time
 //	'u' end number                     -> H(owner) H(key) node: leases, until when
 //
-// An owner has at most one entry among the turns for each priority, whatever waits behind it. So a claim reads the owners
-// whose turn it is and one job of each, and neither 100,000 jobs of one owner nor 100,000 of one key cost it more.
+// An owner has at most one turn for each priority, whatever waits behind it. So a claim reads the owners whose turn it is
+// and one job of each. Neither 100,000 jobs of one owner nor 100,000 of one key make it slower.
 //
-// Each page that a commit changes costs it more than the entries on that page. So a job has no entry that it can do
-// without, and what changes together lies together: the newest row before the state of its queue, turns and leases; an
-// owner behind the jobs of the key of the same name, as most keys are. A job that waits behind others of its key has its
-// row and its entry in 'k'. One that was handed over as it was put has these and its lease.
+// Each page that a commit changes costs more than the entries on it. So a job has as few entries as possible, and what
+// changes together lies together. The newest row is next to the state of its queue, the turns and the leases. The entry of
+// an owner follows the jobs of the key of the same name, since most keys are the name of their owner. A job that waits
+// behind others of its key has its row, its entry in 'k', and one in 'i' if the caller chose its ID. A job that was leased
+// as it was put has its lease too, and never had a head.
 
 // hashSize is how many bytes of a keyed hash stand in the index of jobs. 16 bytes are enough: no two of 2^60 names in
 // a queue are expected to share a hash.
