@@ -54,6 +54,9 @@ func foreignEnds() map[string]endOf {
 		"POST /v1/wallet/send":                         noWallet,
 		"POST /v1/wallet/request":                      noWallet,
 		"GET /v1/wallet/transactions":                  noWallet,
+		"POST /v1/stake":                               noWallet,
+		"GET /v1/stake/positions":                      noWallet,
+		"GET /v1/stake/validators":                     own(200),
 		"GET /v1/wallet/transactions/:id":              noTransaction,
 		"POST /v1/wallet/transactions/:id/refresh":     noTransaction,
 		"POST /v1/wallet/transactions/:id/signature":   noTransaction,
@@ -109,6 +112,7 @@ func newCustomer(r *harness) *customer {
 		"POST /v1/wallet/create":                       `{"chat_id":"1004"}`,
 		"POST /v1/wallet/send":                         r.sendBody("from", `"`+address+`"`),
 		"POST /v1/wallet/request":                      `{"address":"` + address + `","amount":"1","token":"SOL"}`,
+		"POST /v1/stake":                               `{"address":"` + address + `","action":"delegate","amount":"1"}`,
 		"POST /v1/wallet/transactions/:id/signature":   fmt.Sprintf(`{"signature":%q}`, carol.Sign([]byte("x"))),
 		"POST /v1/wallet/connect/challenge":            `{"address":"` + address + `"}`,
 		"POST /v1/wallet/connect":                      fmt.Sprintf(`{"address":%q,"signature":%q}`, address, carol.Sign([]byte("x"))),
@@ -151,7 +155,7 @@ func (c *customer) asks(name, key string) answer {
 	method, pattern, _ := strings.Cut(name, " ")
 	path := c.fill(pattern)
 	switch pattern {
-	case "/v1/wallet/balance", "/v1/wallet/transactions":
+	case "/v1/wallet/balance", "/v1/wallet/transactions", "/v1/stake/positions":
 		path += "?address=" + c.Address().String()
 	}
 	body := c.request[name]
@@ -321,7 +325,8 @@ func grantable(kind wallet.KeyKind) []string {
 	if kind == wallet.BotKey {
 		return []string{"POST /v1/telegram/execute-command", "GET /v1/telegram/user/:telegram_id", "PUT /v1/telegram/user/:chat_id/notifications"}
 	}
-	return []string{"POST /v1/wallet/create", "POST /v1/wallet/send", "POST /v1/wallet/request", "GET /v1/wallet/transactions"}
+	return []string{"POST /v1/wallet/create", "POST /v1/wallet/send", "POST /v1/wallet/request", "GET /v1/wallet/transactions",
+		"POST /v1/stake", "GET /v1/stake/positions"}
 }
 
 // successor is the key that takes the place of another: what it was told is kept under another name.
@@ -365,6 +370,7 @@ func TestAGrantOpensWhatItNamesAndNoMore(t *testing.T) {
 	ends := foreignEnds()
 	opens := map[string]wallet.Scope{
 		"POST /v1/wallet/create": wallet.WalletSend, "POST /v1/wallet/send": wallet.WalletSend, "POST /v1/wallet/request": wallet.WalletSend, "GET /v1/wallet/transactions": wallet.WalletRead,
+		"POST /v1/stake": wallet.WalletSend, "GET /v1/stake/positions": wallet.WalletRead,
 		"POST /v1/telegram/execute-command": wallet.BotExecute, "GET /v1/telegram/user/:telegram_id": wallet.BotUsers,
 		"PUT /v1/telegram/user/:chat_id/notifications": wallet.BotUsers, "POST /v1/telegram/send-message": wallet.BotSend,
 	}

@@ -73,6 +73,7 @@ type Options struct {
 	Wallets       *handlers.Wallets
 	Transfers     *handlers.Transfers
 	History       *handlers.History
+	Stakes        *handlers.Stakes
 	Signing       *handlers.Signing
 	People        *handlers.People
 	Notifications *handlers.Notifications
@@ -138,7 +139,7 @@ func (o Options) complete() error {
 	switch {
 	case o.PublicURL == nil || o.PublicURL.Host == "" || o.PagesURL == nil || o.PagesURL.Host == "":
 		return errors.New("api: a public URL and one of the pages are needed")
-	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.History == nil || o.Signing == nil ||
+	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Stakes == nil || o.History == nil || o.Signing == nil ||
 		o.People == nil || o.Notifications == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Portal == nil || o.BotName == nil || o.LinkedBot == nil ||
 		o.Chat == nil || o.Bot == nil || o.Meter == nil:
 		return errors.New("api: a store, the operations, the chat, the bot and a meter are needed")
@@ -244,6 +245,10 @@ func (s *Server) endpoints() []endpoint {
 		{fiber.MethodPost, "/v1/wallet/transactions/:id/reject", api, wallet.WalletSend, s.reject},
 		{fiber.MethodPost, "/v1/wallet/connect/challenge", api, wallet.WalletSend, s.connectChallenge},
 		{fiber.MethodPost, "/v1/wallet/connect", api, wallet.WalletSend, s.connect},
+
+		{fiber.MethodPost, "/v1/stake", api, wallet.WalletSend, s.stake},
+		{fiber.MethodGet, "/v1/stake/positions", api, wallet.WalletRead, s.stakePositions},
+		{fiber.MethodGet, "/v1/stake/validators", api, wallet.WalletRead, s.stakeValidators},
 
 		{fiber.MethodPost, "/v1/messages", api, wallet.BotSend, s.messageOwner},
 		{fiber.MethodPost, "/v1/commands", api, wallet.BotExecute, s.commandOwner},

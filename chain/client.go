@@ -59,6 +59,9 @@ type Client struct {
 	fees      shared[string, uint64]             // by everything that a fee depends on
 	prices    shared[string, uint64]             // of compute units, by the accounts that are written
 	finalized shared[struct{}, uint64]           // block height
+
+	validators shared[struct{}, []wallet.Validator]        // for validatorsLive
+	names      shared[struct{}, map[wallet.Address]string] // of validators, by identity, for namesLive
 }
 
 // defaultTimeout bounds a call if Options.Timeout is 0.

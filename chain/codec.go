@@ -117,7 +117,7 @@ func NewCodec(extra ...ActionCodec) (Codec, error) {
 
 // standard are the rows of what purser itself sends.
 func standard() []ActionCodec {
-	return []ActionCodec{transferCodec(), tokenTransferCodec(), createAccountCodec(), memoCodec()}
+	return append([]ActionCodec{transferCodec(), tokenTransferCodec(), createAccountCodec(), memoCodec()}, stakeCodecs()...)
 }
 
 // rows are all rows, in the order in which they claim instructions.

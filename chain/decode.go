@@ -29,6 +29,8 @@ const (
 	SelfTransfer       = "self_transfer"
 	ZeroAmount         = "zero_amount"
 	WrongAccount       = "wrong_account"
+	Lockup             = "lockup"
+	Deposit            = "deposit"
 )
 
 // NotAllowed is the decoder's refusal: this message may not be signed through purser.
@@ -59,7 +61,7 @@ const (
 //
 // With the standard rows a message is one transfer with at most eight references, and at most one memo. The transfer is
 // System's, or TransferChecked from the signer's own associated token account. With the latter the message may create
-// the recipient's account.
+// the recipient's account. Or it is one step of staking by the signer (stakeCodecs).
 //
 // The checks and their order are those of signer/page/decode.js: a message can be wrong in several ways at once, and
 // both must give the same reason. Errors are *NotAllowed.
@@ -186,9 +188,9 @@ func (t *instructionTotals) budget(in instruction) error {
 func (t *instructionTotals) totals() (uint64, error) {
 	switch {
 	case t.principals > 1:
-		return 0, refuse(TooManyActions, "it holds more than one transfer")
+		return 0, refuse(TooManyActions, "it does more than one thing")
 	case t.principals == 0:
-		return 0, refuse(NoAction, "it transfers nothing")
+		return 0, refuse(NoAction, "it neither pays nor stakes")
 	}
 	for i, action := range t.actions {
 		for _, row := range t.rows {

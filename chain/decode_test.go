@@ -85,6 +85,27 @@ func texts(as []wallet.Address) []any {
 	return out
 }
 
+// describeStaking writes an action of staking the way the fixtures do.
+func describeStaking(said map[string]any, a wallet.Action) {
+	said["from"], said["account"] = a.From.String(), a.Account.String()
+	switch a.Type {
+	case wallet.ActionCreateStake:
+		said["lamports"], said["seed"] = strconv.FormatUint(a.Lamports, 10), a.Text
+	case wallet.ActionSplitStake:
+		said["source"], said["lamports"] = a.Source.String(), strconv.FormatUint(a.Lamports, 10)
+	case wallet.ActionMergeStake:
+		said["source"] = a.Source.String()
+	case wallet.ActionDelegate, wallet.ActionDeactivate, wallet.ActionWithdrawStake:
+		said["reference"], said["references"] = last(a), texts(a.References)
+	}
+	switch a.Type {
+	case wallet.ActionDelegate:
+		said["to"] = a.To.String()
+	case wallet.ActionWithdrawStake:
+		said["to"], said["lamports"] = a.To.String(), strconv.FormatUint(a.Lamports, 10)
+	}
+}
+
 // described writes a decoded message the way the fixtures do.
 func described(d wallet.Decoded) map[string]any {
 	actions := []any{}
@@ -104,6 +125,8 @@ func described(d wallet.Decoded) map[string]any {
 		case wallet.ActionCreateAccount:
 			said["from"], said["to"], said["account"] = a.From.String(), a.To.String(), a.Account.String()
 			said["mint"], said["program"] = a.Mint.String(), a.Program.String()
+		default:
+			describeStaking(said, a)
 		}
 		actions = append(actions, said)
 	}
@@ -231,6 +254,8 @@ func agree(t *testing.T, raw []byte, d wallet.Decoded) {
 			t.Fatal(err)
 		}
 		switch {
+		case program == solana.SystemProgramID && in.Data[0] == 3:
+			actions = append(actions, readStakeAccount(t, accounts, in.Data))
 		case program == solana.SystemProgramID:
 			a := wallet.Action{Type: "transfer", From: wallet.Address(accounts[0].PublicKey), To: wallet.Address(accounts[1].PublicKey)}
 			for place, digit := range in.Data[4:] {
@@ -249,6 +274,8 @@ func agree(t *testing.T, raw []byte, d wallet.Decoded) {
 			a := readCreation(t, accounts, in.Data)
 			owners[a.Account] = a.To
 			actions = append(actions, a)
+		case program == solana.StakeProgramID:
+			actions = append(actions, readStaking(t, accounts, in.Data))
 		case program != solana.ComputeBudget:
 			t.Fatalf("accepted the program %s", program)
 		}
@@ -307,6 +334,56 @@ func readCreation(t *testing.T, accounts []*solana.AccountMeta, data []byte) wal
 	}
 	return wallet.Action{Type: wallet.ActionCreateAccount, From: wallet.Address(accounts[0].PublicKey), To: wallet.Address(accounts[2].PublicKey),
 		Account: wallet.Address(accounts[1].PublicKey), Mint: wallet.Address(accounts[3].PublicKey), Program: wallet.Address(accounts[5].PublicKey)}
+}
+
+// readStaking reads an instruction of the Stake program by the accounts that sign and are written.
+func readStaking(t *testing.T, accounts []*solana.AccountMeta, data []byte) wallet.Action {
+	t.Helper()
+	at := func(i int) wallet.Address { return wallet.Address(accounts[i].PublicKey) }
+	a := wallet.Action{Account: at(0)}
+	signers := 0
+	for _, account := range accounts {
+		if account.IsSigner {
+			a.From = wallet.Address(account.PublicKey)
+			signers++
+		}
+	}
+	fixed := len(accounts)
+	switch kind := binary.LittleEndian.Uint32(data); kind {
+	case 0:
+		a.Type, a.From, signers = wallet.ActionInitializeStake, wallet.Address(data[4:]), signers+1
+		if !bytes.Equal(data[4:36], data[36:68]) || !bytes.Equal(data[68:], make([]byte, 48)) {
+			t.Fatalf("accepted the initialization %x", data)
+		}
+	case 2:
+		a.Type, a.To, fixed = wallet.ActionDelegate, at(1), 6
+	case 3:
+		a.Type, a.Source, a.Account, a.Lamports = wallet.ActionSplitStake, at(0), at(1), binary.LittleEndian.Uint64(data[4:])
+	case 4:
+		a.Type, a.To, a.Lamports, fixed = wallet.ActionWithdrawStake, at(1), binary.LittleEndian.Uint64(data[4:]), 6
+	case 5:
+		a.Type, fixed = wallet.ActionDeactivate, 3
+	case 7:
+		a.Type, a.Source = wallet.ActionMergeStake, at(1)
+	default:
+		t.Fatalf("accepted the Stake instruction %x", data)
+	}
+	if signers == 0 || !accounts[0].IsWritable {
+		t.Fatal("accepted a stake instruction that nobody signs, or that changes nothing")
+	}
+	a.References, a.Reference = readReferences(t, accounts[fixed:])
+	return a
+}
+
+// readStakeAccount reads the creation of a stake account.
+func readStakeAccount(t *testing.T, accounts []*solana.AccountMeta, data []byte) wallet.Action {
+	t.Helper()
+	base, seed, owner := accounts[0].PublicKey, string(data[44:76]), solana.PublicKeyFromBytes(data[92:])
+	made, err := solana.CreateWithSeed(base, seed, owner)
+	if err != nil || owner != solana.StakeProgramID || made != accounts[1].PublicKey || binary.LittleEndian.Uint64(data[84:]) != 200 {
+		t.Fatalf("accepted the account %s of %s: %v", accounts[1].PublicKey, owner, err)
+	}
+	return wallet.Action{Type: wallet.ActionCreateStake, From: wallet.Address(base), Account: wallet.Address(made), Lamports: binary.LittleEndian.Uint64(data[76:]), Text: seed}
 }
 
 func associatedBy(t *testing.T, owner, mint, program solana.PublicKey) solana.PublicKey {

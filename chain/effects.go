@@ -312,7 +312,7 @@ func (e *effects) readInstructions(meta *transactionMeta) error {
 func (e *effects) innerData(in instruction, text string) ([]byte, bool) {
 	program := e.keys[in.program]
 	if text == "" || len(text) > longestReadDataChars ||
-		program != wallet.SystemProgram && program != stakeProgram && !isTokenProgram(program) {
+		program != wallet.SystemProgram && program != wallet.StakeProgram && !isTokenProgram(program) {
 		return nil, true
 	}
 	data, err := base58.Decode(text)

@@ -6,9 +6,6 @@ import (
 	"purser/wallet"
 )
 
-// stakeProgram keeps stake accounts. Its instructions are read as far as they move lamports.
-var stakeProgram = wallet.MustAddress("Stake11111111111111111111111111111111111111")
-
 // movement is what one instruction of a known program moves between two of its accounts. from, to, mint and authority
 // are positions among them; absent: the program makes or destroys units.
 type movement struct {
@@ -75,7 +72,7 @@ func movementOf(program wallet.Address, accounts int, data []byte) (movement, bo
 	switch {
 	case program == wallet.SystemProgram:
 		m, ok = systemMovement(data)
-	case program == stakeProgram:
+	case program == wallet.StakeProgram:
 		m, ok = stakeMovement(data)
 	case isTokenProgram(program):
 		m, ok = tokenMovement(data)

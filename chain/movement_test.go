@@ -16,7 +16,7 @@ import (
 
 func TestMovementsAreReadFromData(t *testing.T) {
 	seeded := slices.Concat([]byte{3, 0, 0, 0}, make([]byte, 32), u64(4), []byte("seed"), u64(77), u64(165), make([]byte, 32))
-	stake, token := stakeProgram, wallet.TokenProgram
+	stake, token := wallet.StakeProgram, wallet.TokenProgram
 	for name, c := range map[string]struct {
 		program  wallet.Address
 		data     []byte
@@ -170,9 +170,9 @@ func TestWhatAnotherProgramDoesIsNamedByIt(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	// Stake comes back.
-	withdraw := Instruction{stakeProgram, []Account{as(vault, "w"), as(alice, "sw")}, append([]byte{stakeWithdraw, 0, 0, 0}, u64(700)...)}
+	withdraw := Instruction{wallet.StakeProgram, []Account{as(vault, "w"), as(alice, "sw")}, append([]byte{stakeWithdraw, 0, 0, 0}, u64(700)...)}
 	sig, answer = madeUp(t, map[wallet.Address][2]uint64{alice: {10_000, 5_700}, vault: {1000, 300}}, "", withdraw)
-	if a := activity(sig, answer, alice); a.Kind != wallet.ActivityOther || a.Program != stakeProgram || !a.Net[0].Explained || a.Movements[0].Account != vault {
+	if a := activity(sig, answer, alice); a.Kind != wallet.ActivityOther || a.Program != wallet.StakeProgram || !a.Net[0].Explained || a.Movements[0].Account != vault {
 		t.Errorf("%+v", a)
 	}
 	// What an unknown program moved from one own account to another is gained and lost, and not explained, although it

@@ -70,7 +70,7 @@ func (n *node) lane(c class, method string) chan struct{} {
 	switch {
 	case c == signedPayment:
 		return n.lanes.signed
-	case method == holdingsMethod:
+	case method == holdingsMethod, method == programMethod:
 		return n.lanes.heavy
 	case c == forList, c == inBackground:
 		return n.lanes.background
@@ -156,7 +156,7 @@ func (n *node) request(ctx context.Context, method string, params []any) (json.R
 	}
 	defer response.Body.Close()
 	most := int64(maxAnswer)
-	if method == holdingsMethod {
+	if method == holdingsMethod || method == programMethod {
 		most = maxHoldings
 	}
 	raw, err := io.ReadAll(io.LimitReader(response.Body, most+1))

@@ -10,6 +10,7 @@ func conversations() []conversation {
 		startCommand(),
 		walletConversation(),
 		sendConversation(),
+		stakeCommand(),
 		contactsConversation(),
 		apiConversation(),
 		appsCommand(),

@@ -35,6 +35,7 @@ type Options struct {
 	Wallets   *handlers.Wallets
 	Transfers *handlers.Transfers
 	History   *handlers.History
+	Stakes    *handlers.Stakes
 	Contacts  *handlers.Contacts
 	// Developers manage access to the API. Apps manage what people allow the apps of others.
 	Developers *handlers.Developers

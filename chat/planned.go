@@ -2,5 +2,5 @@ package chat
 
 // plannedCommands are the commands of docs/specification.md that do not work yet. The reply to one of them says so.
 func plannedCommands() conversation {
-	return conversation{name: "planned", planned: []string{"price", "stake", "notifications"}}
+	return conversation{name: "planned", planned: []string{"price", "notifications"}}
 }

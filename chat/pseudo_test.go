@@ -14,6 +14,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"purser/chat"
+	"purser/sandbox/solana"
 	"purser/wallet"
 )
 
@@ -183,6 +184,9 @@ func knownData() map[string]bool {
 		string(wallet.FreeTier), string(wallet.ProTier))
 	for _, scope := range wallet.Scopes() {
 		add(string(scope))
+	}
+	for _, validator := range solana.Validators("purser") {
+		add(validator.Name)
 	}
 	return data
 }

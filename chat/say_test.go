@@ -127,7 +127,8 @@ func TestEveryStageOfATransactionHasItsCard(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &replyTx{words: words, tx: knowing{}, Chat: &Chat{Options: Options{Cluster: "mainnet"}, cards: all}}
-	for kind, life := range map[wallet.Kind]wallet.Life{wallet.Send: wallet.Outgoing, wallet.Receive: wallet.Incoming, wallet.Request: wallet.Awaited} {
+	for kind, life := range map[wallet.Kind]wallet.Life{wallet.Send: wallet.Outgoing, wallet.Receive: wallet.Incoming, wallet.Request: wallet.Awaited,
+		wallet.Stake: wallet.Outgoing, wallet.Unstake: wallet.Outgoing, wallet.Withdraw: wallet.Outgoing} {
 		reached := map[Stage]bool{StageLandedLate: true} // which is a message of its own
 		states := map[wallet.Status]bool{wallet.Received: true}
 		for _, step := range wallet.Lifecycle() {
@@ -169,7 +170,7 @@ type knowing struct{ store.Tx }
 
 func (knowing) Kinds() wallet.Kinds { return storetest.Kinds() }
 
-func standardCards() []Card { return []Card{SendCard(), ReceiptCard(), RequestCard()} }
+func standardCards() []Card { return []Card{SendCard(), ReceiptCard(), RequestCard(), StakeCard(), UnstakeCard(), WithdrawCard()} }
 
 // TestAKindWithoutAWholeCardIsRefusedAtStart: nobody meets a transaction that cannot be shown.
 func TestAKindWithoutAWholeCardIsRefusedAtStart(t *testing.T) {

@@ -28,7 +28,7 @@ type checker struct {
 
 func check(values map[string]string) (Config, []error) {
 	ch := &checker{values: values}
-	c := Config{Telegram: ch.telegram(), Chain: ch.chain(), Store: ch.store(), HTTP: ch.http(), Limits: ch.limits(), Webhooks: ch.webhooks(), Access: ch.access(), Mail: ch.mail(), Log: ch.log()}
+	c := Config{Telegram: ch.telegram(), Chain: ch.chain(), Store: ch.store(), HTTP: ch.http(), Limits: ch.limits(), Webhooks: ch.webhooks(), Stake: ch.stake(), Access: ch.access(), Mail: ch.mail(), Log: ch.log()}
 	ch.steps(c)
 	if c.Telegram.Mode == Webhook {
 		ch.webhook(c)
@@ -395,6 +395,20 @@ func (ch *checker) access() Access {
 		}
 	}
 	return a
+}
+
+func (ch *checker) stake() (s Stake) {
+	for _, item := range split(ch.values["stake.validators"]) {
+		vote, err := wallet.ParseAddress(item)
+		if err != nil {
+			ch.wrong("stake.validators", "%q is no address of a vote account", item)
+			continue
+		}
+		if !slices.Contains(s.Validators, vote) {
+			s.Validators = append(s.Validators, vote)
+		}
+	}
+	return s
 }
 
 func (ch *checker) mail() Mail {

@@ -27,6 +27,7 @@ type Config struct {
 	HTTP     HTTP
 	Limits   quota.Limits
 	Webhooks Webhooks
+	Stake    Stake
 	Access   Access
 	Mail     Mail
 	Log      Log
@@ -78,6 +79,11 @@ type Webhooks struct {
 	Schedule     []time.Duration // the waits before each further attempt; at least one
 	Retention    time.Duration   // of the log
 	Events       uint64          // limits.webhook_events: an hour to one webhook
+}
+
+// Stake is what the operator recommends to people who stake.
+type Stake struct {
+	Validators []wallet.Address // vote accounts, the first is the default; none: ranked by what the chain says
 }
 
 // Access is how a developer who asks for API access is verified, and which operators approve.
@@ -156,6 +162,10 @@ func (c Config) LogValue() slog.Value {
 	for i, step := range c.Access.Steps {
 		steps[i] = string(step)
 	}
+	validators := make([]string, len(c.Stake.Validators))
+	for i, vote := range c.Stake.Validators {
+		validators[i] = vote.String()
+	}
 	admins := "" // whose they are is nobody's business in a log
 	if n := len(c.Access.Admins); n > 0 {
 		admins = fmt.Sprintf("%d of them", n)
@@ -188,6 +198,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Bool("webhooks.allow_http", c.Webhooks.AllowHTTP),
 		slog.String("webhooks.schedule", strings.Join(schedule, ",")),
 		slog.Duration("webhooks.retention", c.Webhooks.Retention),
+		slog.String("stake.validators", strings.Join(validators, ",")),
 		slog.String("verification.steps", strings.Join(steps, ",")),
 		slog.String("admins", admins),
 		slog.String("mail.url", hostOf(c.Mail.URL)),

@@ -47,6 +47,7 @@ func keys() []key {
 		{name: "webhooks.allow_http", fallback: "false", help: "let webhooks in those networks do without TLS: true or false"},
 		{name: "webhooks.schedule", fallback: "1s,2s,4s,8s,16s", help: "how long to wait before each further attempt of a delivery, separated by commas", list: true},
 		{name: "webhooks.retention", fallback: "72h", help: "how long the log of deliveries is kept"},
+		{name: "stake.validators", help: "vote accounts to recommend for staking, the default first, separated by commas", list: true},
 		{name: "verification.steps", fallback: "contact", help: "how developers are verified: contact, email, wallet, approval", list: true},
 		{name: "admins", help: "Telegram ids of the operators who approve developers, separated by commas", list: true},
 		{name: "mail.url", help: "mail server, as smtp://user:password@host:port or smtps://…", secret: true},

@@ -13,7 +13,7 @@
 //
 // Small operations have one part, which either takes a store.Tx or opens a transaction of its own.
 //
-// One struct stands for one subject: Wallets, Transfers, Signing, Contacts, Keys, Webhooks and so on. Transactions takes
+// One struct stands for one subject: Wallets, Transfers, Stakes, Signing, Contacts, Keys, Webhooks and so on. Transactions takes
 // proposals of every kind from pricing to the owner's Confirm. What differs between kinds is an Operation: it loads a
 // Snapshot of the chain, and the snapshot decides what is possible. A Caller says who makes a request, and with which
 // key.

@@ -15,8 +15,8 @@ import (
 // state that one life alone has, which is the same question (wallet.Rules.Awaits answers it). What differs from kind to
 // kind is a part of its value.
 func TestNoCodeAsksWhichKindATransactionIs(t *testing.T) {
-	names := []string{"Send", "Receive", "Request"} // of wallet.Kind
-	lives := []string{"Requested"}                  // of wallet.Status: only what is awaited is ever in it
+	names := []string{"Send", "Receive", "Request", "Stake", "Unstake", "Withdraw"} // of wallet.Kind
+	lives := []string{"Requested"}                                                  // of wallet.Status: only what is awaited is ever in it
 	looked, uses := 0, 0
 	for _, folder := range []string{"wallet", "store", "store/records", "chain", "handlers", "settle", "chat", "notify", "bot", "api", "webhooks", "terminal"} {
 		files, err := filepath.Glob("../" + folder + "/*.go")

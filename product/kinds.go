@@ -22,13 +22,21 @@ type Kind struct {
 	Card      chat.Card // its wording in the chat
 }
 
-// StandardKinds returns the kinds of an unmodified purser: sends, receipts and payment requests.
+// StandardKinds returns the kinds of an unmodified purser: sends, receipts, payment requests and the steps of staking.
 func StandardKinds() []Kind {
 	return []Kind{
 		{Rules: wallet.SendRules(), Card: chat.SendCard(), Operation: func(p *Parts) handlers.Operation { return p.Transfers.Operation() }},
 		{Rules: wallet.ReceiveRules(), Card: chat.ReceiptCard()},
 		{Rules: wallet.RequestRules(), Card: chat.RequestCard()},
+		{Rules: wallet.StakeRules(), Card: chat.StakeCard(), Operation: staking(wallet.Stake)},
+		{Rules: wallet.UnstakeRules(), Card: chat.UnstakeCard(), Operation: staking(wallet.Unstake)},
+		{Rules: wallet.WithdrawRules(), Card: chat.WithdrawCard(), Operation: staking(wallet.Withdraw)},
 	}
+}
+
+// staking returns how a kind of staking is proposed.
+func staking(kind wallet.Kind) func(*Parts) handlers.Operation {
+	return func(p *Parts) handlers.Operation { return p.Stakes.Operation(kind) }
 }
 
 // Kinds is the immutable registry of a binary. The store, the chain, the operations and the chat all take their kinds

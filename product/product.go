@@ -68,6 +68,7 @@ type Parts struct {
 	Transactions  *handlers.Transactions // proposals of every kind
 	Transfers     *handlers.Transfers    // sends and payment requests, over Transactions
 	History       *handlers.History      // what happened to wallets, on chain and here
+	Stakes        *handlers.Stakes       // native stakes, over Transactions
 	Signing       *handlers.Signing
 	Contacts      *handlers.Contacts
 	Keys          *handlers.Keys
@@ -102,6 +103,7 @@ func New(o Options) (*Parts, error) {
 	p.Transactions = &handlers.Transactions{Store: o.Store, Network: o.Chain, Messages: o.Kinds.Codec(), Now: o.Now, NewID: o.NewID, Random: o.Random}
 	p.Transfers = &handlers.Transfers{Transactions: p.Transactions, Chain: o.Chain, Tokens: tokens}
 	p.History = &handlers.History{Transfers: p.Transfers, Chain: o.Chain}
+	p.Stakes = &handlers.Stakes{Transactions: p.Transactions, Chain: o.Chain, Preferred: c.Stake.Validators}
 	// The operations of kinds need parts that exist by now, such as Transfers.
 	if p.Transactions.Operations, err = o.Kinds.operations(p); err != nil {
 		return nil, err
@@ -140,7 +142,7 @@ func (p *Parts) deliver() {
 // Chat returns the options of the chat over these parts.
 func (p *Parts) Chat() chat.Options {
 	c := p.Config
-	return chat.Options{Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, History: p.History,
+	return chat.Options{Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, History: p.History,
 		Contacts: p.Contacts, Developers: p.Developers, Apps: p.Apps, Portal: p.Portal, Receivers: p.Delivery,
 		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Limits: c.Limits,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,

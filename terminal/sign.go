@@ -161,6 +161,7 @@ type offer struct {
 	Message   *string `json:"message"`
 	ExpiresAt string  `json:"expires_at"`
 	Recipient string  `json:"recipient"`
+	Validator string  `json:"validator"` // what the validator of a stake calls itself
 }
 
 // read decodes what an offer wants signed by this key.
@@ -247,6 +248,8 @@ func describe(address wallet.Address, d wallet.Decoded) signedPayment {
 			p.Paid = fmt.Sprintf("SOL %d %s", a.Lamports, a.To)
 		case wallet.ActionTokenTransfer:
 			p.Paid = fmt.Sprintf("%s %d %s", a.Mint, a.Units, a.Account)
+		case wallet.ActionDelegate, wallet.ActionDeactivate, wallet.ActionWithdrawStake:
+			p.Paid = fmt.Sprintf("%s %d %s %s", a.Type, a.Lamports, a.Account, a.To)
 		default:
 			continue
 		}
@@ -303,6 +306,14 @@ func (s *Signer) handOver(ctx context.Context, server *caller, body map[string]s
 	return fmt.Errorf("%w. The signature may have arrived: look in the chat before you start again", err)
 }
 
+// validatorName is what a validator calls itself, as a remark behind its address.
+func validatorName(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " (the server says it calls itself " + tame(name, 64) + ")"
+}
+
 // show prints what it decoded from the bytes. Only network and time come from the server.
 func (s *Signer) show(o offer, d wallet.Decoded) error {
 	tokens, err := market.Listed(o.Chain)
@@ -342,6 +353,21 @@ func (s *Signer) show(o offer, d wallet.Decoded) error {
 			line("New account", "the recipient's, for this token: its deposit of about 0.002 SOL, once")
 		case wallet.ActionMemo:
 			line("Note", tame(a.Text, 512))
+		case wallet.ActionCreateStake:
+			line("Into", wallet.Lamports(a.Lamports).String()+" SOL go into the new stake account "+a.Account.String())
+		case wallet.ActionInitializeStake:
+			line("Authorities", "only this wallet can undelegate and withdraw it; no lockup")
+		case wallet.ActionDelegate:
+			recipient("Validator", a.To, validatorName(o.Validator))
+		case wallet.ActionSplitStake:
+			line("Undelegate", wallet.Lamports(a.Lamports).String()+" SOL of the stake account "+a.Source.String())
+		case wallet.ActionMergeStake:
+			line("Merge", a.Source.String()+" into "+a.Account.String())
+		case wallet.ActionDeactivate:
+			recipient("Undelegate", a.Account, " (all of this stake account)")
+		case wallet.ActionWithdrawStake:
+			line("Withdraw", wallet.Lamports(a.Lamports).String()+" SOL to this wallet")
+			recipient("From stake", a.Account, "")
 		default: // an action that cannot be shown is not signed
 			return fmt.Errorf("it does something that this version cannot show (%s): not signed", tame(a.Type, 64))
 		}

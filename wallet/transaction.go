@@ -80,6 +80,8 @@ type Transaction struct {
 	Rent uint64 `json:"rent,omitempty"`
 	// TransferFee is how many base units of Amount the token's transfer fee withholds.
 	TransferFee uint64 `json:"transfer_fee,omitempty"`
+	// Stake has the terms of the kinds of staking.
+	Stake StakeTerms `json:"stake,omitzero"`
 	// Memo is the public note on chain. The store seals it here.
 	Memo string `json:"memo,omitempty"`
 	// Label is who asks for the payment or what it is for, in the words of the link, the app or the request. Purpose is
@@ -246,4 +248,12 @@ const (
 	ActionTokenTransfer = "token_transfer" // base units of a mint, from From's associated account to Account
 	ActionCreateAccount = "create_account" // To's associated account for a mint, paid by the fee payer
 	ActionMemo          = "memo"
+
+	ActionCreateStake     = "create_stake"     // an empty stake account, derived from From and the seed in Text, paid by From
+	ActionInitializeStake = "initialize_stake" // gives both authorities of Account to From, without lockup
+	ActionDelegate        = "delegate"         // delegates Account to the vote account To
+	ActionSplitStake      = "split_stake"      // moves Lamports of stake from Source to Account
+	ActionMergeStake      = "merge_stake"      // moves everything from Source to Account, and ends Source
+	ActionDeactivate      = "deactivate"       // begins the cooldown of Account
+	ActionWithdrawStake   = "withdraw_stake"   // Lamports from Account to From
 )

@@ -96,7 +96,7 @@ func Catalogue() []EventType {
 			data: wallet.BotWalletConnectedData{ChatID: chat, WalletAddress: owner, ConnectedAt: at}},
 	}
 	// Names that the specification has and nothing emits yet.
-	later := []wallet.EventName{wallet.BalanceUpdated, wallet.PriceAlert, wallet.PriceSignificantChange, wallet.StakeDelegated, wallet.StakeReward, wallet.StakeUndelegated}
+	later := []wallet.EventName{wallet.BalanceUpdated, wallet.PriceAlert, wallet.PriceSignificantChange, wallet.StakeReward}
 	for i := range all {
 		all[i].Emitted = !slices.Contains(later, all[i].Name)
 	}

@@ -1,6 +1,6 @@
 // What a transaction message does, read from its bytes alone: an allow-list. Knows Solana's legacy
 // and v0 message formats, System transfer, the token programs' checked transfer, associated token
-// accounts, Memo and Compute Budget; whatever it does not know it refuses. It trusts nobody's
+// accounts, staking, Memo and Compute Budget; whatever it does not know it refuses. It trusts nobody's
 // description of the bytes, and touches neither network nor page.
 //
 // The server decodes the same bytes in Go (package chain); signer/testdata/transactions.json holds
@@ -23,8 +23,8 @@
 //  3. Signers.  Exactly one, and it is the given signer (also the fee payer): signers.
 //  4. Any lookup table: lookup_tables.
 //  5. Instructions, in order; each by its program:
-//     System   a. data shorter than 4 bytes, or a discriminator (u32 LE) other than 2:
-//                 unknown_instruction
+//     System   a. data shorter than 4 bytes, or a discriminator (u32 LE) other than 2 and 3:
+//                 unknown_instruction; 3 is the creation of a stake account, below
 //              b. data not exactly 12 bytes, or fewer than 2 accounts: malformed
 //              c. account 0 is not the signer: not_the_owner
 //              d. account 1 is the signer: self_transfer
@@ -49,6 +49,28 @@
 //                 associated account for account 3 under account 5: wrong_account
 //              f. account 1 is not writable: malformed
 //              g. a second one: too_many_actions
+//     System,  createAccountWithSeed
+//     3        a. data not exactly 124 bytes with a seed of 32, or not exactly 2 accounts: malformed
+//              b. account 0, or the base in the data, is not the signer: not_the_owner
+//              c. the owner in the data is not the Stake program, or the size not 200: unknown_program
+//              d. the seed is not lower-case hexadecimal, or account 1 does not derive from signer and
+//                 seed: wrong_account
+//              e. account 1 is not writable: malformed
+//              f. a second one: too_many_actions
+//     Stake    data shorter than 4 bytes, or a discriminator (u32 LE) not listed: unknown_instruction
+//     0        Initialize: a. data not exactly 116 bytes, not exactly 2 accounts, or account 1 not the
+//              Rent sysvar: malformed; b. an authority other than the signer: not_the_owner;
+//              c. a lockup: lockup; d. account 0 was not created before: wrong_account;
+//              e. a second one: too_many_actions
+//     2, 3, 4, DelegateStake, Split, Withdraw, Deactivate, Merge:
+//     5, 7     a. data not exactly the discriminator and the amount (of 3 and 4), or too few accounts: malformed
+//              b. in order, an account that is not the one due there: not_the_owner where the signer is due,
+//                 else malformed
+//              c. a stake account that is not writable: malformed
+//              d. accounts beyond these as for a transfer: reference; of 3 and 7 any at all: extra_accounts
+//              e. 2: the account was not initialized before; 3: account 1 was not created before: wrong_account
+//              f. 3: a second one: too_many_actions
+//              g. 3 and 4: 0 lamports: zero_amount
 //     Memo     (v3 and v4 alike)
 //              a. a second memo: memo
 //              b. any account: memo
@@ -60,8 +82,12 @@
 //              d. the same kind a second time: budget
 //              e. limit above 1,400,000: budget
 //     other    unknown_program (the first memo program too)
-//  6. Totals: more than one transfer, of either kind: too_many_actions; none: no_action; an account
-//     created that the transfer does not go to: wrong_account; a price without a limit, or a
+//  6. Totals: more than one transfer, delegation, deactivation or withdrawal, of any kind: too_many_actions;
+//     none: no_action. Then for each action, in order: an account created that the transfer does not go to; a stake
+//     account created that is neither initialized nor split into after it: wrong_account; more than 2,282,880
+//     lamports paid into one that is split into (whose authorities nobody sees): deposit; one initialized but not
+//     delegated after it, a split whose new account is not deactivated after it, a merge whose account is not
+//     split, deactivated or withdrawn from after it: wrong_account. Then a price without a limit, or a
 //     priority fee above 1,000,000 lamports: budget.
 
 import { associatedAccount } from './associated.js';
@@ -75,6 +101,11 @@ const MEMO_V4 = 'Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH'; // the default of
 const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 export const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
 const ASSOCIATED_TOKEN = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL';
+const STAKE = 'Stake11111111111111111111111111111111111111';
+const RENT_SYSVAR = 'SysvarRent111111111111111111111111111111111';
+const CLOCK_SYSVAR = 'SysvarC1ock11111111111111111111111111111111';
+const HISTORY_SYSVAR = 'SysvarStakeHistory1111111111111111111111111';
+const STAKE_CONFIG = 'StakeConfig11111111111111111111111111111111';
 const COMPUTE_BUDGET = 'ComputeBudget111111111111111111111111111111';
 
 /** A packet of 1232 bytes, less the count (1) and the one signature (64). */
@@ -82,6 +113,9 @@ const MESSAGE_LIMIT = 1232 - 65;
 const MEMO_LIMIT = 512; // bytes
 const REFERENCES_LIMIT = 8; // those of a payment link, and purser's own
 const UNIT_LIMIT = 1_400_000;
+const STAKE_SIZE = 200n; // bytes of a stake account
+const STAKE_DEPOSIT_CEILING = 6_960n * (STAKE_SIZE + 128n); // lamports; the network only ever lowers it
+const SEED_LENGTH = 32; // characters
 const SIGNATURE_FEE = 5_000n; // lamports
 const PRIORITY_FEE_CEILING = 1_000_000n; // lamports
 
@@ -113,7 +147,11 @@ const malformed = (reason) => new Refusal('malformed', reason);
  * from, to, account, mint, program, units, decimals, reference, references} (to is the owner of account,
  * or "" where the bytes do not prove one; references are all that the transfer names, in their order, and
  * reference the last of them, which is purser's own, or ""), {type: "create_account", from, to, account,
- * mint, program} and {type: "memo", text} in the order of the instructions; compute_unit_limit is a number or null, compute_unit_price a decimal
+ * mint, program}, {type: "memo", text}, {type: "create_stake", from, account, lamports, seed}, {type: "initialize_stake",
+ * from, account}, {type: "delegate", from, to, account, reference, references} (to is the validator's vote account),
+ * {type: "split_stake", from, source, account, lamports}, {type: "merge_stake", from, source, account}, {type: "deactivate",
+ * from, account, reference, references} and {type: "withdraw_stake", from, to, account, lamports, reference, references}
+ * in the order of the instructions; compute_unit_limit is a number or null, compute_unit_price a decimal
  * string of micro-lamports, fee a decimal string of lamports (signature and priority).
  * Rejects with a Refusal.
  */
@@ -254,8 +292,14 @@ async function read(parsed, instruction, tally) {
   const program = parsed.keys[instruction.program];
   switch (program) {
     case SYSTEM:
+      if (numberOf(instruction) === 3) return tally.actions.push(await stakeAccount(parsed, instruction, tally));
       tally.transfers++;
       return tally.actions.push(transfer(parsed, instruction));
+    case STAKE: {
+      const action = staking(parsed, instruction, tally);
+      if (PRINCIPAL.includes(action.type)) tally.transfers++;
+      return tally.actions.push(action);
+    }
     case TOKEN:
     case TOKEN_2022:
       tally.transfers++;
@@ -359,6 +403,135 @@ async function creation({ keys, writable }, { accounts, data }) {
   };
 }
 
+/** The discriminator of a System or Stake instruction; -1 for data that is too short to have one. */
+const numberOf = ({ data }) => (data.length < 4 ? -1 : view(data).getUint32(0, true));
+
+/** The actions of staking that a transaction can be about. */
+const PRINCIPAL = ['delegate', 'deactivate', 'withdraw_stake'];
+
+/** Whether `tally` holds an action of a type, on an account if one is given. */
+const holds = ({ actions }, type, account) => actions.some((a) => a.type === type && (account === undefined || a.account === account));
+
+async function stakeAccount({ keys, writable }, { accounts, data }, tally) {
+  const at = 4 + 32 + 8; // of the seed: after discriminator, base and length
+  if (data.length !== at + SEED_LENGTH + 8 + 8 + 32 || view(data).getBigUint64(36, true) !== BigInt(SEED_LENGTH) || accounts.length !== 2) {
+    throw malformed('partial_stake_account');
+  }
+  const [payer, account] = accounts;
+  const seed = data.subarray(at, at + SEED_LENGTH);
+  const rest = data.subarray(at + SEED_LENGTH);
+  if (payer !== 0 || encode(data.subarray(4, 36)) !== keys[0]) throw new Refusal('not_the_owner', 'other_payer');
+  if (encode(rest.subarray(16)) !== STAKE || view(rest).getBigUint64(8, true) !== STAKE_SIZE) {
+    throw new Refusal('unknown_program', 'no_stake_account');
+  }
+  const text = String.fromCharCode(...seed);
+  const derived = Uint8Array.from([...data.subarray(4, 36), ...seed, ...rest.subarray(16)]);
+  if (!/^[0-9a-f]+$/.test(text) || keys[account] !== encode(await sha256(derived))) {
+    throw new Refusal('wrong_account', 'stake_not_derived');
+  }
+  if (!writable(account)) throw malformed('account_readonly');
+  if (holds(tally, 'create_stake')) throw new Refusal('too_many_actions', 'two_stake_accounts');
+  return { type: 'create_stake', from: keys[0], account: keys[account], lamports: view(rest).getBigUint64(0, true).toString(), seed: text };
+}
+
+/** One instruction of the Stake program. */
+function staking(parsed, instruction, tally) {
+  const { keys } = parsed;
+  const { accounts, data } = instruction;
+  const from = keys[0];
+  const key = (i) => keys[accounts[i]];
+  const lamports = () => view(data).getBigUint64(4, true);
+  const some = () => {
+    if (lamports() === 0n) throw new Refusal('zero_amount', 'zero_stake');
+    return lamports().toString();
+  };
+  switch (numberOf(instruction)) {
+    case 0:
+      return initialization(parsed, instruction, tally);
+    case 2: {
+      const references = stakeCall(parsed, instruction, 0, 1, [null, CLOCK_SYSVAR, HISTORY_SYSVAR, STAKE_CONFIG, from]);
+      if (!holds(tally, 'initialize_stake', key(0))) throw new Refusal('wrong_account', 'delegates_other');
+      return { type: 'delegate', from, to: key(1), account: key(0), reference: references.at(-1) ?? '', references };
+    }
+    case 3: {
+      noneBeyond(stakeCall(parsed, instruction, 1, 2, [from]));
+      if (!holds(tally, 'create_stake', key(1))) throw new Refusal('wrong_account', 'splits_into_other');
+      if (holds(tally, 'split_stake')) throw new Refusal('too_many_actions', 'two_splits');
+      return { type: 'split_stake', from, source: key(0), account: key(1), lamports: some() };
+    }
+    case 4: {
+      // The account after the authority is the custodian of a lockup: the signer again, so that a reference can follow.
+      const references = stakeCall(parsed, instruction, 1, 1, [from, CLOCK_SYSVAR, HISTORY_SYSVAR, from, from]);
+      return { type: 'withdraw_stake', from, to: from, account: key(0), lamports: some(), reference: references.at(-1) ?? '', references };
+    }
+    case 5: {
+      const references = stakeCall(parsed, instruction, 0, 1, [CLOCK_SYSVAR, from]);
+      return { type: 'deactivate', from, account: key(0), reference: references.at(-1) ?? '', references };
+    }
+    case 7: {
+      noneBeyond(stakeCall(parsed, instruction, 0, 2, [CLOCK_SYSVAR, HISTORY_SYSVAR, from]));
+      return { type: 'merge_stake', from, source: key(1), account: key(0) };
+    }
+    default:
+      throw new Refusal('unknown_instruction', 'not_staking');
+  }
+}
+
+function initialization({ keys }, { accounts, data }, tally) {
+  if (data.length !== 4 + 32 + 32 + 48 || accounts.length !== 2 || keys[accounts[1]] !== RENT_SYSVAR) {
+    throw malformed('partial_staking');
+  }
+  if (encode(data.subarray(4, 36)) !== keys[0] || encode(data.subarray(36, 68)) !== keys[0]) throw new Refusal('not_the_owner', 'stake_given_away');
+  if (data.subarray(68).some((byte) => byte !== 0)) throw new Refusal('lockup');
+  const account = keys[accounts[0]];
+  if (!holds(tally, 'create_stake', account)) throw new Refusal('wrong_account', 'initializes_other');
+  if (holds(tally, 'initialize_stake')) throw new Refusal('too_many_actions', 'two_stake_accounts');
+  return { type: 'initialize_stake', from: keys[0], account };
+}
+
+/**
+ * Checks what the other instructions of the Stake program share: `amounts` u64 values in the data, `written` stake
+ * accounts, then the accounts that are due (null: any). Returns the references behind them.
+ */
+function stakeCall({ keys, writable }, { accounts, data }, amounts, written, due) {
+  const whole = written + due.length;
+  if (data.length !== 4 + 8 * amounts || accounts.length < whole) throw malformed('partial_staking');
+  due.forEach((want, i) => {
+    if (want === null || keys[accounts[written + i]] === want) return;
+    throw want === keys[0] ? new Refusal('not_the_owner', 'other_stake') : malformed('partial_staking');
+  });
+  if (accounts.subarray(0, written).some((index) => !writable(index))) throw malformed('account_readonly');
+  return referencesOf({ keys, writable }, accounts.subarray(whole));
+}
+
+function noneBeyond(references) {
+  if (references.length > 0) throw new Refusal('extra_accounts', 'staking_accounts');
+}
+
+/** Whether what an action of staking prepares is used after it (step 6). */
+function checkStaking(action, after) {
+  const used = (type) => after.some((a) => a.type === type && a.account === action.account);
+  switch (action.type) {
+    case 'create_stake':
+      if (used('initialize_stake')) return;
+      if (!used('split_stake')) throw new Refusal('wrong_account', 'stake_account_unused');
+      if (BigInt(action.lamports) > STAKE_DEPOSIT_CEILING) throw new Refusal('deposit');
+      return;
+    case 'initialize_stake':
+      if (!used('delegate')) throw new Refusal('wrong_account', 'stake_account_unused');
+      return;
+    case 'split_stake':
+      if (!used('deactivate')) throw new Refusal('wrong_account', 'split_unused');
+      return;
+    case 'merge_stake':
+      if (!used('deactivate') && !used('withdraw_stake') && !after.some((a) => a.type === 'split_stake' && a.source === action.account)) {
+        throw new Refusal('wrong_account', 'merge_unused');
+      }
+      return;
+    default:
+  }
+}
+
 function memo({ accounts, data }) {
   const refuse = (reason) => new Refusal('memo', reason);
   if (accounts.length > 0) throw refuse('memo_accounts');
@@ -392,11 +565,12 @@ function budget({ accounts, data }, tally) {
 function totals({ actions, transfers, created, limit, price }) {
   if (transfers > 1) throw new Refusal('too_many_actions', 'two_transfers');
   if (transfers === 0) throw new Refusal('no_action', 'no_transfer');
-  if (created) {
+  actions.forEach((action, i) => {
+    if (action !== created) return checkStaking(action, actions.slice(i + 1));
     const paid = actions.find((a) => a.type === 'token_transfer' && a.account === created.account);
     if (!paid) throw new Refusal('wrong_account', 'creates_unpaid');
     paid.to = created.to; // the account follows from owner, mint and program: so all are alike
-  }
+  });
   return networkFee({ limit, price });
 }
 

@@ -143,6 +143,8 @@ function cautions(offer, { same, alike, network, forgetful }) {
  * account's own derivation from what the server claims, prove it. Throws a Refusal.
  */
 async function payment(decoded, { chain, recipient }) {
+  const step = staking(decoded);
+  if (step) return step;
   const sent = decoded.actions.find((a) => a.type === 'transfer');
   if (sent) return { amount: sol(sent.lamports), symbol: 'SOL', to: sent.to, lamports: BigInt(sent.lamports), reference: sent.reference, paid: `SOL ${sent.lamports} ${sent.to}` };
   const { units, decimals, mint, program, account, reference, to } = decoded.actions.find((a) => a.type === 'token_transfer');
@@ -159,6 +161,57 @@ async function payment(decoded, { chain, recipient }) {
   };
 }
 
+/**
+ * A step of staking as it is shown, or null for a payment: what payment returns, and kind (stake, unstake or withdraw),
+ * account (the stake account), merged (how many others are merged into it) and whole (all of the account is
+ * undelegated: the bytes do not say how much that is).
+ */
+function staking({ actions, fee_payer: own }) {
+  const created = actions.find((a) => a.type === 'create_stake');
+  const initialized = actions.some((a) => a.type === 'initialize_stake');
+  const delegated = actions.find((a) => a.type === 'delegate');
+  const split = actions.find((a) => a.type === 'split_stake');
+  const stopped = actions.find((a) => a.type === 'deactivate');
+  const taken = actions.find((a) => a.type === 'withdraw_stake');
+  const merged = actions.filter((a) => a.type === 'merge_stake').length;
+  const about = delegated ?? stopped ?? taken;
+  if (!about) return null;
+  const { reference } = about;
+  const lamports = BigInt(created?.lamports ?? 0);
+  if (delegated && initialized) {
+    return { kind: 'stake', amount: sol(created.lamports), symbol: 'SOL', to: delegated.to, account: delegated.account, lamports, reference, merged, paid: `stake ${created.lamports} ${delegated.to}` };
+  }
+  if (taken) {
+    return { kind: 'withdraw', amount: sol(taken.lamports), symbol: 'SOL', to: own, account: taken.account, lamports: 0n, reference, merged, paid: `withdraw ${taken.lamports} ${taken.account}` };
+  }
+  const account = split ? split.source : stopped.account;
+  return {
+    kind: 'unstake', whole: !split, amount: split ? sol(split.lamports) : '', symbol: 'SOL', to: account, account, lamports, reference, merged,
+    paid: `unstake ${split ? split.lamports : 'all'} ${account}`,
+  };
+}
+
+/** What a step of staking does, and with which stake. Both authorities were checked to be this wallet's (decode.js). */
+const stakeSummary = (pay, offer) => [
+  h('p', { class: 'label' }, t(`sign.${pay.kind}`)),
+  pay.whole ? h('p', { class: 'amount' }, t('sign.whole_stake')) : amountLine(pay),
+  h('p', { class: 'label' }, t({ stake: 'sign.validator', unstake: 'sign.stake_account', withdraw: 'sign.to_own' }[pay.kind])),
+  target(pay),
+  offer.validator && h('div', { class: 'claimed' },
+    h('p', { class: 'label' }, t('sign.server_says')),
+    h('p', null, rich('sign.validator_name', { name: foreign(offer.validator, 64) }))),
+  offer.app && h('div', { class: 'claimed' }, h('p', null, rich('sign.app', { name: foreign(offer.app, 64) }))),
+].flat();
+
+/** What a step of staking means, as pairs for rows. */
+const stakeTerms = (pay) => [
+  pay.kind === 'stake' && [t('sign.authorities'), t('sign.authorities_own')],
+  pay.kind === 'stake' && [t('sign.stake_deposit'), t('sign.stake_deposit_back')],
+  pay.kind === 'unstake' && pay.lamports > 0n && [t('sign.stake_deposit'), t('sign.sol', { amount: sol(pay.lamports) })],
+  pay.kind === 'withdraw' && [t('sign.stake_account'), shown(pay.account)],
+  pay.merged > 0 && [t('sign.merged'), t('sign.merged_count', { count: pay.merged })],
+];
+
 /** The amount, large: its number first and its unit smaller, in the order of the language. */
 const amountLine = (pay) => h('p', { class: 'amount' }, pay.symbol
   ? rich('sign.amount', { amount: h('span', { class: 'number' }, pay.amount), symbol: pay.symbol })
@@ -167,7 +220,7 @@ const amountLine = (pay) => h('p', { class: 'amount' }, pay.symbol
 const target = (pay) => h('p', { class: 'to' }, shown(pay.to || pay.account));
 
 /** What is paid to whom. Warnings stand beside what they warn of, never below the buttons. */
-const summary = (pay, offer) => [
+const summary = (pay, offer) => (pay.kind ? stakeSummary(pay, offer) : [
   h('p', { class: 'label' }, t('sign.you_send')),
   amountLine(pay),
   pay.mint && !pay.symbol && [
@@ -182,7 +235,7 @@ const summary = (pay, offer) => [
     offer.keyHint && h('p', null, rich('sign.api_key', { hint: foreign(offer.keyHint, 8) })),
     offer.label && h('p', null, rich('sign.label', { name: foreign(offer.label, 80) }))),
   !pay.to && notice('warn', t('sign.unknown_owner')),
-].flat();
+].flat());
 
 /** What it costs, where, and what is written on it, as pairs for rows. */
 function terms(offer, decoded, pay, network = null) {
@@ -193,6 +246,7 @@ function terms(offer, decoded, pay, network = null) {
   return [
     [t('sign.network_fee'), t('sign.sol', { amount: sol(decoded.fee) })],
     pay.deposit && [t('sign.deposit'), t(pay.deposit.text)],
+    ...(pay.kind ? stakeTerms(pay) : []),
     [t('sign.at_most'), atMost],
     [t('sign.network'), network && network !== offer.chain ? t('sign.network_claimed', { network: t(`chain.${offer.chain}`) }) : t(`chain.${offer.chain}_money`)],
     note && [t('sign.note'), foreign(note.text, 512)],
@@ -215,11 +269,11 @@ function more(offer, pay, first = []) {
 
 function review(ui, offer, decoded, pay, known) {
   const { list, red } = cautions(offer, known);
-  return ui.ask(t('sign.title'), (done) => [
+  return ui.ask(t(pay.kind ? `sign.${pay.kind}_title` : 'sign.title'), (done) => [
     list,
     h('div', { class: 'card pay' },
       summary(pay, offer),
-      h('p', { class: 'hint' }, t('sign.compare')),
+      h('p', { class: 'hint' }, t(pay.kind ? 'sign.compare_stake' : 'sign.compare')),
       rows(...terms(offer, decoded, pay, known.network))),
     h('div', { class: 'actions sticky' },
       button(t(red ? 'sign.approve_anyway' : 'sign.approve'), red ? 'primary destructive' : 'primary', () => done('approve')), button(t('sign.reject'), 'danger', () => done('reject'))),
@@ -252,8 +306,7 @@ function approve(ui, id, offer, decoded, pay, wallet, known) {
   return askPassphrase(ui, {
     title: t('sign.passphrase_title'),
     about: h('div', { class: 'card pay small' },
-      amountLine(pay),
-      target(pay)),
+      pay.kind ? stakeSummary(pay, {}) : [amountLine(pay), target(pay)]),
     label: t('sign.submit'),
     forgotten: async () => (await restoreWallet(ui, { needed: offer.address, next: RESTORED })) && { instead: null },
   }, async (passphrase) => {

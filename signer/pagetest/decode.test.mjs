@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { ComputeBudgetInstruction, PublicKey, SystemInstruction, TransactionMessage, VersionedMessage } from '@solana/web3.js';
+import { ComputeBudgetInstruction, PublicKey, StakeInstruction, SystemInstruction, TransactionMessage, VersionedMessage } from '@solana/web3.js';
 import { base58 } from '@scure/base';
 import { Refusal, decode } from '../page/decode.js';
 import { associated, json, limit, memo, path, price, transfer } from './fixtures.mjs';
-import { ASSOCIATED, BUDGET, MEMO, MEMO_V4, SYSTEM, TOKEN, TOKEN_2022, addr } from './wire.mjs';
+import { ASSOCIATED, BUDGET, MEMO, MEMO_V4, STAKE, SYSTEM, TOKEN, TOKEN_2022, addr } from './wire.mjs';
 
 const fixtures = JSON.parse(readFileSync(path, 'utf8'));
 const bytesOf = (f) => new Uint8Array(Buffer.from(f.message, 'base64'));
@@ -29,7 +29,7 @@ test('the fixture file is what the generator writes', () => {
 test('the fixtures cover every code', () => {
   const codes = new Set(fixtures.map((f) => f.refused ?? 'accepted'));
   assert.deepEqual([...codes].sort(), [
-    'accepted', 'budget', 'extra_accounts', 'lookup_tables', 'malformed', 'memo', 'no_action', 'not_the_owner',
+    'accepted', 'budget', 'deposit', 'extra_accounts', 'lockup', 'lookup_tables', 'malformed', 'memo', 'no_action', 'not_the_owner',
     'reference', 'self_transfer', 'signers', 'too_large', 'too_many_actions', 'unknown_instruction', 'unknown_program', 'version', 'wrong_account', 'zero_amount',
   ]);
 });
@@ -55,7 +55,11 @@ function oracle(bytes) {
   };
   for (const i of instructions) {
     const program = i.programId.toBase58();
-    if (program === SYSTEM) {
+    if (program === SYSTEM && i.data.readUInt32LE(0) === 3) {
+      out.actions.push(stakeAccount(i));
+    } else if (program === STAKE) {
+      out.actions.push(staking(i));
+    } else if (program === SYSTEM) {
       const t = { keys: i.keys.slice(0, 2), programId: i.programId, data: i.data };
       const { fromPubkey, toPubkey, lamports } = SystemInstruction.decodeTransfer(t);
       out.actions.push({
@@ -85,6 +89,56 @@ function oracle(bytes) {
     a.to = out.actions.find((c) => c.type === 'create_account' && c.account === a.account)?.to ?? '';
   }
   return out;
+}
+
+/** What web3.js reads as the creation of a stake account. Its numbers are imprecise, so the lamports are read here. */
+function stakeAccount(i) {
+  const { fromPubkey, newAccountPubkey, basePubkey, seed, programId } = SystemInstruction.decodeCreateWithSeed(i);
+  assert.equal(basePubkey.toBase58(), fromPubkey.toBase58());
+  assert.equal(programId.toBase58(), STAKE);
+  assert.equal(i.keys.length, 2);
+  return { type: 'create_stake', from: fromPubkey.toBase58(), account: newAccountPubkey.toBase58(), lamports: `${i.data.readBigUInt64LE(76)}`, seed };
+}
+
+/** What web3.js reads as an instruction of the Stake program. */
+function staking(i) {
+  const text = (k) => k.toBase58();
+  const lamports = () => `${i.data.readBigUInt64LE(4)}`;
+  const beyond = (n) => {
+    const references = i.keys.slice(n).map((k) => text(k.pubkey));
+    return { reference: references.at(-1) ?? '', references };
+  };
+  switch (StakeInstruction.decodeInstructionType(i)) {
+    case 'Initialize': {
+      const { stakePubkey, authorized, lockup } = StakeInstruction.decodeInitialize(i);
+      assert.equal(text(authorized.staker), text(authorized.withdrawer));
+      assert.deepEqual([lockup.unixTimestamp, lockup.epoch, text(lockup.custodian)], [0, 0, SYSTEM]);
+      return { type: 'initialize_stake', from: text(authorized.staker), account: text(stakePubkey) };
+    }
+    case 'Delegate': {
+      const { stakePubkey, votePubkey, authorizedPubkey } = StakeInstruction.decodeDelegate(i);
+      return { type: 'delegate', from: text(authorizedPubkey), to: text(votePubkey), account: text(stakePubkey), ...beyond(6) };
+    }
+    case 'Split': {
+      const { stakePubkey, splitStakePubkey, authorizedPubkey } = StakeInstruction.decodeSplit(i);
+      return { type: 'split_stake', from: text(authorizedPubkey), source: text(stakePubkey), account: text(splitStakePubkey), lamports: lamports() };
+    }
+    case 'Merge': {
+      const { stakePubkey, sourceStakePubKey, authorizedPubkey } = StakeInstruction.decodeMerge(i);
+      return { type: 'merge_stake', from: text(authorizedPubkey), source: text(sourceStakePubKey), account: text(stakePubkey) };
+    }
+    case 'Withdraw': {
+      const { stakePubkey, toPubkey, authorizedPubkey, custodianPubkey } = StakeInstruction.decodeWithdraw(i);
+      assert.equal(text(custodianPubkey), text(authorizedPubkey));
+      return { type: 'withdraw_stake', from: text(authorizedPubkey), to: text(toPubkey), account: text(stakePubkey), lamports: lamports(), ...beyond(6) };
+    }
+    case 'Deactivate': {
+      const { stakePubkey, authorizedPubkey } = StakeInstruction.decodeDeactivate(i);
+      return { type: 'deactivate', from: text(authorizedPubkey), account: text(stakePubkey), ...beyond(3) };
+    }
+    default:
+      throw new Error('another staking instruction was accepted');
+  }
 }
 
 function tokenTransfer({ keys, data }, program) {

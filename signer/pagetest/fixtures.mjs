@@ -7,10 +7,10 @@ import { createHash } from 'node:crypto';
 import { realpathSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
-  ComputeBudgetProgram, PublicKey, SystemProgram, TransactionInstruction, TransactionMessage,
+  Authorized, ComputeBudgetProgram, Lockup, PublicKey, StakeProgram, SystemProgram, TransactionInstruction, TransactionMessage,
 } from '@solana/web3.js';
 import {
-  ASSOCIATED, BUDGET, MEMO, MEMO_V4, OLD_MEMO, SYSTEM, TOKEN, TOKEN_2022, ZERO_HASH, addr, assemble, assembleV1, le, limitData, priceData, short, text, transferData,
+  ASSOCIATED, BUDGET, MEMO, MEMO_V4, OLD_MEMO, STAKE, SYSTEM, TOKEN, TOKEN_2022, ZERO_HASH, addr, assemble, assembleV1, le, limitData, priceData, short, text, transferData,
 } from './wire.mjs';
 
 // Real Ed25519 points where the network cares (payer, recipient), plain patterns elsewhere.
@@ -360,6 +360,151 @@ for (const [name, program] of [['Token', TOKEN], ['Token-2022', TOKEN_2022]]) {
 refuse('unknown_program', 'an account of an unknown token program', build([create({ program: EVE }), tokens(5)]));
 refuse('unknown_program', 'an account by another System program', build([create({ system: EVE }), tokens(5)]));
 refuse('budget', 'a token transfer at a price without limit', build([price(5), tokens(5)]));
+
+// --- staking: web3.js derives the account and writes the instructions ---
+
+const VOTE = addr(0x7e);
+const DEPOSIT = 2_282_880;
+const SEED = '00112233445566778899aabbccddeeff';
+const derive = (seed = SEED, base = ME) => key(base58Of(createHash('sha256').update(key(base).toBytes()).update(seed).update(key(STAKE).toBytes()).digest()));
+const base58Of = (bytes) => new PublicKey(bytes).toBase58();
+const OWN = derive().toBase58(); // made in the transaction
+const OLD = addr(0x51); // there before
+const OLDER = addr(0x52);
+
+/** The same instruction with its reference, with some accounts replaced, or with other data. */
+function bent(i, { reference = '', extra = [], at = {}, data = i.data, drop = 0 } = {}) {
+  const keys = i.keys.map((k, n) => (at[n] === undefined ? k : typeof at[n] === 'string' ? { ...k, pubkey: key(at[n]) } : { ...k, ...at[n] }));
+  if (reference) keys.push(meta(reference));
+  return new TransactionInstruction({ programId: i.programId, keys: [...keys, ...extra].slice(0, keys.length + extra.length - drop), data: Buffer.from(data) });
+}
+const ending = (i) => i.instructions.at(-1);
+
+export const createStake = ({ lamports = 2_000_000_000 + DEPOSIT, seed = SEED, base = ME, from = ME, account = derive(seed, base), space = 200, owner = STAKE } = {}) =>
+  SystemProgram.createAccountWithSeed({ fromPubkey: key(from), newAccountPubkey: key(account), basePubkey: key(base), seed, lamports, space, programId: key(owner) });
+export const initializeStake = ({ account = OWN, staker = ME, withdrawer = ME, lockup = new Lockup(0, 0, PublicKey.default) } = {}) =>
+  StakeProgram.initialize({ stakePubkey: key(account), authorized: new Authorized(key(staker), key(withdrawer)), lockup });
+export const delegate = (o = {}) => bent(ending(StakeProgram.delegate({ stakePubkey: key(o.account ?? OWN), authorizedPubkey: key(o.authority ?? ME), votePubkey: key(VOTE) })), o);
+const split = (lamports, o = {}) => bent(ending(StakeProgram.split({
+  stakePubkey: key(o.source ?? OLD), authorizedPubkey: key(o.authority ?? ME), splitStakePubkey: key(o.account ?? OWN), lamports,
+}, 0)), o);
+const deactivate = (o = {}) => bent(ending(StakeProgram.deactivate({ stakePubkey: key(o.account ?? OLD), authorizedPubkey: key(o.authority ?? ME) })), o);
+const merge = (o = {}) => bent(ending(StakeProgram.merge({ stakePubkey: key(o.account ?? OLD), sourceStakePubKey: key(o.source ?? OLDER), authorizedPubkey: key(o.authority ?? ME) })), o);
+/** web3.js names the custodian last, if there is one. Here it is the wallet itself, so that a reference can follow. */
+const withdraw = (lamports, o = {}) => bent(ending(StakeProgram.withdraw({
+  stakePubkey: key(o.account ?? OLD), authorizedPubkey: key(o.authority ?? ME), toPubkey: key(o.to ?? ME), lamports, custodianPubkey: o.custodian === '' ? undefined : key(o.custodian ?? ME),
+})), o);
+const deposit = () => createStake({ lamports: DEPOSIT });
+
+const refs = (reference) => ({ reference, references: reference ? [reference] : [] });
+const staked = (lamports = 2_000_000_000 + DEPOSIT) => ({ type: 'create_stake', from: ME, account: OWN, lamports: `${lamports}`, seed: SEED });
+const prepared = { type: 'initialize_stake', from: ME, account: OWN };
+const delegated = (reference = '') => ({ type: 'delegate', from: ME, to: VOTE, account: OWN, ...refs(reference) });
+const parted = (lamports) => ({ type: 'split_stake', from: ME, source: OLD, account: OWN, lamports: `${lamports}` });
+const stopped = (account = OLD, reference = '') => ({ type: 'deactivate', from: ME, account, ...refs(reference) });
+const joined = (source = OLDER) => ({ type: 'merge_stake', from: ME, source, account: OLD });
+const takenBack = (lamports, reference = '') => ({ type: 'withdraw_stake', from: ME, to: ME, account: OLD, lamports: `${lamports}`, ...refs(reference) });
+
+for (const version of ['legacy', 'v0']) {
+  accept(`stake, ${version}`, build([createStake(), initializeStake(), delegate({ reference: REF })], { version }), { version, actions: [staked(), prepared, delegated(REF)] });
+  accept(`undelegate all, ${version}`, build([deactivate({ reference: REF })], { version }), { version, actions: [stopped(OLD, REF)] });
+  accept(`undelegate a part, ${version}`, build([deposit(), split(1_500_000_000), deactivate({ account: OWN, reference: REF })], { version }), {
+    version, actions: [staked(DEPOSIT), parted(1_500_000_000), stopped(OWN, REF)],
+  });
+  accept(`withdraw from a stake, ${version}`, build([withdraw(7, { reference: REF })], { version }), { version, actions: [takenBack(7, REF)] });
+}
+accept('stake without a reference', build([createStake(), initializeStake(), delegate()]), { actions: [staked(), prepared, delegated()] });
+accept('stake everything at once', build([limit(60_000), price(20_000), createStake({ lamports: 9_007_199_254_740_991 }), memo('stake'), initializeStake(), delegate({ reference: REF })], { blockhash: HASH }), {
+  blockhash: HASH, actions: [staked(9_007_199_254_740_991), said('stake'), prepared, delegated(REF)], unitLimit: 60_000, unitPrice: '20000', fee: '6200',
+});
+accept('merge, then undelegate all', build([merge(), merge({ source: addr(0x53) }), deactivate({ reference: REF })]), { actions: [joined(), joined(addr(0x53)), stopped(OLD, REF)] });
+accept('merge, then undelegate a part', build([merge(), deposit(), split(5), deactivate({ account: OWN })]), { actions: [joined(), staked(DEPOSIT), parted(5), stopped(OWN)] });
+accept('merge, then withdraw', build([merge(), withdraw(9)]), { actions: [joined(), takenBack(9)] });
+
+// Whose it becomes.
+const stakeOf = (o) => build([createStake(), initializeStake(o), delegate()]);
+refuse('not_the_owner', 'stake: somebody else may withdraw it', stakeOf({ withdrawer: EVE }));
+refuse('not_the_owner', 'stake: somebody else may undelegate it', stakeOf({ staker: EVE }));
+refuse('not_the_owner', 'stake: it is somebody else’s', stakeOf({ staker: EVE, withdrawer: EVE }));
+refuse('lockup', 'stake: locked until a time', stakeOf({ lockup: new Lockup(1, 0, PublicKey.default) }));
+refuse('lockup', 'stake: locked until an epoch', stakeOf({ lockup: new Lockup(0, 1, PublicKey.default) }));
+refuse('lockup', 'stake: with a custodian', stakeOf({ lockup: new Lockup(0, 0, key(EVE)) }));
+refuse('lockup', 'stake: locked by a negative time', stakeOf({ lockup: new Lockup(-1, 0, PublicKey.default) }));
+refuse('wrong_account', 'stake: the delegated account is another', build([createStake(), initializeStake(), delegate({ account: EVE })]));
+refuse('wrong_account', 'stake: an account that is already there', build([delegate({ account: OLD })]));
+refuse('wrong_account', 'stake: not initialized', build([createStake(), delegate()]));
+refuse('wrong_account', 'stake: the initialized account is another', build([createStake(), initializeStake({ account: EVE }), delegate()]));
+refuse('wrong_account', 'stake: initialized before it is created', build([initializeStake(), createStake(), delegate()]));
+refuse('wrong_account', 'stake: delegated before it is initialized', build([createStake(), delegate(), initializeStake()]));
+refuse('wrong_account', 'stake: an account of somebody else’s base', build([createStake({ account: derive(SEED, EVE) }), initializeStake(), delegate()]));
+refuse('wrong_account', 'stake: an account of another seed', build([createStake({ account: derive('ffeeddccbbaa99887766554433221100') }), initializeStake(), delegate()]));
+refuse('wrong_account', 'stake: a seed in capitals', build([createStake({ seed: SEED.toUpperCase() }), initializeStake({ account: derive(SEED.toUpperCase()) }), delegate({ account: derive(SEED.toUpperCase()) })]));
+refuse('wrong_account', 'stake: created beside a payment', build([createStake(), transfer(5)]));
+refuse('wrong_account', 'stake: created and initialized beside a payment', build([createStake(), initializeStake(), transfer(5)]));
+refuse('no_action', 'stake: only created', build([createStake()]));
+refuse('no_action', 'stake: created and initialized', build([createStake(), initializeStake()]));
+refuse('malformed', 'stake: a short seed', build([createStake({ seed: 'ab' }), initializeStake(), delegate()]));
+refuse('malformed', 'stake: a long seed', build([createStake({ seed: `${SEED}0` }), initializeStake(), delegate()]));
+refuse('signers', 'stake: somebody else is the base', build([createStake({ base: EVE }), initializeStake(), delegate()]));
+refuse('not_the_owner', 'stake: another base in the data', build([bent(createStake(), { data: [...le(3, 4), ...key(EVE).toBytes(), ...createStake().data.subarray(36)] }), initializeStake(), delegate()]));
+refuse('unknown_program', 'stake: an account of another program', build([createStake({ owner: EVE }), initializeStake(), delegate()]));
+refuse('unknown_program', 'stake: an account of another size', build([createStake({ space: 201 }), initializeStake(), delegate()]));
+refuse('malformed', 'stake: the new account cannot change', assemble({ header: [1, 0, 2], keys: [ME, OWN, SYSTEM], instructions: [{ program: 2, accounts: [0, 1], data: createStake().data }] }));
+refuse('too_many_actions', 'stake: two accounts', build([createStake(), createStake({ seed: SEED.replace('0', '1') }), initializeStake(), delegate()]));
+refuse('too_many_actions', 'stake: initialized twice', build([createStake(), initializeStake(), initializeStake(), delegate()]));
+refuse('too_many_actions', 'stake: delegated twice', build([createStake(), initializeStake(), delegate(), delegate()]));
+refuse('too_many_actions', 'stake: and a payment', build([createStake(), initializeStake(), delegate(), transfer(5)]));
+refuse('too_many_actions', 'stake: and an undelegation', build([createStake(), initializeStake(), delegate(), deactivate()]));
+refuse('malformed', 'stake: an initialization without the Rent sysvar', build([createStake(), bent(initializeStake(), { at: { 1: EVE } }), delegate()]));
+refuse('malformed', 'stake: an initialization with another account', build([createStake(), bent(initializeStake(), { extra: [meta(EVE)] }), delegate()]));
+refuse('malformed', 'stake: a long initialization', build([createStake(), bent(initializeStake(), { data: [...initializeStake().data, 0] }), delegate()]));
+refuse('reference', 'stake: a writable reference', build([createStake(), initializeStake(), delegate({ extra: [meta(REF, 'w')] })]));
+refuse('reference', 'stake: this wallet as reference', build([createStake(), initializeStake(), delegate({ extra: [meta(ME, 's')] })]));
+for (const place of [2, 3, 4]) {
+  refuse('malformed', `stake: another account at ${place} of the delegation`, build([createStake(), initializeStake(), delegate({ at: { [place]: EVE } })]));
+}
+refuse('not_the_owner', 'stake: delegated by an account that does not sign', build([createStake(), initializeStake(), delegate({ at: { 5: { pubkey: key(EVE), isSigner: false } } })]));
+refuse('malformed', 'stake: a delegation with data', build([createStake(), initializeStake(), delegate({ data: [...le(2, 4), 0] })]));
+refuse('malformed', 'stake: a delegation that lacks its authority', build([createStake(), initializeStake(), delegate({ drop: 1 })]));
+
+// What is taken out, and whom it goes to.
+refuse('deposit', 'a split pays more than a deposit into an account whose owner nobody sees', build([createStake({ lamports: DEPOSIT + 1 }), split(5), deactivate({ account: OWN })]));
+refuse('wrong_account', 'a split into an account that it does not create', build([split(5, { account: EVE }), deactivate({ account: EVE })]));
+refuse('wrong_account', 'a split before its account is created', build([split(5), deposit(), deactivate({ account: OWN })]));
+refuse('wrong_account', 'a split whose source is undelegated', build([deposit(), split(5), deactivate()]));
+refuse('wrong_account', 'a split after the undelegation', build([deposit(), deactivate({ account: OWN }), split(5)]));
+refuse('wrong_account', 'a split beside a payment', build([deposit(), split(5), transfer(5)]));
+refuse('too_many_actions', 'two splits', build([deposit(), split(5), split(5), deactivate({ account: OWN })]));
+refuse('zero_amount', 'a split of nothing', build([deposit(), split(0), deactivate({ account: OWN })]));
+refuse('extra_accounts', 'a split with a reference', build([deposit(), split(5, { reference: REF }), deactivate({ account: OWN })]));
+refuse('not_the_owner', 'a split for somebody else', build([deposit(), split(5, { at: { 2: { pubkey: key(EVE), isSigner: false } } }), deactivate({ account: OWN })]));
+refuse('malformed', 'a split without an amount', build([deposit(), split(5, { data: le(3, 4) }), deactivate({ account: OWN })]));
+refuse('wrong_account', 'a merge of stakes that are not used', build([merge({ account: addr(0x54) }), deactivate()]));
+refuse('wrong_account', 'a merge after what uses it', build([deactivate(), merge()]));
+refuse('wrong_account', 'a merge beside a payment', build([merge(), transfer(5)]));
+refuse('no_action', 'only a merge', build([merge()]));
+refuse('extra_accounts', 'a merge with a reference', build([merge({ reference: REF }), deactivate()]));
+refuse('malformed', 'a merge with data', build([merge({ data: [...le(7, 4), 1] }), deactivate()]));
+refuse('not_the_owner', 'an undelegation for somebody else', build([deactivate({ at: { 2: { pubkey: key(EVE), isSigner: false } } })]));
+refuse('signers', 'an undelegation that somebody else signs', build([deactivate({ authority: EVE })]));
+refuse('malformed', 'an undelegation without the Clock sysvar', build([deactivate({ at: { 1: EVE } })]));
+refuse('too_many_actions', 'two undelegations', build([deactivate(), deactivate({ account: OLDER })]));
+refuse('not_the_owner', 'a withdrawal to somebody else', build([withdraw(7, { to: EVE })]));
+refuse('not_the_owner', 'a withdrawal by an authority that does not sign', build([withdraw(7, { at: { 4: { pubkey: key(EVE), isSigner: false } } })]));
+refuse('not_the_owner', 'a withdrawal with a custodian who does not sign', build([withdraw(7, { at: { 5: { pubkey: key(EVE), isSigner: false } } })]));
+refuse('signers', 'a withdrawal with a custodian who signs', build([withdraw(7, { custodian: EVE })]));
+refuse('malformed', 'a withdrawal without a custodian', build([withdraw(7, { custodian: '' })]));
+refuse('zero_amount', 'a withdrawal of nothing', build([withdraw(0)]));
+refuse('too_many_actions', 'a withdrawal and a payment', build([withdraw(7), transfer(5)]));
+refuse('too_many_actions', 'two withdrawals', build([withdraw(7), withdraw(7, { account: OLDER })]));
+refuse('malformed', 'a stake account that cannot change', assemble({ header: [1, 0, 3], keys: [ME, OLD, 'SysvarC1ock11111111111111111111111111111111', STAKE], instructions: [{ program: 3, accounts: [1, 2, 0], data: le(5, 4) }] }));
+// Every other instruction of the program.
+for (const kind of [1, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 255, 256]) {
+  refuse('unknown_instruction', `Stake: instruction ${kind}`, build([deactivate({ data: le(kind, 4) })]));
+}
+refuse('unknown_instruction', 'Stake without data', build([other(STAKE, [])]));
+refuse('unknown_instruction', 'Stake with three bytes', build([other(STAKE, [5, 0, 0])]));
+refuse('wrong_account', 'a token account beside a stake', build([create(), createStake(), initializeStake(), delegate()]));
 
 export const json = `${JSON.stringify(fixtures, null, 1)}\n`;
 export const path = fileURLToPath(new URL('../testdata/transactions.json', import.meta.url));

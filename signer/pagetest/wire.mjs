@@ -11,6 +11,7 @@ export const BUDGET = 'ComputeBudget111111111111111111111111111111';
 export const TOKEN = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 export const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
 export const ASSOCIATED = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL';
+export const STAKE = 'Stake11111111111111111111111111111111111111';
 export const ZERO_HASH = SYSTEM;
 
 /** A 32-byte address whose bytes all have one value: easy to tell apart, easy to repeat. */

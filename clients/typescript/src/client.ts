@@ -2,7 +2,7 @@ import { SecretLostError } from "./errors.js";
 import { read } from "./records.js";
 import type {
   Balance, BotUser, BotWebhookRequest, Challenge, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, HistoryEntry, Key, Message,
-  NotificationSettings, Notifications, OwnerCommand, OwnerMessage, PaymentRequest, Progress, Proposal, Recovery, RequestedPayment, RotatedKey, SendRequest, SentMessage, Signature, Transaction,
+  NotificationSettings, Notifications, OwnerCommand, OwnerMessage, PaymentRequest, Progress, Proposal, Recovery, RequestedPayment, RotatedKey, SendRequest, SentMessage, Signature, StakePositions, StakeRequest, StakeValidator, Transaction,
   TransactionFilter, TransactionPage, Wallet, WalletLink, Webhook, WebhookChange, WebhookEvent, WebhookRequest, WebhookSecret, WebhookStatus,
   WebhookTest, WholeDelivery,
 } from "./records.js";
@@ -112,6 +112,22 @@ export class PurserClient {
     // Field by field: purser refuses unknown fields.
     const { from, to, amount, token, memo, label } = request;
     return this.#wire.call("POST", "/v1/wallet/send", read.proposal, options, { from, to, amount, token, memo, label });
+  }
+
+  /** POST /v1/stake. Like send, it asks the owner, or waits for the signature of the program that holds the key. */
+  async stake(request: StakeRequest, options?: CallOptions): Promise<Proposal> {
+    const { address, action, amount, validatorAddress, stakeAccount } = request;
+    return this.#wire.call("POST", "/v1/stake", read.proposal, options, { address, action, amount, validator_address: validatorAddress, stake_account: stakeAccount });
+  }
+
+  /** GET /v1/stake/positions: the stakes of a wallet. */
+  async stakePositions(address: string, options?: CallOptions): Promise<StakePositions> {
+    return this.#wire.call("GET", `/v1/stake/positions?${new URLSearchParams({ address })}`, read.stakePositions, options);
+  }
+
+  /** GET /v1/stake/validators: the best first, at most 100. The first is the default of stake. */
+  async stakeValidators(options?: CallOptions): Promise<StakeValidator[]> {
+    return this.#wire.call("GET", "/v1/stake/validators", read.stakeValidators, options);
   }
 
   /** POST /v1/wallet/request. Each payment emits transaction.received once it is final. */

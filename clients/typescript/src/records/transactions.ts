@@ -63,7 +63,7 @@ export interface Proposal {
 /** One transfer. What is not known yet is "" or undefined. */
 export interface Transaction {
   transactionId: string;
-  /** "send" or "receive". */
+  /** "send", "receive", "stake", "unstake" or "withdraw". */
   type: string;
   status: Status;
   walletAddress: string;
@@ -129,7 +129,7 @@ export interface HistoryEntry extends Transaction {
 export interface TransactionFilter {
   address?: string;
   token?: string;
-  type?: "send" | "receive";
+  type?: "send" | "receive" | "stake" | "unstake" | "withdraw";
   status?: Status;
   since?: Date;
   until?: Date;

@@ -1,0 +1,310 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mr-tron/base58"
+
+	"purser/wallet"
+)
+
+// programMethod lists the accounts of a program. Like holdingsMethod it has large answers.
+const programMethod = "getProgramAccounts"
+
+// programAccount is an entry of getProgramAccounts.
+type programAccount struct {
+	Pubkey  string       `json:"pubkey"`
+	Account *accountData `json:"account"`
+}
+
+// programAccounts lists the accounts of a program that pass the filters, with the slot at which they were read.
+func (c *Client) programAccounts(ctx context.Context, program wallet.Address, filters ...settings) ([]programAccount, uint64, error) {
+	answer, err := call[answerAt[[]programAccount]](ctx, c.primary(), programMethod, program.String(),
+		settings{"commitment": confirmed, "encoding": "base64", "withContext": true, "filters": filters})
+	return answer.value, answer.slot, err
+}
+
+// memcmp is a filter on an account's data.
+func memcmp(offset int, want []byte) settings {
+	return settings{"memcmp": settings{"offset": offset, "bytes": base58.Encode(want), "encoding": "base58"}}
+}
+
+// Places of a stake account's fields (StakeStateV2, bincode), in bytes: the kind (u32), then the meta and, in a delegated
+// account, the delegation. The rent_exempt_reserve at 4 is not read: it is outdated.
+const (
+	stakerAt      = 12
+	withdrawerAt  = 44
+	lockTimeAt    = 76
+	lockEpochAt   = 84
+	voterAt       = 124
+	stakeAt       = 156
+	activatedAt   = 164
+	deactivatedAt = 172
+
+	initializedStake = 1
+	delegatedStake   = 2
+)
+
+// StakeAccounts lists the stake accounts of which an address is staker or withdrawer, wherever they were made
+// (getProgramAccounts, once for each authority).
+func (c *Client) StakeAccounts(ctx context.Context, owner wallet.Address) ([]wallet.StakeAccount, error) {
+	var out []wallet.StakeAccount
+	seen := map[wallet.Address]bool{}
+	for _, authority := range []int{stakerAt, withdrawerAt} {
+		list, slot, err := c.programAccounts(ctx, wallet.StakeProgram, settings{"dataSize": wallet.StakeAccountSize}, memcmp(authority, owner[:]))
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range list {
+			at, err := wallet.ParseAddress(entry.Pubkey)
+			data, readable := entry.Account.bytes()
+			account, whole := entry.Account.info().account(slot)
+			if err != nil || !readable || !whole || account.Owner != wallet.StakeProgram || len(data) != wallet.StakeAccountSize ||
+				!bytes.Equal(data[authority:authority+32], owner[:]) {
+				return nil, c.primary().nodeError(programMethod, errGarbage)
+			}
+			parsed, ok := parseStake(at, account, data)
+			if ok && !seen[at] { // others are no stakes: the filter also matches what happens to lie there
+				out = append(out, parsed)
+			}
+			seen[at] = true
+		}
+	}
+	return out, nil
+}
+
+// parseStake reads a stake account. false: it is neither initialized nor delegated.
+func parseStake(at wallet.Address, account wallet.Account, data []byte) (wallet.StakeAccount, bool) {
+	word := func(at int) uint64 { return binary.LittleEndian.Uint64(data[at:]) }
+	kind := binary.LittleEndian.Uint32(data)
+	if kind != initializedStake && kind != delegatedStake {
+		return wallet.StakeAccount{}, false
+	}
+	a := wallet.StakeAccount{Address: at, Lamports: account.Lamports, Slot: account.Slot,
+		Staker: wallet.Address(data[stakerAt:]), Withdrawer: wallet.Address(data[withdrawerAt:]),
+		LockedUntil: unixTime(word(lockTimeAt)), LockedEpoch: word(lockEpochAt)}
+	if kind == delegatedStake {
+		a.Voter = wallet.Address(data[voterAt:])
+		a.Stake, a.Activated, a.Deactivated = word(stakeAt), word(activatedAt), word(deactivatedAt)
+	}
+	return a, true
+}
+
+// unixTime reads a signed number of seconds; zero and less: no time. Times beyond year 9999 are that year.
+func unixTime(seconds uint64) time.Time {
+	const last = 253_402_300_799
+	if seconds == 0 || seconds > math.MaxInt64 {
+		return time.Time{}
+	}
+	return time.Unix(int64(min(seconds, last)), 0).UTC()
+}
+
+const (
+	historyEntries = 512
+	historyLength  = 8 + 32*historyEntries // bytes of the StakeHistory sysvar
+	payingAt       = 80                    // place of "active" in the EpochRewards sysvar
+	// usualSlotTime is used only while the node has not measured any.
+	usualSlotTime = 300 * time.Millisecond
+	// samples is the number of minutes over which the length of a slot is measured.
+	samples = 60
+)
+
+// StakeEpoch reads the epoch, the cluster's stake history, and how long slots last (three sysvars at one slot,
+// getEpochInfo and getRecentPerformanceSamples).
+func (c *Client) StakeEpoch(ctx context.Context) (wallet.StakeEpoch, error) {
+	all, err := c.readSnapshots(ctx, historyLength, clockSysvar, historySysvar, rewardsSysvar)
+	if err != nil {
+		return wallet.StakeEpoch{}, err
+	}
+	clock, history, rewards := all[0].data, all[1].data, all[2].data
+	if len(clock) < 40 {
+		return wallet.StakeEpoch{}, c.primary().nodeError("getMultipleAccounts", errGarbage)
+	}
+	e := wallet.StakeEpoch{Epoch: binary.LittleEndian.Uint64(clock[16:]), At: c.now(), Paying: len(rewards) > payingAt && rewards[payingAt] == 1,
+		History: readHistory(history)}
+	const method = "getEpochInfo"
+	info, err := call[struct {
+		Index *uint64 `json:"slotIndex"`
+		Slots *uint64 `json:"slotsInEpoch"`
+	}](ctx, c.primary(), method, settings{"commitment": confirmed})
+	if err != nil {
+		return e, err
+	}
+	if info.Index == nil || info.Slots == nil || *info.Index >= *info.Slots {
+		return e, c.primary().nodeError(method, errGarbage)
+	}
+	e.Slots, e.SlotsLeft = *info.Slots, *info.Slots-*info.Index
+	e.SlotTime, err = c.slotTime(ctx)
+	return e, err
+}
+
+// readHistory reads the StakeHistory sysvar: a count, then epoch, effective, activating and deactivating lamports.
+func readHistory(data []byte) map[uint64]wallet.StakeActivation {
+	out := map[uint64]wallet.StakeActivation{}
+	for at := 8; at+32 <= len(data); at += 32 {
+		word := func(i int) uint64 { return binary.LittleEndian.Uint64(data[at+8*i:]) }
+		out[word(0)] = wallet.StakeActivation{Effective: word(1), Activating: word(2), Deactivating: word(3)}
+	}
+	return out
+}
+
+// slotTime is the mean length of a slot in the last hour.
+func (c *Client) slotTime(ctx context.Context) (time.Duration, error) {
+	const method = "getRecentPerformanceSamples"
+	list, err := call[[]struct {
+		Slots   uint64 `json:"numSlots"`
+		Seconds uint64 `json:"samplePeriodSecs"`
+	}](ctx, c.primary(), method, samples)
+	if err != nil {
+		return 0, err
+	}
+	var slots, seconds uint64
+	for _, s := range list[:min(len(list), samples)] {
+		if s.Slots > math.MaxUint32 || s.Seconds > math.MaxUint16 {
+			return 0, c.primary().nodeError(method, errGarbage)
+		}
+		slots, seconds = slots+s.Slots, seconds+s.Seconds
+	}
+	if slots == 0 || seconds == 0 {
+		return usualSlotTime, nil
+	}
+	return time.Duration(seconds) * time.Second / time.Duration(slots), nil
+}
+
+// MinimumDelegation is the smallest stake, in lamports (getStakeMinimumDelegation).
+func (c *Client) MinimumDelegation(ctx context.Context) (uint64, error) {
+	const method = "getStakeMinimumDelegation"
+	answer, err := call[answerAt[*uint64]](ctx, c.primary(), method, settings{"commitment": confirmed})
+	if err == nil && answer.value == nil {
+		err = c.primary().nodeError(method, errGarbage)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return *answer.value, nil
+}
+
+// How long answers about validators are shared, whatever Options.Share is: they are long, and change little.
+const (
+	validatorsLive = time.Minute
+	namesLive      = 6 * time.Hour
+)
+
+// Validators lists all validators with stake, in the order of the node (getVoteAccounts). Names come from their info
+// accounts. Anybody may call themselves anything. The result is shared and must not be changed.
+func (c *Client) Validators(ctx context.Context) ([]wallet.Validator, error) {
+	return c.validators.get(ctx, struct{}{}, c.now, validatorsLive, c.readValidators)
+}
+
+// voteAccount is an entry of getVoteAccounts. Older nodes tell the commission in percent only.
+type voteAccount struct {
+	Vote       string  `json:"votePubkey"`
+	Node       string  `json:"nodePubkey"`
+	Stake      *uint64 `json:"activatedStake"`
+	Commission *uint64 `json:"commission"`
+	BasisPoint *uint64 `json:"inflationRewardsCommissionBps"`
+}
+
+// validator converts an entry. false: it makes no sense.
+func (v voteAccount) validator(delinquent bool) (wallet.Validator, bool) {
+	vote, bad := wallet.ParseAddress(v.Vote)
+	node, worse := wallet.ParseAddress(v.Node)
+	const all = 10_000 // basis points
+	out := wallet.Validator{Vote: vote, Identity: node, Delinquent: delinquent}
+	switch {
+	case bad != nil || worse != nil || v.Stake == nil || v.Commission == nil && v.BasisPoint == nil:
+		return out, false
+	case v.BasisPoint != nil:
+		out.Commission = *v.BasisPoint
+	default:
+		out.Commission = min(*v.Commission, all) * 100
+	}
+	out.Stake, out.Commission = *v.Stake, min(out.Commission, all)
+	return out, true
+}
+
+func (c *Client) readValidators(ctx context.Context) ([]wallet.Validator, error) {
+	const method = "getVoteAccounts"
+	answer, err := call[struct {
+		Current    []voteAccount `json:"current"`
+		Delinquent []voteAccount `json:"delinquent"`
+	}](ctx, c.primary(), method, settings{"commitment": confirmed})
+	if err != nil {
+		return nil, err
+	}
+	names, err := c.names.get(ctx, struct{}{}, c.now, namesLive, c.readNames)
+	if err != nil && ctx.Err() != nil {
+		return nil, err
+	} // a node that does not list them is no reason not to stake
+	var out []wallet.Validator
+	for _, group := range []struct {
+		list       []voteAccount
+		delinquent bool
+	}{{answer.Current, false}, {answer.Delinquent, true}} {
+		for _, entry := range group.list {
+			v, ok := entry.validator(group.delinquent)
+			if !ok {
+				return nil, c.primary().nodeError(method, errGarbage)
+			}
+			v.Name = names[v.Identity]
+			out = append(out, v)
+		}
+	}
+	if out == nil {
+		return nil, c.primary().nodeError(method, errGarbage) // no cluster is without validators
+	}
+	return out, nil
+}
+
+var (
+	configProgram = wallet.MustAddress("Config1111111111111111111111111111111111111")
+	infoMark      = wallet.MustAddress("Va1idator1nfo111111111111111111111111111111") // the first key of each info account
+)
+
+// Places in a validator's info account, in bytes: the number of its keys (1), the mark (32) and that it does not sign
+// (1), the identity (32) and that it signs (1), then the length of a JSON text (8) and the text.
+const (
+	infoIdentityAt = 1 + 33
+	infoSignsAt    = infoIdentityAt + 32
+	infoLengthAt   = infoSignsAt + 1
+	infoTextAt     = infoLengthAt + 8
+	maxInfo        = 4 << 10
+	maxName        = 32 // characters
+)
+
+// readNames reads what validators call themselves. Entries that make no sense are left out.
+func (c *Client) readNames(ctx context.Context) (map[wallet.Address]string, error) {
+	list, _, err := c.programAccounts(ctx, configProgram, memcmp(1, infoMark[:]))
+	if err != nil {
+		return nil, err
+	}
+	names := map[wallet.Address]string{}
+	for _, entry := range list {
+		data, ok := entry.Account.bytes()
+		if !ok || len(data) < infoTextAt || len(data) > maxInfo || data[0] != 2 || data[infoSignsAt] != 1 {
+			continue
+		}
+		length := binary.LittleEndian.Uint64(data[infoLengthAt:])
+		if length > uint64(len(data)-infoTextAt) {
+			continue
+		}
+		var info struct {
+			Name string `json:"name"`
+		}
+		if json.Unmarshal(data[infoTextAt:infoTextAt+length], &info) == nil && speakable(info.Name) {
+			names[wallet.Address(data[infoIdentityAt:])] = info.Name
+		}
+	}
+	return names, nil
+}
+
+// speakable tells whether a name can be shown: short, and without characters that do not show.
+func speakable(name string) bool {
+	return name != "" && utf8.ValidString(name) && utf8.RuneCountInString(name) <= maxName && !wallet.HidesCharacters(name)
+}

@@ -1,0 +1,344 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"purser/handlers"
+	"purser/wallet"
+)
+
+// stakeCommand is /stake: the stakes of the default wallet, and each step of staking. It has no questions: what is missing is
+// offered as buttons that run the whole command. Later steps of a transaction reach the chat as events.
+func stakeCommand() conversation {
+	return conversation{
+		name: "stake",
+		commands: []command{{name: "stake", menu: "menu.stake", usage: "usage.stake", looks: true, run: (*Chat).stake, app: (*Chat).stakeForApp,
+			aliases: map[string]string{"staking": "", "delegate": "delegate", "undelegate": "undelegate", "unstake": "undelegate", "validators": "validators", "rewards": "rewards"}}},
+	}
+}
+
+// stakeSteps are the words for the steps of staking.
+func stakeSteps() map[string]wallet.Kind {
+	return map[string]wallet.Kind{"delegate": wallet.Stake, "undelegate": wallet.Unstake, "unstake": wallet.Unstake, "withdraw": wallet.Withdraw}
+}
+
+// stake answers /stake and its actions.
+func (c *Chat) stake(ctx context.Context, h Inbound) (Action, error) {
+	action := ""
+	if len(h.line.args) > 0 {
+		action = strings.ToLower(h.line.args[0])
+	}
+	_, step := stakeSteps()[action]
+	switch {
+	case action == "validators":
+		return c.stakeValidators(ctx, h)
+	case action == "delegate" && !hasAmount(h.line.args[1:]):
+		return c.askStake(ctx, h)
+	case step:
+		return c.proposeStake(ctx, h)
+	case action == "", action == "list", action == "positions", action == "rewards":
+		return c.stakeOverview(ctx, h, action == "rewards")
+	}
+	return func(s *replyTx) error { return s.replyUsage("stake") }, nil
+}
+
+// hasAmount reports whether one of the words is an amount.
+func hasAmount(words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { _, err := wallet.ParseAddress(word); return err != nil })
+}
+
+// readStake parses the words of a step: an amount, and the address of a validator or a stake account, in any order. Without
+// an amount it is all.
+func readStake(args []string) (handlers.StakeRequest, error) {
+	req := handlers.StakeRequest{Kind: stakeSteps()[strings.ToLower(args[0])], Amount: wallet.Quantity{Max: true}}
+	named, given := wallet.Address{}, false
+	for _, word := range args[1:] {
+		at, err := wallet.ParseAddress(word)
+		switch {
+		case err == nil && named.IsZero():
+			named = at
+			continue
+		case err == nil || given && !strings.EqualFold(word, wallet.SOL.Symbol):
+			return req, wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InvalidRequest, "stakes.words"))
+		case given:
+			continue // the SOL in "2 SOL"
+		}
+		amount := readAmount(word)
+		if err := amount.refusal(); err != nil {
+			return req, err
+		}
+		req.Amount, given = amount.Quantity, true
+	}
+	if req.Validator = named; req.Kind != stakeSteps()["delegate"] {
+		req.Validator, req.Account = wallet.Address{}, named
+	}
+	return req, nil
+}
+
+// proposeStake proposes a step. Its card has Confirm and Reject.
+func (c *Chat) proposeStake(ctx context.Context, h Inbound) (Action, error) {
+	req, err := readStake(h.line.args)
+	if err != nil {
+		return refuse(err)
+	}
+	if err := c.mayAsk(h); err != nil {
+		return nil, err
+	}
+	proposal, err := c.Stakes.Prepare(ctx, h.caller(), req)
+	if err != nil {
+		return refuse(err)
+	}
+	return func(s *replyTx) error {
+		if err := s.Stakes.Commit(s.tx, proposal); err != nil {
+			return err
+		}
+		return s.card(proposal.Transaction)
+	}, nil
+}
+
+// stakeForApp is /stake run by an app: what reads, and complete steps, which the person is asked to confirm.
+func (c *Chat) stakeForApp(ctx context.Context, h Inbound) (Action, error) {
+	args := h.line.args
+	if len(args) == 0 {
+		return c.stakeOverview(ctx, h, false)
+	}
+	action := strings.ToLower(args[0])
+	if _, step := stakeSteps()[action]; !step {
+		if len(args) == 1 && action == "validators" {
+			return c.stakeValidators(ctx, h)
+		}
+		return nil, wallet.About("command", wallet.Refuse(wallet.InvalidRequest, "app_command.stake"))
+	}
+	req, err := readStake(args)
+	if err != nil {
+		return nil, err
+	}
+	if action == "delegate" && req.Amount.Max && !hasAmount(args[1:]) {
+		return nil, wallet.Refuse(wallet.InvalidRequest, "app_command.stake_incomplete")
+	}
+	from, err := c.Wallets.Default(ctx, h.user.ID)
+	if err != nil {
+		return nil, err
+	}
+	req.From, req.Ask = from.Address, true
+	proposal, err := c.Stakes.Prepare(ctx, handlers.Caller{User: h.user.ID, KeyID: h.app.By.KeyID, KeyLineage: h.app.By.KeyLineage}, req)
+	if err != nil {
+		return nil, err
+	}
+	return func(s *replyTx) error {
+		t, err := s.Stakes.CommitByProgram(s.tx, proposal)
+		if err != nil {
+			return err
+		}
+		return s.reply("staking.proposed", vars{"Kind": string(t.Kind), "Sum": t.Money().String(), "ID": code(string(t.ID))})
+	}, nil
+}
+
+// mostStakes is how many positions one message shows.
+const mostStakes = 10
+
+// stakeOverview lists the stakes of the default wallet, with a button for what can be done with each.
+func (c *Chat) stakeOverview(ctx context.Context, h Inbound, rewards bool) (Action, error) {
+	w, err := c.Wallets.Default(ctx, h.user.ID)
+	if err != nil {
+		return refuse(err)
+	}
+	if err := c.mayAsk(h); err != nil {
+		return nil, err
+	}
+	p, err := c.Stakes.Positions(ctx, w.Address)
+	if err != nil {
+		return refuse(err)
+	}
+	return func(s *replyTx) error {
+		var lines []string
+		var rows [][]Button
+		staked, ready := uint64(0), false
+		for i, one := range p.All {
+			if one.State != wallet.StakeInactive {
+				staked += one.Stake
+			}
+			ready = ready || one.Withdrawable > 0 && one.Hold == wallet.HoldNone
+			if i >= mostStakes {
+				continue
+			}
+			line, row, err := s.stakeLine(i+1, one)
+			if err != nil {
+				return err
+			}
+			lines, rows = append(lines, string(line)), append(rows, row...)
+		}
+		more, err := s.menu("stake_button.stake", "/stake delegate", "stake_button.validators", "/stake validators")
+		if err != nil {
+			return err
+		}
+		return s.reply("staking.overview", vars{"Lines": html(strings.Join(lines, "\n\n")), "More": left(len(p.All) - mostStakes), "Staked": wallet.Lamports(staked).String(),
+			"Rewards": rewards, "Ready": ready, "Tail": code("…" + w.Address.Tail()), "Network": s.network(), "Epoch": strconv.FormatUint(p.Epoch.Epoch, 10),
+			"EpochEnds": moment(p.Epoch.EndsAfter(1))}, append(rows, more...)...)
+	}, nil
+}
+
+// left writes how many are not shown; "" for none.
+func left(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// stakeLine returns the text about a position, and a row with the button of its next step, if there is one.
+func (s *replyTx) stakeLine(n int, p handlers.Position) (html, [][]Button, error) {
+	v := vars{"N": n, "Staked": wallet.Lamports(p.Stake).String(), "Balance": wallet.Lamports(p.Lamports).String(), "Withdrawable": html(""),
+		"Validator": html(escape(p.Validator.Name)), "Tail": html(""), "State": string(p.State), "Hold": string(p.Hold), "ChangesAt": "", "Delinquent": p.Validator.Delinquent && p.Delegated()}
+	if p.Delegated() {
+		v["Tail"] = code("…" + p.Voter.Tail())
+	}
+	if p.Withdrawable > 0 {
+		v["Withdrawable"] = code(wallet.Lamports(p.Withdrawable).String())
+	}
+	if !p.ChangesAt.IsZero() {
+		v["ChangesAt"] = moment(p.ChangesAt)
+	}
+	text, err := s.words.text("staking.position", v)
+	if err != nil || p.Hold != wallet.HoldNone {
+		return text, nil, err
+	}
+	var row []Button
+	add := func(label, step string) error {
+		name, err := s.words.text(label, vars{"N": n})
+		if err != nil {
+			return err
+		}
+		b, err := s.button(name, "run:/stake "+step+" max "+p.Address.String(), "menu", s.now.Add(menuLife))
+		row = append(row, b)
+		return err
+	}
+	if p.State == wallet.StakeActive || p.State == wallet.StakeActivating {
+		err = add("stake_button.undelegate", "undelegate")
+	}
+	if p.Withdrawable > 0 && err == nil {
+		err = add("stake_button.withdraw", "withdraw")
+	}
+	if len(row) == 0 {
+		return text, nil, err
+	}
+	return text, [][]Button{row}, err
+}
+
+// validatorsAPage is how many validators one message shows.
+const validatorsAPage = 5
+
+// stakeValidators shows a page of validators, the best first: /stake validators [page].
+func (c *Chat) stakeValidators(ctx context.Context, h Inbound) (Action, error) {
+	if err := c.mayAsk(h); err != nil {
+		return nil, err
+	}
+	all, err := c.Stakes.Validators(ctx)
+	if err != nil {
+		return refuse(err)
+	}
+	page := 1
+	if len(h.line.args) > 1 {
+		if n, err := strconv.Atoi(h.line.args[1]); err == nil && n > 0 {
+			page = n
+		}
+	}
+	pages := (len(all) + validatorsAPage - 1) / validatorsAPage
+	page = min(page, max(pages, 1))
+	shown := all[(page-1)*validatorsAPage : min(page*validatorsAPage, len(all))]
+	return func(s *replyTx) error {
+		var lines []string
+		var rows [][]Button
+		for _, one := range shown {
+			line, err := s.words.text("staking.validator", vars{"Name": html(escape(one.Name)), "Vote": code(one.Vote.String()), "Commission": percent(one.Commission),
+				"Staked": code(wallet.Lamports(one.Stake).String()), "Delinquent": one.Delinquent, "Superminority": one.Superminority})
+			if err != nil {
+				return err
+			}
+			lines = append(lines, string(line))
+			if one.Delinquent || h.app != nil {
+				continue
+			}
+			b, err := s.button(html(escape(cmp.Or(one.Name, "…"+one.Vote.Tail()))), "run:/stake delegate "+one.Vote.String(), "menu", s.now.Add(menuLife))
+			if err != nil {
+				return err
+			}
+			rows = append(rows, []Button{b})
+		}
+		turn, err := s.pageButtons(page, pages)
+		if err != nil {
+			return err
+		}
+		return s.reply("staking.validators", vars{"Lines": html(strings.Join(lines, "\n\n")), "Page": page, "Pages": pages, "Paged": pages > 1}, append(rows, turn...)...)
+	}, nil
+}
+
+// pageButtons are the buttons that lead to the page before and the page after.
+func (s *replyTx) pageButtons(page, pages int) ([][]Button, error) {
+	var turn []string
+	if page > 1 {
+		turn = append(turn, "stake_button.previous_page", "/stake validators "+strconv.Itoa(page-1))
+	}
+	if page < pages {
+		turn = append(turn, "stake_button.next_page", "/stake validators "+strconv.Itoa(page+1))
+	}
+	if len(turn) == 0 {
+		return nil, nil
+	}
+	return s.menu(turn...)
+}
+
+// percent writes basis points as a percentage, without needless zeros.
+func percent(points uint64) string {
+	return wallet.Amount{Units: points, Decimals: 2}.String()
+}
+
+// askStake answers /stake delegate without an amount: it says which validator it would be, and offers amounts.
+func (c *Chat) askStake(ctx context.Context, h Inbound) (Action, error) {
+	if err := c.mayAsk(h); err != nil {
+		return nil, err
+	}
+	all, err := c.Stakes.Validators(ctx)
+	if err != nil {
+		return refuse(err)
+	}
+	minimum, err := c.Stakes.Minimum(ctx)
+	if err != nil {
+		return refuse(err)
+	}
+	words := ""
+	at := 0
+	if len(h.line.args) > 1 {
+		words = " " + h.line.args[1]
+		at = slices.IndexFunc(all, func(v wallet.Validator) bool { return v.Vote.String() == h.line.args[1] })
+	}
+	if at < 0 || len(all) == 0 {
+		return refuse(wallet.Refuse(wallet.InvalidRequest, "stakes.no_validator"))
+	}
+	v := all[at]
+	return func(s *replyTx) error {
+		least := wallet.Lamports(minimum).String()
+		var row []Button
+		for _, amount := range []string{least, wallet.Max} {
+			label, err := s.words.text("stake_button.stake_amount", vars{"Amount": amount, "Max": amount == wallet.Max})
+			if err != nil {
+				return err
+			}
+			b, err := s.button(label, "run:/stake delegate "+amount+words, "menu", s.now.Add(menuLife))
+			if err != nil {
+				return err
+			}
+			row = append(row, b)
+		}
+		other, err := s.menu("stake_button.other_validator", "/stake validators")
+		if err != nil {
+			return err
+		}
+		return s.reply("staking.ask_amount", vars{"Name": html(escape(v.Name)), "Vote": grouped(v.Vote.String()), "Commission": percent(v.Commission), "Minimum": code(least),
+			"Example": code("/stake delegate 2" + words)}, append([][]Button{row}, other...)...)
+	}, nil
+}
