@@ -18,11 +18,12 @@ import (
 type staker struct {
 	*world.World
 	*world.Person
+	rewards *uint64 // lamports that all epochs so far have brought
 }
 
 func newStaker(t *testing.T, lamports uint64) staker {
 	w := world.New(t, world.Options{})
-	return staker{w, w.Rich(1001, "Alice", lamports)}
+	return staker{w, w.Rich(1001, "Alice", lamports), new(uint64)}
 }
 
 // request is a request of one step; amount "max" is all.
@@ -82,16 +83,30 @@ func (s staker) liquid() uint64 {
 	return accounts[0].Lamports
 }
 
-// epoch lets the present epoch end.
+// held is what all stake accounts hold.
+func (s staker) held() (sum uint64) {
+	s.Helper()
+	for _, p := range s.positions() {
+		sum += p.Lamports
+	}
+	return sum
+}
+
+// epoch lets the present epoch end, and its rewards be paid. While they are, steps are refused.
 func (s staker) epoch() {
 	s.Helper()
+	before := s.held()
+	defer func() { *s.rewards += s.held() - before }()
 	e, err := s.Chain.StakeEpoch(context.Background())
 	s.Must(err)
 	s.Blocks(int(e.SlotsLeft))
 	for {
 		now, err := s.Chain.StakeEpoch(context.Background())
 		s.Must(err)
-		if now.Epoch > e.Epoch {
+		if now.Paying {
+			s.refused(wallet.Conflict, "stakes.paying", request(wallet.Stake, "1"))
+		}
+		if now.Epoch > e.Epoch && !now.Paying {
 			return
 		}
 		s.Blocks(1)
@@ -99,21 +114,15 @@ func (s staker) epoch() {
 }
 
 // TestTheWholeLifeOfAStake: delegated, active, a part of it and then the rest undelegated, withdrawn. Staked and liquid
-// lamports and fees add up at each step.
+// lamports, fees and rewards add up at each step.
 func TestTheWholeLifeOfAStake(t *testing.T) {
 	s := newStaker(t, 10*world.SOL)
 	began, fees := s.liquid(), uint64(0)
-	held := func() (sum uint64) {
-		for _, p := range s.positions() {
-			sum += p.Lamports
-		}
-		return sum
-	}
 	adds := func(t wallet.Transaction) wallet.Transaction {
 		s.Helper()
 		fees += t.Fee
-		if liquid := s.liquid(); liquid+held()+fees != began {
-			s.Errorf("after %s: %d liquid, %d staked and %d of fees are not %d", t.Kind, liquid, held(), fees, began)
+		if liquid := s.liquid(); liquid+s.held()+fees != began+*s.rewards {
+			s.Errorf("after %s: %d liquid, %d staked and %d of fees are not %d and %d of rewards", t.Kind, liquid, s.held(), fees, began, *s.rewards)
 		}
 		if liquid := s.liquid(); t.BalanceLeft != liquid {
 			s.Errorf("after %s the wallet holds %d, it was told %d", t.Kind, liquid, t.BalanceLeft)
@@ -143,13 +152,13 @@ func TestTheWholeLifeOfAStake(t *testing.T) {
 	}
 	s.epoch()
 	back := adds(s.does(request(wallet.Withdraw, "max")))
-	if back.Amount != 1_500_000_000+part.Rent || back.To != s.Address() {
+	if back.Amount < 1_500_000_000+part.Rent || back.Amount > 1_600_000_000 || back.To != s.Address() {
 		t.Errorf("withdrawn: %+v", back)
 	}
 	adds(s.does(request(wallet.Unstake, "max")))
 	s.epoch()
 	adds(s.does(request(wallet.Withdraw, "max")))
-	if rest := s.positions(); len(rest) != 0 || s.liquid() != began-fees {
+	if rest := s.positions(); len(rest) != 0 || s.liquid() != began+*s.rewards-fees || *s.rewards == 0 {
 		t.Errorf("left are %+v, and %d of %d", rest, s.liquid(), began)
 	}
 	s.announced(map[wallet.EventName]int{wallet.StakeDelegated: 1, wallet.StakeUndelegated: 2})
