@@ -272,7 +272,7 @@ func TestNobodySeesAnothersData(t *testing.T) {
 		switch name {
 		case "GET /v1/notifications", "PUT /v1/notifications", "POST /v1/messages", "POST /v1/commands":
 			return endOf{status: 404, code: wallet.UserNotFound}
-		case "GET /v1/wallet/transactions", "GET /v1/wallet/transactions/:id":
+		case "GET /v1/wallet/transactions", "GET /v1/wallet/transactions/:id", "GET /v1/stake/positions":
 			return endOf{status: 200, reads: true} // the operator reads any wallet (docs/specification.md, Whose data), and sends for none
 		}
 		return ends[name]

@@ -170,16 +170,16 @@ func createdBefore(before []wallet.Action, account wallet.Address) bool {
 	return slices.ContainsFunc(before, func(a wallet.Action) bool { return a.Type == wallet.ActionCreateStake && a.Account == account })
 }
 
-// stakeCall checks what all remaining instructions share: the data is the number and args u64 values, fixed are the
-// accounts from the given position on, and then follow the references. The accounts before fixed are writable. The
-// authority must be the signer. It returns the references.
-func stakeCall(c Call, args int, written int, fixed ...wallet.Address) (references []wallet.Address, last wallet.Address, _ error) {
-	whole := written + len(fixed)
+// stakeCall checks what all remaining instructions share. The data is the number and args u64 values. The first accounts,
+// writables of them, can be written, then come the fixed ones, and behind them the references, which it returns. Where the
+// signer is fixed, anybody else is refused as such.
+func stakeCall(c Call, args int, writables int, fixed ...wallet.Address) (references []wallet.Address, last wallet.Address, _ error) {
+	whole := writables + len(fixed)
 	if len(c.Data()) != 4+8*args || c.Len() < whole {
 		return nil, last, refuse(Malformed, "not a whole instruction of the Stake program")
 	}
 	for i, want := range fixed {
-		if c.At(written+i) == want {
+		if c.At(writables+i) == want {
 			continue
 		}
 		if want == c.Payer() {
@@ -187,7 +187,7 @@ func stakeCall(c Call, args int, written int, fixed ...wallet.Address) (referenc
 		}
 		return nil, last, refuse(Malformed, "not a whole instruction of the Stake program")
 	}
-	for i := range written {
+	for i := range writables {
 		if !c.Writable(i) {
 			return nil, last, refuse(Malformed, "a stake account that cannot change")
 		}
