@@ -191,11 +191,18 @@ function staking({ actions, fee_payer: own }) {
   };
 }
 
+/** The texts of the steps of staking, by kind: title, what is done, and what the address is. */
+const STEPS = {
+  stake: ['sign.stake_title', 'sign.stake', 'sign.validator'],
+  unstake: ['sign.unstake_title', 'sign.unstake', 'sign.stake_account'],
+  withdraw: ['sign.withdraw_title', 'sign.withdraw', 'sign.to_own'],
+};
+
 /** What a step of staking does, and with which stake. Both authorities were checked to be this wallet's (decode.js). */
 const stakeSummary = (pay, offer) => [
-  h('p', { class: 'label' }, t(`sign.${pay.kind}`)),
+  h('p', { class: 'label' }, t(STEPS[pay.kind][1])),
   pay.whole ? h('p', { class: 'amount' }, t('sign.whole_stake')) : amountLine(pay),
-  h('p', { class: 'label' }, t({ stake: 'sign.validator', unstake: 'sign.stake_account', withdraw: 'sign.to_own' }[pay.kind])),
+  h('p', { class: 'label' }, t(STEPS[pay.kind][2])),
   target(pay),
   offer.validator && h('div', { class: 'claimed' },
     h('p', { class: 'label' }, t('sign.server_says')),
@@ -269,7 +276,7 @@ function more(offer, pay, first = []) {
 
 function review(ui, offer, decoded, pay, known) {
   const { list, red } = cautions(offer, known);
-  return ui.ask(t(pay.kind ? `sign.${pay.kind}_title` : 'sign.title'), (done) => [
+  return ui.ask(t(pay.kind ? STEPS[pay.kind][0] : 'sign.title'), (done) => [
     list,
     h('div', { class: 'card pay' },
       summary(pay, offer),
