@@ -61,6 +61,10 @@ func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 			return err
 		},
 		"RentMinimum":          func() error { _, err := c.RentMinimum(ctx, 0); return err },
+		"StakeAccounts":        func() error { _, err := c.StakeAccounts(ctx, s.query.From); return err },
+		"StakeEpoch":           func() error { _, err := c.StakeEpoch(ctx); return err },
+		"MinimumDelegation":    func() error { _, err := c.MinimumDelegation(ctx); return err },
+		"Validators":           func() error { _, err := c.Validators(ctx); return err },
 		"Blockhash":            func() error { _, err := c.Blockhash(ctx); return err },
 		"BlockHeight":          func() error { _, err := c.BlockHeight(ctx); return err },
 		"FinalizedBlockHeight": func() error { _, err := c.FinalizedBlockHeight(ctx); return err },

@@ -104,11 +104,11 @@ func follows(all []wallet.Action, at int, typ string) bool {
 	return slices.ContainsFunc(all[at+1:], func(a wallet.Action) bool { return a.Type == typ && a.Account == all[at].Account })
 }
 
-// checkCreateStake requires that the new account is initialized for the signer, or split into, and then used. Whoever
+// checkCreateStake requires that the new account is initialized for the signer, or split into, and then used. Who
 // initializes an account decides whom it belongs to: it must not be left to somebody else.
 //
 // An account that is split into gets the authorities of the source, which the bytes do not tell. It gets a deposit at
-// most: anything more could be taken by whoever may withdraw from the source.
+// most: those who may withdraw from the source could take anything more.
 func checkCreateStake(all []wallet.Action, at int) error {
 	switch {
 	case follows(all, at, wallet.ActionInitializeStake):

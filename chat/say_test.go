@@ -170,7 +170,9 @@ type knowing struct{ store.Tx }
 
 func (knowing) Kinds() wallet.Kinds { return storetest.Kinds() }
 
-func standardCards() []Card { return []Card{SendCard(), ReceiptCard(), RequestCard(), StakeCard(), UnstakeCard(), WithdrawCard()} }
+func standardCards() []Card {
+	return []Card{SendCard(), ReceiptCard(), RequestCard(), StakeCard(), UnstakeCard(), WithdrawCard()}
+}
 
 // TestAKindWithoutAWholeCardIsRefusedAtStart: nobody meets a transaction that cannot be shown.
 func TestAKindWithoutAWholeCardIsRefusedAtStart(t *testing.T) {

@@ -37,7 +37,7 @@ func stakingVars(t wallet.Transaction) map[string]any {
 	if !t.Stake.Account.IsZero() {
 		v["Account"] = code(t.Stake.Account.String())
 	}
-	switch end := t.Stake.CooldownEnd; {
+	switch end := t.CooldownEndsAt(); {
 	case end.IsZero():
 	case !end.After(t.CreatedAt): // it never became active, so there is nothing to cool down
 		v["AtOnce"] = true

@@ -74,10 +74,8 @@ func (s *Stakes) prepareUnstake(ctx context.Context, req StakeRequest, t wallet.
 	if t.Stake.ValidatorName, err = s.nameOf(ctx, t.To); err != nil {
 		return t, nil, err
 	}
-	t.Stake.CooldownEnd = f.epoch.EndsAfter(1).UTC()
-	if state, _ := f.epoch.StakeState(chosen[0]); state == wallet.StakeActivating {
-		t.Stake.CooldownEnd = f.epoch.At.UTC() // it never became effective
-	}
+	t.Stake.CooldownEnd, t.Stake.EpochEnd = f.epoch.CooldownEnd(chosen[0], t.Amount), f.epoch.EndsAfter(1).UTC()
+	t.Stake.EpochLength = f.epoch.EndsAfter(2).Sub(f.epoch.EndsAfter(1))
 	return t, f, nil
 }
 

@@ -37,7 +37,7 @@ type Stakes struct {
 func (s *Stakes) Operations() []Operation {
 	return []Operation{
 		{Kind: wallet.Stake, Load: s.loadStake, Retry: s.retry},
-		{Kind: wallet.Unstake, Load: s.loadUnstake, Retry: s.retry},
+		{Kind: wallet.Unstake, Load: s.loadUnstake, Retry: s.retryUnstake},
 		{Kind: wallet.Withdraw, Load: s.loadWithdraw, Retry: s.retry},
 	}
 }
@@ -97,14 +97,28 @@ func (s *Stakes) Prepare(ctx context.Context, who Caller, req StakeRequest) (Pro
 
 // retry prepares the same step again.
 func (s *Stakes) retry(ctx context.Context, who Caller, first wallet.Transaction) (Proposal, error) {
-	req := StakeRequest{Kind: first.Kind, From: first.From, Amount: wallet.Quantity{Exact: first.Money().Decimal()}, Account: first.Stake.Account, RetryOf: first.ID}
-	if req.Account.IsZero() {
-		req.Validator = first.To
-	}
-	if len(first.Stake.Merged) > 0 { // several accounts were chosen: choose again
-		req.Account = wallet.Address{}
+	return s.Prepare(ctx, who, again(first))
+}
+
+// retryUnstake is retry of an undelegation. All of a stake is all that it is now: rewards may have added to it.
+func (s *Stakes) retryUnstake(ctx context.Context, who Caller, first wallet.Transaction) (Proposal, error) {
+	req := again(first)
+	if !first.Stake.Split && len(first.Stake.Merged) == 0 {
+		req.Amount = wallet.Quantity{Max: true}
 	}
 	return s.Prepare(ctx, who, req)
+}
+
+// again asks for the same step. Where several accounts were chosen, they are chosen again.
+func again(first wallet.Transaction) StakeRequest {
+	req := StakeRequest{Kind: first.Kind, From: first.From, Amount: wallet.Quantity{Exact: first.Money().Decimal()}, RetryOf: first.ID}
+	switch {
+	case first.Stake.Account.IsZero():
+		req.Validator = first.To
+	case len(first.Stake.Merged) == 0:
+		req.Account = first.Stake.Account
+	}
+	return req
 }
 
 // Position is one stake account, as its owner sees it.
@@ -115,7 +129,7 @@ type Position struct {
 	Hold         wallet.StakeHold // why it is shown and cannot be used
 	Withdrawable uint64           // lamports
 	Validator    wallet.Validator // zero for an account without a delegation
-	// ChangesAt is about when a warm-up or cooldown ends, if the whole of it ends with this epoch; zero in other states.
+	// ChangesAt is about when a warm-up or cooldown ends; zero in other states.
 	ChangesAt time.Time
 }
 
@@ -140,9 +154,7 @@ func (s *Stakes) Positions(ctx context.Context, owner wallet.Address) (Positions
 	for _, a := range f.accounts {
 		p := Position{StakeAccount: a, Hold: f.epoch.Hold(a, owner), Withdrawable: f.withdrawable(a)}
 		p.State, p.Activation = f.epoch.StakeState(a)
-		if p.State == wallet.StakeActivating || p.State == wallet.StakeDeactivating {
-			p.ChangesAt = f.epoch.EndsAfter(1).UTC()
-		}
+		p.ChangesAt = f.epoch.ChangesAt(a)
 		if at := slices.IndexFunc(validators, func(v wallet.Validator) bool { return v.Vote == a.Voter }); at >= 0 {
 			p.Validator = validators[at]
 		} else if a.Delegated() {

@@ -31,8 +31,24 @@ type StakeTerms struct {
 	Split bool `json:"split,omitzero"`
 	// ValidatorName is what the validator calls itself on chain, "" without a name. Nobody verifies it.
 	ValidatorName string `json:"validator_name,omitempty"`
-	// CooldownEnd is when an undelegated stake can be withdrawn, as estimated when it was last judged.
-	CooldownEnd time.Time `json:"cooldown_end,omitzero"`
+	// CooldownEnd is when an undelegated stake can be withdrawn if it lands before EpochEnd, as estimated when it was
+	// proposed: see Transaction.CooldownEndsAt. EpochLength is the length of later epochs.
+	CooldownEnd time.Time     `json:"cooldown_end,omitzero"`
+	EpochEnd    time.Time     `json:"epoch_end,omitzero"`
+	EpochLength time.Duration `json:"epoch_length,omitempty"`
+}
+
+// CooldownEndsAt estimates when what t undelegates can be withdrawn. Each epoch that ended before t landed moves it by one.
+func (t Transaction) CooldownEndsAt() time.Time {
+	late := t.ConfirmedAt.Sub(t.Stake.EpochEnd)
+	if t.ConfirmedAt.IsZero() || t.Stake.EpochEnd.IsZero() || t.Stake.EpochLength <= 0 || late < 0 {
+		return t.Stake.CooldownEnd
+	}
+	end := t.Stake.CooldownEnd
+	if end.Before(t.Stake.EpochEnd) { // it would have been at once
+		end = t.Stake.EpochEnd
+	}
+	return end.Add((late/t.Stake.EpochLength + 1) * t.Stake.EpochLength)
 }
 
 // Touches reports whether the terms change one of the stake accounts that other terms change.
@@ -105,15 +121,64 @@ func (e StakeEpoch) EndsAfter(n uint64) time.Time {
 	if n == 0 {
 		return e.At
 	}
-	slots := e.SlotsLeft + (min(n, maxEpochsAhead)-1)*e.Slots
-	return e.At.Add(time.Duration(min(slots, maxSlotsAhead)) * e.SlotTime)
+	slots := min(e.SlotsLeft, maxSlotsAhead) + (min(n, maxEpochsAhead)-1)*min(e.Slots, maxSlotsAhead)
+	return e.At.Add(time.Duration(min(slots, maxSlotsAhead)) * min(e.SlotTime, maxSlotTime))
 }
 
 // These keep estimates from overflowing, whatever a node says.
 const (
 	maxEpochsAhead = 1_000
 	maxSlotsAhead  = 1 << 32
+	maxSlotTime    = 2 * time.Second
 )
+
+// ChangesAt estimates when the warm-up or cooldown of an account ends; zero if none is under way. Most end with their
+// epoch. One takes several when more stake of the cluster changes than may change in one epoch.
+func (e StakeEpoch) ChangesAt(a StakeAccount) time.Time {
+	var last StakeActivation // of the whole cluster, in the last epoch
+	if e.Epoch > 0 {
+		last = e.History[e.Epoch-1]
+	}
+	switch state, now := e.StakeState(a); state {
+	case StakeActivating:
+		return e.EndsAfter(epochsUntilChanged(now.Activating, last.Activating, last.Effective, a.Activated == e.Epoch)).UTC()
+	case StakeDeactivating:
+		return e.EndsAfter(epochsUntilChanged(now.Deactivating, last.Deactivating, last.Effective, a.Deactivated == e.Epoch)).UTC()
+	}
+	return time.Time{}
+}
+
+// CooldownEnd estimates when lamports that are deactivated now can be withdrawn: at once where the account has not become
+// active.
+func (e StakeEpoch) CooldownEnd(a StakeAccount, lamports uint64) time.Time {
+	if _, now := e.StakeState(a); now.Effective == 0 {
+		return e.At.UTC()
+	}
+	return e.ChangesAt(StakeAccount{Voter: a.Voter, Stake: lamports, Activated: NeverEpoch, Deactivated: e.Epoch})
+}
+
+// epochsUntilChanged estimates how many epoch boundaries pass until own lamports have changed. waiting is what the whole
+// cluster wanted to change in the last epoch, effective its stake then. isNew: own was not among what waited. What else
+// has come since is not known before the epoch ends, so this is the least.
+func epochsUntilChanged(own, waiting, effective uint64, isNew bool) uint64 {
+	high, low := bits.Mul64(effective, changePercent)
+	if high >= 100 {
+		return 1
+	}
+	may, _ := bits.Div64(high, low, 100)
+	if may == 0 {
+		return 1 // the node tells no history
+	}
+	waiting -= min(waiting, may) // changed when the present epoch began
+	if isNew {
+		waiting += min(own, math.MaxUint64-waiting)
+	}
+	waiting = max(waiting, own, 1)
+	return (waiting-1)/may + 1
+}
+
+// changePercent is the part of the cluster's effective stake that may become active or inactive in one epoch, in percent.
+const changePercent = 9
 
 // StakeState is a stage in the life of a stake account.
 type StakeState string
@@ -200,9 +265,8 @@ func (e StakeEpoch) warmedUp(a StakeAccount) StakeActivation {
 // changeShare is what a stake may change by in one epoch: its part (own of waiting) of the 9 % of the cluster's effective
 // stake that may change. It is rounded down, and at most own.
 func changeShare(own, waiting, effective uint64) uint64 {
-	const percent = 9
 	// own * effective * 9 / (waiting * 100), in two steps so that nothing overflows.
-	high, low := bits.Mul64(effective, percent)
+	high, low := bits.Mul64(effective, changePercent)
 	if high >= 100 {
 		return own
 	}

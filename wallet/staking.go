@@ -28,7 +28,7 @@ func UnstakeRules() Rules {
 		Spends: func(t Transaction) Spending { return Spending{Lamports: t.Rent + t.Fee} },
 		Announces: func(t Transaction, by Trigger) (Announcement, bool) {
 			return Announcement{StakeUndelegated, StakeUndelegatedData{UserID: t.Owner, WalletAddress: t.From, ValidatorAddress: t.To, Amount: t.Money().String(),
-				TransactionSignature: t.Signature, CooldownEnd: Timestamp(t.Stake.CooldownEnd), UndelegatedAt: Timestamp(t.ConfirmedAt)}}, by == Finalized
+				TransactionSignature: t.Signature, CooldownEnd: Timestamp(t.CooldownEndsAt()), UndelegatedAt: Timestamp(t.ConfirmedAt)}}, by == Finalized
 		}}
 }
 

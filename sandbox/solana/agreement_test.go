@@ -123,6 +123,7 @@ func TestSandboxAgreesWithLiteSVM(t *testing.T) {
 	cases = append(append(cases, tokens...), v1Cases(lite.blockhash)...)
 	cases = append(cases, rentCases(lite.blockhash)...)
 	cases = append(cases, stakeCases(lite)...)
+	cases = append(cases, purserStakeCases(lite)...)
 	names := map[string]bool{}
 	for _, c := range cases {
 		if names[c.name] {

@@ -8,7 +8,7 @@ import { createServer } from 'node:http';
 import { extname } from 'node:path';
 import { ed25519 } from '@noble/curves/ed25519';
 import { base58 } from '@scure/base';
-import { PublicKey, TransactionMessage } from '@solana/web3.js';
+import { Authorized, Lockup, PublicKey, StakeProgram, SystemProgram, TransactionMessage } from '@solana/web3.js';
 import { TOKENS } from '../page/tokens.js';
 import { DESKTOP, part, speaksPseudo, whole } from './chromium.mjs';
 import { english } from './english.mjs';
@@ -33,14 +33,37 @@ const types = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; ch
 /** What a payment of the tests holds; `compile` makes its bytes. */
 export const payment = (more = {}) => ({ payer: ADDRESS, to: BOB, lamports: 1_500_000_000n, reference: REFERENCE, note: 'Lunch, thank you', ...more });
 
-export function compile({ payer, to, lamports, reference, note, units, micro, extra = [], v0 = true }, blockhash) {
-  const instructions = [
+export function compile({ payer, to, lamports, reference, note, units, micro, extra = [], v0 = true, steps }, blockhash) {
+  const instructions = steps ?? [
     ...(units ? [limit(units)] : []), ...(micro ? [price(micro)] : []),
     transfer(lamports, { from: payer, to, reference }), ...(note ? [memo(note)] : []), ...extra,
   ];
   const m = new TransactionMessage({ payerKey: new PublicKey(payer), recentBlockhash: blockhash, instructions });
   return (v0 ? m.compileToV0Message() : m.compileToLegacyMessage()).serialize();
 }
+
+const OWN = new PublicKey(ADDRESS);
+const SEED = '00112233445566778899aabbccddeeff';
+export const VALIDATOR = addr(0x7e);
+export const NEW_STAKE = await PublicKey.createWithSeed(OWN, SEED, StakeProgram.programId);
+export const OLD_STAKE = new PublicKey(addr(0x51));
+const createStake = (lamports) => SystemProgram.createAccountWithSeed({
+  fromPubkey: OWN, newAccountPubkey: NEW_STAKE, basePubkey: OWN, seed: SEED, lamports, space: 200, programId: StakeProgram.programId,
+});
+const lastOf = (transaction) => transaction.instructions.at(-1);
+const mergeStake = (source) => lastOf(StakeProgram.merge({ stakePubkey: OLD_STAKE, sourceStakePubKey: new PublicKey(addr(source)), authorizedPubkey: OWN }));
+const deactivate = (account) => lastOf(StakeProgram.deactivate({ stakePubkey: account, authorizedPubkey: OWN }));
+
+/** The instructions of each step of staking, by what they do, for payment({steps}). */
+export const STAKING = {
+  stake: [createStake(2_002_282_880),
+    StakeProgram.initialize({ stakePubkey: NEW_STAKE, authorized: new Authorized(OWN, OWN), lockup: new Lockup(0, 0, PublicKey.default) }),
+    lastOf(StakeProgram.delegate({ stakePubkey: NEW_STAKE, authorizedPubkey: OWN, votePubkey: new PublicKey(VALIDATOR) }))],
+  part: [mergeStake(0x52), mergeStake(0x53), createStake(2_282_880),
+    lastOf(StakeProgram.split({ stakePubkey: OLD_STAKE, authorizedPubkey: OWN, splitStakePubkey: NEW_STAKE, lamports: 1_500_000_000 }, 0)), deactivate(NEW_STAKE)],
+  whole: [deactivate(OLD_STAKE)],
+  withdraw: [lastOf(StakeProgram.withdraw({ stakePubkey: OLD_STAKE, authorizedPubkey: OWN, toPubkey: OWN, lamports: 1_502_282_880, custodianPubkey: OWN }))],
+};
 
 export const USDC = TOKENS.mainnet.find((t) => t.symbol === 'USDC').mint;
 

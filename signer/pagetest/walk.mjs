@@ -2,7 +2,7 @@
 // accessibility test looks with axe, pictures.mjs with a camera.
 
 import { limit, memo, price } from './fixtures.mjs';
-import { ADDRESS, BIND, PASSPHRASE, SIGN, WORDS, answerQuiz, choosePassphrase, compile, compileTokens, follow, part, payment, press, readWords, restore, title, visit, whole } from './harness.mjs';
+import { ADDRESS, BIND, PASSPHRASE, SIGN, STAKING, WORDS, answerQuiz, choosePassphrase, compile, compileTokens, follow, part, payment, press, readWords, restore, title, visit, whole } from './harness.mjs';
 import { ZERO_HASH, addr } from './wire.mjs';
 
 export async function walk(browser, server, options, look) {
@@ -204,6 +204,17 @@ export async function walk(browser, server, options, look) {
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
   await seen('sign-token-nobodys', tab);
+  server.reset();
+  server.world.view = { validator: 'Elm of the sandbox', app: 'Shop of many things' };
+  for (const [name, heading] of [['stake', 'Stake this SOL?'], ['part', 'Undelegate this stake?'], ['whole', 'Undelegate this stake?'], ['withdraw', 'Withdraw from this stake?']]) {
+    server.world.payment = payment({ steps: STAKING[name] });
+    await follow(tab, server, SIGN);
+    await title(tab, heading);
+    await seen(`sign-staking-${name}`, tab);
+  }
+  await press(tab, 'Approve');
+  await title(tab, 'Sign with your passphrase');
+  await seen('sign-staking-passphrase', tab);
   server.reset();
   server.world.refreshed = { to: ADDRESS.replace('HAgk', 'HAgm') };
   await follow(tab, server, SIGN);

@@ -31,6 +31,7 @@ func inTheClear() []string {
 		"Transaction.Token.Symbol", "Transaction.Landing.Failure", "Transaction.Landing.Confirmations",
 		"Transaction.Warnings[0]", "Transaction.Warnings[1]", "Transaction.RetryOf", "Transaction.RetriedBy", "Transaction.Answers",
 		"Transaction.ErrorCode", "Transaction.ErrorReason.Key", "Transaction.ErrorReason.Args[0]", "Transaction.ErrorReason.Args[1]",
+		"Transaction.Stake.ValidatorName", "Transaction.Stake.EpochLength", // what a validator calls itself on chain, and the cluster's pace
 		"Transaction.Refusal", "Transaction.RefusalReason.Key", "Transaction.RefusalReason.Args[0]", "Transaction.RefusalReason.Args[1]",
 		"Key.ID", "Key.Kind", "Key.Tier", "Key.Scopes[0]", "Key.Scopes[1]", "Key.Owner", "Key.Hint", "Key.App", "Key.First", "Key.Next",
 		"PortalToken.Kind", "PortalToken.Owner",
@@ -90,6 +91,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 	marks["Delivery.Webhook"], marks["Transaction.Kind"] = string(hook.ID), `"type":"send"`
 	c.Version, post.Webhook, row.Kind = 0, hook.ID, wallet.Send
 	task.Priority, out.Priority = store.JobSoon, 2
+	portalSecret := marks["portal token"].(string)
 	// Once as a stranger's, under the system's key, and once more as a user's.
 	write := func(tx store.Tx) error {
 		if err := errors.Join(tx.PutWebhook(hook), tx.PutWebhookHealth(hook.ID, fare)); err != nil { // first: Emit looks for them
@@ -101,7 +103,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		if _, err := tx.PutJobs([]store.Job{task}, nil); err != nil {
 			return err
 		}
-		for _, step := range []error{tx.PutWallet(w), tx.PutBind(b), tx.PutConversation(c), tx.PutPortalToken(portalToken, marks["portal token"].(string), 1),
+		for _, step := range []error{tx.PutWallet(w), tx.PutBind(b), tx.PutConversation(c), tx.PutPortalToken(portalToken, portalSecret, 1),
 			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1, time.Time{}), tx.PutSendResult(out.Chat, out.Card, end), store.Enqueue(tx, []store.Reply{out}...), tx.Emit(e), tx.PutContact(book),
 			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutCounters([]store.Counter{tick})} {
 			if step != nil {
@@ -131,6 +133,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 	portalToken.Owner, gr.User, dev.User, task.About, task.ID = u.ID, u.ID, u.ID, u.ID, task.ID+"-second"
 	app.ID, app.Owner = "app_second", u.ID
 	hook.ID, hook.Owner = "wh_second", u.ID
+	portalSecret += "-second" // the first one stays
 	post.ID, post.Webhook, post.User = "dlv_second", hook.ID, u.ID
 	b.User, b.TokenHash, e.User, e.ID = u.ID, [32]byte{1}, u.ID, "evt_second"
 	mustUpdate(t, s, write)

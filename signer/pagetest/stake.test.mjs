@@ -1,0 +1,67 @@
+// Approving a step of staking: validator, amount and authorities come from the bytes. In a real Chromium.
+
+import assert from 'node:assert/strict';
+import { above, allText, it, onSign, server } from './browser.mjs';
+import { ADDRESS, NEW_STAKE, OLD_STAKE, STAKING, VALIDATOR, approve, payment, press, title } from './harness.mjs';
+
+/** What each step shows before its buttons, and what it must not show anywhere. */
+const SHOWS = {
+  stake: { title: 'Stake this SOL?', parts: ['You stake', '2.00228288 SOL', 'vote account', VALIDATOR, 'Only this wallet can undelegate and withdraw it', '2.00228788 SOL', 'The validator calls itself', 'Elm'], not: ['Undelegate', 'withdraw from'] },
+  part: { title: 'Undelegate this stake?', parts: ['You undelegate', '1.5 SOL', OLD_STAKE.toBase58(), '2 other stake accounts', '0.00228288 SOL', '0.00228788 SOL'], not: ['The whole stake account', 'You stake'] },
+  whole: { title: 'Undelegate this stake?', parts: ['You undelegate', 'The whole stake account', OLD_STAKE.toBase58(), '0.000005 SOL'], not: ['other stake account', '1.5 SOL'] },
+  withdraw: { title: 'Withdraw from this stake?', parts: ['You withdraw', '1.50228288 SOL', 'To this wallet itself', ADDRESS, OLD_STAKE.toBase58(), '0.000005 SOL'], not: ['Undelegate', VALIDATOR] },
+};
+
+for (const [name, { title: heading, parts, not }] of Object.entries(SHOWS)) {
+  it(`staking: what is shown of ${name} comes from the bytes, and is signed`, () => {
+    server.world.payment = payment({ steps: STAKING[name] });
+    server.world.view = name === 'stake' ? { validator: 'Elm' } : {};
+    return onSign(async (tab) => {
+      await title(tab, heading);
+      const decides = await above(tab, 'Approve');
+      for (const part of parts) assert.ok(decides.includes(part), `${part} is not shown above the buttons: ${decides}`);
+      const whole = await allText(tab);
+      for (const part of not) assert.ok(!whole.includes(part), `${part} is shown: ${whole}`);
+      await approve(tab);
+      await title(tab, 'Payment signed');
+      assert.equal(server.posted('/w/tx/signature').length, 1);
+      assert.equal(server.world.status, 'signed');
+    });
+  });
+}
+
+it('staking: a name is the word of the server, and cannot pass for more', () => {
+  server.world.payment = payment({ steps: STAKING.stake });
+  server.world.view = { validator: 'Elm\n\u202everified' };
+  return onSign(async (tab) => {
+    await title(tab, 'Stake this SOL?');
+    const shown = await allText(tab);
+    assert.ok(shown.includes(VALIDATOR) && !shown.includes('\u202e'), shown);
+  });
+});
+
+it('staking: another validator at refresh is a change, and nothing is signed', () => {
+  server.world.payment = payment({ steps: STAKING.stake });
+  const [create, prepare, delegate] = STAKING.stake;
+  const other = { ...delegate, keys: delegate.keys.map((k, i) => (i === 1 ? { ...k, pubkey: NEW_STAKE.constructor.default } : k)) };
+  server.world.refreshed = { steps: [create, prepare, other] };
+  return onSign(async (tab) => {
+    await title(tab, 'Stake this SOL?');
+    await approve(tab);
+    await title(tab, 'Stop: the payment was changed');
+    assert.deepEqual(server.posted('/w/tx/signature'), []);
+  });
+});
+
+it('staking: authorities of somebody else are refused', () => {
+  const [create, prepare, delegate] = STAKING.stake;
+  const data = Uint8Array.from(prepare.data);
+  data[40] ^= 1; // within the withdrawer
+  server.world.payment = payment({ steps: [create, { ...prepare, data: Buffer.from(data) }, delegate] });
+  return onSign(async (tab) => {
+    await title(tab, 'This page blocked the transaction');
+    assert.ok((await allText(tab)).includes('gives control over the stake to somebody else'));
+    await press(tab, 'Reject');
+    assert.deepEqual(server.posted('/w/tx/signature'), []);
+  });
+});
