@@ -61,7 +61,7 @@ func TestManualListsFollowTheRegistry(t *testing.T) {
 	decoder := read("../signer/page/decode.js")
 	same("signer/page/decode.js", all(decoder, `\btype: '([a-z_]+)'`), actions)
 	same("the description in signer/page/decode.js", all(decoder, `type: "([a-z_]+)"`), actions)
-	same("signer/page/sign.js", all(read("../signer/page/sign.js"), `a\.type === '([a-z_]+)'`), actions)
+	same("signer/page, what it shows", all(read("../signer/page/payment.js")+read("../signer/page/sign.js"), `a\.type === '([a-z_]+)'`), actions)
 	same("terminal/sign.go", shownInTerminal(t), actions)
 
 	inDocument := typeEnums(t, read("../api/openapi.json"))
@@ -121,7 +121,7 @@ func typeEnums(t *testing.T, document string) map[string][]string {
 	return lists
 }
 
-// shownInTerminal are the actions that `purser sign` shows: the cases of its switch over them.
+// shownInTerminal are the actions that `purser sign` shows: the cases of its switches over them.
 func shownInTerminal(t *testing.T) (found []string) {
 	t.Helper()
 	values := actionNames(t)
@@ -131,7 +131,7 @@ func shownInTerminal(t *testing.T) (found []string) {
 	}
 	for _, decl := range file.Decls {
 		f, ok := decl.(*ast.FuncDecl)
-		if !ok || f.Name.Name != "show" {
+		if !ok || f.Name.Name != "show" && f.Name.Name != "showStaking" {
 			continue
 		}
 		ast.Inspect(f, func(n ast.Node) bool {

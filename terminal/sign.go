@@ -321,11 +321,7 @@ func (s *Signer) show(o offer, d wallet.Decoded) error {
 		return err
 	}
 	fmt.Fprintf(s.Out, "Sign a payment, as read from the transaction itself\n")
-	line := func(name, value string) { fmt.Fprintf(s.Out, "  %-12s %s\n", name, value) }
-	recipient := func(name string, address wallet.Address, note string) { // in groups again, to compare it by
-		line(name, address.String()+note)
-		line("", address.Grouped())
-	}
+	line, recipient := s.line, s.compared
 	for _, a := range d.Actions {
 		switch a.Type {
 		case wallet.ActionTransfer:
@@ -353,27 +349,48 @@ func (s *Signer) show(o offer, d wallet.Decoded) error {
 			line("New account", "the recipient's, for this token: its deposit of about 0.002 SOL, once")
 		case wallet.ActionMemo:
 			line("Note", tame(a.Text, 512))
-		case wallet.ActionCreateStake:
-			line("Into", wallet.Lamports(a.Lamports).String()+" SOL go into the new stake account "+a.Account.String())
-		case wallet.ActionInitializeStake:
-			line("Authorities", "only this wallet can undelegate and withdraw it; no lockup")
-		case wallet.ActionDelegate:
-			recipient("Validator", a.To, validatorName(o.Validator))
-		case wallet.ActionSplitStake:
-			line("Undelegate", wallet.Lamports(a.Lamports).String()+" SOL of the stake account "+a.Source.String())
-		case wallet.ActionMergeStake:
-			line("Merge", a.Source.String()+" into "+a.Account.String())
-		case wallet.ActionDeactivate:
-			recipient("Undelegate", a.Account, " (all of this stake account)")
-		case wallet.ActionWithdrawStake:
-			line("Withdraw", wallet.Lamports(a.Lamports).String()+" SOL to this wallet")
-			recipient("From stake", a.Account, "")
-		default: // an action that cannot be shown is not signed
-			return fmt.Errorf("it does something that this version cannot show (%s): not signed", tame(a.Type, 64))
+		default:
+			if err := s.showStaking(o, a); err != nil {
+				return err
+			}
 		}
 	}
 	line("From", d.FeePayer.String())
 	line("Network fee", wallet.Lamports(d.Fee).String()+" SOL")
 	line("Network", tame(o.Chain, 16)+", says the server")
 	return nil
+}
+
+// showStaking prints an action of staking. An action that cannot be shown is an error: it is not signed.
+func (s *Signer) showStaking(o offer, a wallet.Action) error {
+	line, recipient := s.line, s.compared
+	switch a.Type {
+	case wallet.ActionCreateStake:
+		line("Into", wallet.Lamports(a.Lamports).String()+" SOL go into the new stake account "+a.Account.String())
+	case wallet.ActionInitializeStake:
+		line("Authorities", "only this wallet can undelegate and withdraw it; no lockup")
+	case wallet.ActionDelegate:
+		recipient("Validator", a.To, validatorName(o.Validator))
+	case wallet.ActionSplitStake:
+		line("Undelegate", wallet.Lamports(a.Lamports).String()+" SOL of the stake account "+a.Source.String())
+	case wallet.ActionMergeStake:
+		line("Merge", a.Source.String()+" into "+a.Account.String())
+	case wallet.ActionDeactivate:
+		recipient("Undelegate", a.Account, " (all of this stake account)")
+	case wallet.ActionWithdrawStake:
+		line("Withdraw", wallet.Lamports(a.Lamports).String()+" SOL to this wallet")
+		recipient("From stake", a.Account, "")
+	default:
+		return fmt.Errorf("it does something that this version cannot show (%s): not signed", tame(a.Type, 64))
+	}
+	return nil
+}
+
+// line prints a line of what is signed: its name in a column of its own.
+func (s *Signer) line(name, value string) { fmt.Fprintf(s.Out, "  %-12s %s\n", name, value) }
+
+// compared prints an address with a remark, and once more in groups to compare it by.
+func (s *Signer) compared(name string, address wallet.Address, note string) {
+	s.line(name, address.String()+note)
+	s.line("", address.Grouped())
 }

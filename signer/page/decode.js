@@ -3,6 +3,8 @@
 // accounts, staking, Memo and Compute Budget; whatever it does not know it refuses. It trusts nobody's
 // description of the bytes, and touches neither network nor page.
 //
+// Long: the contract below and the code that holds to it are read together, check by check.
+//
 // The server decodes the same bytes in Go (package chain); signer/testdata/transactions.json holds
 // both to the same answers. A message can be wrong in several ways at once, so the order of the
 // checks is part of the contract:

@@ -2,6 +2,8 @@
 // package chain) must both reproduce. Well-formed messages come from web3.js, broken ones are
 // written byte by byte, and what each must decode to is stated here by hand: this file imports
 // nothing from the page. `node fixtures.mjs` rewrites the file; a test checks that it is current.
+//
+// Long: it is one list, in the order of the decoder's checks.
 
 import { createHash } from 'node:crypto';
 import { realpathSync, writeFileSync } from 'node:fs';

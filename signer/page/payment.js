@@ -1,0 +1,136 @@
+// What a decoded transaction pays or stakes, and how that is shown. It takes amounts and addresses from the decoded
+// bytes alone. What the server says beside them is marked as such.
+
+import { associatedAccount } from './associated.js';
+import { rich, t } from './catalogue.js';
+import { Refusal, TOKEN_2022 } from './decode.js';
+import { foreign, h, notice } from './dom.js';
+import { address as shown } from './parts.js';
+import { amount, sol } from './text.js';
+import { listed } from './tokens.js';
+
+// What creating a token account costs at most, in lamports: 6960 for each byte and for 128 besides. One
+// of the older program has 165 bytes, one of Token-2022 up to 264, with every extension that its mint can
+// ask of it (chain/tokenlayout.go counts them).
+const DEPOSIT = { units: 2_039_280n, text: 'sign.deposit_cost' };
+const DEPOSIT_2022 = { units: 2_728_320n, text: 'sign.deposit_cost_2022' };
+
+/**
+ * What a decoded transaction pays, as it is shown: {amount, symbol ("" for a token that is not known
+ * here), mint, to (the owner, or ""), account, deposit (of a token account that it makes, or null), lamports
+ * (that leave at most, the fee apart), reference, paid (what, how much and to which account, as one text to
+ * compare by)}. The recipient of tokens is shown where the bytes, or the
+ * account's own derivation from what the server claims, prove it. Throws a Refusal.
+ */
+export async function payment(decoded, { chain, recipient }) {
+  const step = staking(decoded);
+  if (step) return step;
+  const sent = decoded.actions.find((a) => a.type === 'transfer');
+  if (sent) return { amount: sol(sent.lamports), symbol: 'SOL', to: sent.to, lamports: BigInt(sent.lamports), reference: sent.reference, paid: `SOL ${sent.lamports} ${sent.to}` };
+  const { units, decimals, mint, program, account, reference, to } = decoded.actions.find((a) => a.type === 'token_transfer');
+  const token = listed(chain, mint);
+  if (token && token.decimals !== decimals) {
+    throw new Refusal('wrong_decimals', 'wrong_decimals', { symbol: token.symbol, decimals, listed: token.decimals });
+  }
+  const proven = to || (recipient && (await associatedAccount(recipient, mint, program)) === account ? recipient : '');
+  const creates = decoded.actions.some((a) => a.type === 'create_account');
+  const deposit = !creates ? null : program === TOKEN_2022 ? DEPOSIT_2022 : DEPOSIT;
+  return {
+    amount: amount(units, decimals), symbol: token ? token.symbol : '', mint, to: proven, account, reference, deposit, paid: `${mint} ${units} ${account}`,
+    lamports: deposit ? deposit.units : 0n,
+  };
+}
+
+/**
+ * A step of staking as it is shown, or null for a payment: what payment returns, and kind (stake, unstake or withdraw),
+ * account (the stake account), merged (how many others are merged into it) and whole (all of the account is
+ * undelegated: the bytes do not say how much that is).
+ */
+function staking({ actions, fee_payer: own }) {
+  const created = actions.find((a) => a.type === 'create_stake');
+  const initialized = actions.some((a) => a.type === 'initialize_stake');
+  const delegated = actions.find((a) => a.type === 'delegate');
+  const split = actions.find((a) => a.type === 'split_stake');
+  const stopped = actions.find((a) => a.type === 'deactivate');
+  const taken = actions.find((a) => a.type === 'withdraw_stake');
+  const merged = actions.filter((a) => a.type === 'merge_stake').length;
+  const about = delegated ?? stopped ?? taken;
+  if (!about) return null;
+  const { reference } = about;
+  const lamports = BigInt(created?.lamports ?? 0);
+  if (delegated && initialized) {
+    return { kind: 'stake', amount: sol(created.lamports), symbol: 'SOL', to: delegated.to, account: delegated.account, lamports, reference, merged, paid: `stake ${created.lamports} ${delegated.to}` };
+  }
+  if (taken) {
+    return { kind: 'withdraw', amount: sol(taken.lamports), symbol: 'SOL', to: own, account: taken.account, lamports: 0n, reference, merged, paid: `withdraw ${taken.lamports} ${taken.account}` };
+  }
+  const account = split ? split.source : stopped.account;
+  return {
+    kind: 'unstake', whole: !split, amount: split ? sol(split.lamports) : '', symbol: 'SOL', to: account, account, lamports, reference, merged,
+    paid: `unstake ${split ? split.lamports : 'all'} ${account}`,
+  };
+}
+
+/** The texts of the steps of staking, by kind: title, what is done, and what the address is. */
+const STEPS = {
+  stake: ['sign.stake_title', 'sign.stake', 'sign.validator'],
+  unstake: ['sign.unstake_title', 'sign.unstake', 'sign.stake_account'],
+  withdraw: ['sign.withdraw_title', 'sign.withdraw', 'sign.to_own'],
+};
+
+/** The title of the screen that asks about a payment or a step of staking. */
+export const heading = (pay) => (pay.kind ? STEPS[pay.kind][0] : 'sign.title');
+
+/** Who asked for it, in the server's words: an app, or a program with an API key. */
+const requester = (offer) => [
+  offer.app && h('p', null, rich('sign.app', { name: foreign(offer.app, 64) })),
+  offer.keyHint && h('p', null, rich('sign.api_key', { hint: foreign(offer.keyHint, 8) })),
+];
+
+/** What a step of staking does, and with which stake. Both authorities were checked to be this wallet's (decode.js). */
+const stakeSummary = (pay, offer) => [
+  h('p', { class: 'label' }, t(STEPS[pay.kind][1])),
+  pay.whole ? h('p', { class: 'amount' }, t('sign.whole_stake')) : amountLine(pay),
+  h('p', { class: 'label' }, t(STEPS[pay.kind][2])),
+  target(pay),
+  (offer.validator || offer.app || offer.keyHint) && h('div', { class: 'claimed' },
+    h('p', { class: 'label' }, t('sign.server_says')),
+    offer.validator && h('p', null, rich('sign.validator_name', { name: foreign(offer.validator, 64) })),
+    requester(offer)),
+].flat();
+
+/** What a step of staking means, as pairs for rows. */
+export const stakeTerms = (pay) => [
+  pay.kind === 'stake' && [t('sign.authorities'), t('sign.authorities_own')],
+  pay.kind === 'stake' && [t('sign.stake_deposit'), t('sign.stake_deposit_back')],
+  pay.kind === 'unstake' && pay.lamports > 0n && [t('sign.stake_deposit'), t('sign.sol', { amount: sol(pay.lamports) })],
+  pay.kind === 'withdraw' && [t('sign.stake_account'), shown(pay.account)],
+  pay.merged > 0 && [t('sign.merged'), t('sign.merged_count', { count: pay.merged })],
+];
+
+/** The amount, large: its number first and its unit smaller, in the order of the language. */
+const amountLine = (pay) => h('p', { class: 'amount' }, pay.symbol
+  ? rich('sign.amount', { amount: h('span', { class: 'number' }, pay.amount), symbol: pay.symbol })
+  : rich('sign.amount_unknown', { amount: h('span', { class: 'number' }, pay.amount) }));
+
+const target = (pay) => h('p', { class: 'to' }, shown(pay.to || pay.account));
+
+/** What is paid to whom. Warnings stand beside what they warn of, never below the buttons. */
+export const summary = (pay, offer) => (pay.kind ? stakeSummary(pay, offer) : [
+  h('p', { class: 'label' }, t('sign.you_send')),
+  amountLine(pay),
+  pay.mint && !pay.symbol && [
+    notice('warn', t('sign.unknown_token')),
+    h('p', { class: 'label' }, t('sign.mint')), h('p', null, shown(pay.mint))],
+  h('p', { class: 'label' }, t(pay.to ? 'sign.to' : 'sign.to_account')),
+  target(pay),
+  (offer.contact || offer.app || offer.keyHint || offer.label) && h('div', { class: 'claimed' },
+    h('p', { class: 'label' }, t('sign.server_says')),
+    offer.contact && h('p', null, rich('sign.contact', { name: foreign(offer.contact, 64) })),
+    requester(offer),
+    offer.label && h('p', null, rich('sign.label', { name: foreign(offer.label, 80) }))),
+  !pay.to && notice('warn', t('sign.unknown_owner')),
+].flat());
+
+/** What stands above the passphrase: what is about to be signed, without the server's words. */
+export const brief = (pay) => (pay.kind ? stakeSummary(pay, {}) : [amountLine(pay), target(pay)]);
