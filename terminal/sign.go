@@ -242,14 +242,28 @@ const moment = "2 Jan 2006 at 15:04"
 // describe is what is noted of a payment.
 func describe(address wallet.Address, d wallet.Decoded) signedPayment {
 	p := signedPayment{Intent: hex.EncodeToString(d.Intent[:]), Address: address.String()}
+	staked := "all" // a deactivation without a split says no amount
 	for _, a := range d.Actions {
 		switch a.Type {
+		case wallet.ActionCreateStake: // its address is another one each time
+			staked = strconv.FormatUint(a.Lamports, 10)
+			continue
+		case wallet.ActionSplitStake:
+			staked = fmt.Sprintf("%d %s", a.Lamports, a.Source)
+			continue
+		case wallet.ActionDelegate:
+			p.Paid = fmt.Sprintf("stake %s %s", staked, a.To)
+		case wallet.ActionDeactivate:
+			if staked == "all" {
+				staked += " " + a.Account.String()
+			}
+			p.Paid = "unstake " + staked
+		case wallet.ActionWithdrawStake:
+			p.Paid = fmt.Sprintf("withdraw %d %s", a.Lamports, a.Account)
 		case wallet.ActionTransfer:
 			p.Paid = fmt.Sprintf("SOL %d %s", a.Lamports, a.To)
 		case wallet.ActionTokenTransfer:
 			p.Paid = fmt.Sprintf("%s %d %s", a.Mint, a.Units, a.Account)
-		case wallet.ActionDelegate, wallet.ActionDeactivate, wallet.ActionWithdrawStake:
-			p.Paid = fmt.Sprintf("%s %d %s %s", a.Type, a.Lamports, a.Account, a.To)
 		default:
 			continue
 		}

@@ -58,7 +58,11 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := any(map[string]any{"status": "signed"})
 	switch r.URL.Path {
 	case "/w/tx/get", "/w/tx/refresh":
-		message, err := chain.Codec{}.Build(d.pay, wallet.TransferActions(d.pay))
+		actions := wallet.TransferActions
+		if rules := stakingRules()[d.pay.Kind]; rules.Actions != nil {
+			actions = rules.Actions
+		}
+		message, err := chain.Codec{}.Build(d.pay, actions(d.pay))
 		if err != nil {
 			d.t.Error(err)
 		}
