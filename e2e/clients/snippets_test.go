@@ -169,6 +169,10 @@ func TestEverySnippetOfTheDocsWorks(t *testing.T) {
 			inTown(t)
 			listens(t, s, code, example)
 		},
+		"docs/api.md 3": func(t *testing.T, code string) {
+			inTown(t)
+			stakes(t, w, s, code)
+		},
 		"docs/sandbox-differences.md 1": func(t *testing.T, code string) {
 			inTown(t)
 			if said := shell(t, replaced(t, code, documentedSolana, w.world.RPCURL())); !strings.Contains(said, `"slotTimeMs":200`) {
@@ -198,6 +202,41 @@ func TestEverySnippetOfTheDocsWorks(t *testing.T) {
 	}
 	for name := range tests {
 		t.Errorf("there is no snippet %s", name)
+	}
+}
+
+// stakes runs the commands of a stake's life with a wallet whose program signs itself: the stake is signed and landed before
+// its positions are read.
+func stakes(t *testing.T, w *town, s settings, code string) {
+	t.Helper()
+	own := w.program(s)
+	code = strings.ReplaceAll(replaced(t, code, documentedURL, s.URL), "<Alice>", own.from)
+	propose, rest, found := strings.Cut(code, "\n\ncurl -H \"Authorization: Bearer $KEY\" \""+s.URL+"/v1/stake/positions")
+	if !found {
+		t.Fatalf("it reads no positions:\n%s", code)
+	}
+	said := shell(t, "KEY="+s.Operator+"\n"+propose)
+	id := regexp.MustCompile(`tx_[0-9A-Za-z]+`).FindString(said)
+	if strings.Count(said, `"success":true`) != 2 || !strings.Contains(said, `"commission_bps"`) || id == "" {
+		t.Fatalf("it said %s", said)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), harness.Wait)
+	defer cancel()
+	j := &journey{T: t, ctx: ctx, settings: s}
+	client := purser.New(s.URL, s.Operator)
+	fresh, err := client.Refresh(ctx, id)
+	j.must("refresh", err)
+	signature, err := purser.SignBlindly(fresh.UnsignedTransaction, own.key)
+	j.must("sign", err)
+	_, err = client.SubmitSignature(ctx, id, purser.Signature{Signature: signature})
+	j.must("submit", err)
+	j.until("the stake lands", func() bool {
+		landed, err := client.Transaction(ctx, id)
+		return err == nil && landed.Status == purser.Confirmed
+	})
+	said = shell(t, "KEY="+s.Operator+"\ncurl -H \"Authorization: Bearer $KEY\" \""+s.URL+"/v1/stake/positions"+rest)
+	if strings.Count(said, `"success":true`) != 2 || !strings.Contains(said, `"state":"activating","staked":"2"`) || !strings.Contains(said, `"status":"awaiting_signature"`) {
+		t.Errorf("it said %s", said)
 	}
 }
 

@@ -15,11 +15,14 @@ const SHOWS = {
 for (const [name, { title: heading, parts, not }] of Object.entries(SHOWS)) {
   it(`staking: what is shown of ${name} comes from the bytes, and is signed`, () => {
     server.world.payment = payment({ steps: STAKING[name] });
-    server.world.view = name === 'stake' ? { validator: 'Elm' } : {};
+    server.world.view = name === 'stake' ? { validator: 'Elm', app: 'Shop' } : {};
     return onSign(async (tab) => {
       await title(tab, heading);
       const decides = await above(tab, 'Approve');
       for (const part of parts) assert.ok(decides.includes(part), `${part} is not shown above the buttons: ${decides}`);
+      // What the server says stands in one frame, under words that say so.
+      const claimed = await tab.locator('.claimed').allTextContents();
+      assert.deepEqual(claimed, name === 'stake' ? ['From the server, not part of the transactionThe validator calls itself: ElmRequested by the app: Shop'] : []);
       const whole = await allText(tab);
       for (const part of not) assert.ok(!whole.includes(part), `${part} is shown: ${whole}`);
       await approve(tab);
