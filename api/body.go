@@ -69,6 +69,7 @@ func parseObject(body []byte) (object, error) {
 	}
 	fields := object{}
 	for d.More() {
+		// Each field: a name that is new, then one value of any kind.
 		token, err := d.Token()
 		name, isName := token.(string)
 		if err != nil || !isName {
@@ -178,6 +179,7 @@ func (o object) texts(name string, most int) ([]string, error) {
 	if !ok {
 		return nil, bad(name, "body.missing")
 	}
+	// Pointers tell null from an empty list and from "".
 	var values *[]*string
 	if err := json.Unmarshal(raw, &values); err != nil || values == nil {
 		return nil, bad(name, "body.texts")
@@ -207,6 +209,7 @@ func (o object) telegramID(name string) (int64, error) {
 
 // parseTelegramID parses a person's Telegram id. It accepts only the one way to write it: no sign, no leading zeros.
 func parseTelegramID(name, text string) (int64, error) {
+	// Written again, the number must be the same text: there is one way to write an id.
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != text {
 		return 0, bad(name, "body.telegram_id")

@@ -95,6 +95,7 @@ type jsonAppender interface{ appendJSON(to []byte) []byte }
 
 // appendText writes a string as encoding/json does.
 func appendText(to []byte, text string) []byte {
+	// Texts without a character that JSON or encoding/json's HTML escaping changes are copied.
 	plain := func(b byte) bool {
 		return b >= ' ' && b < 0x7f && b != '"' && b != '\\' && b != '<' && b != '>' && b != '&'
 	}

@@ -87,7 +87,8 @@ func (s *Server) helped(c *fiber.Ctx, e *wallet.Error) *wallet.Error {
 	return e
 }
 
-// fromFiber labels fiber's own errors. It never repeats their text, which may contain what the caller sent.
+// fromFiber labels fiber's own errors by their status. It never repeats their text, which may contain what the caller
+// sent.
 func fromFiber(err *fiber.Error) *wallet.Error {
 	switch err.Code {
 	case fiber.StatusNotFound:

@@ -133,6 +133,7 @@ func (s *Server) reject(c *fiber.Ctx, key wallet.Key) error {
 // commits first and the idempotency record after it. After a crash in between, a retry runs the operation again: each
 // operation that is passed as do must allow that.
 func (s *Server) onTransaction(c *fiber.Ctx, key wallet.Key, known []string, do func(wallet.TransactionID, object) (any, string, error)) error {
+	// A malformed id cannot exist, so it gets the same answer as an unknown one.
 	id := wallet.TransactionID(c.Params("id"))
 	if !saneID(string(id)) {
 		return wallet.Refuse(wallet.TransactionNotFound, "transaction_id.unknown")

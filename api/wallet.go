@@ -165,6 +165,7 @@ func sendRequest(fields object) (req handlers.SendRequest, err error) {
 	if req.To, err = fields.address("to"); err != nil {
 		return req, err
 	}
+	// An exact decimal: base units follow when the token, and so its decimals, are known.
 	exact, err := fields.amount()
 	if err != nil {
 		return req, err

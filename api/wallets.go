@@ -37,6 +37,7 @@ func (s *Server) wallets(c *fiber.Ctx, key wallet.Key) error {
 		if err != nil {
 			return err
 		}
+		// Another person's wallets: only with a grant to the key's app.
 		listed, err = s.People.WalletsOf(c.UserContext(), handlers.CallerOf(key), id)
 		if err != nil {
 			return err
@@ -165,6 +166,7 @@ func (s *Server) entryOf(e handlers.HistoryEntry) (entryData, error) {
 	}
 	if a := e.Activity; a != nil {
 		d.Slot, d.Memo, d.ErrorMessage, d.Fee = &a.Slot, a.Memo, a.Failure, wallet.Lamports(a.OwnFee(e.Wallet)).String()
+		// Amounts are positive; direction has the sign.
 		for _, change := range a.Net {
 			one := changeData{change.Token.Name(), mintText(change.Token), change.Token.Amount(change.Units).String(), "in"}
 			if change.Lost {

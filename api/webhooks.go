@@ -162,6 +162,7 @@ func (s *Server) createWebhook(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
+	// A bot token's webhook cannot be registered inactive.
 	known := []string{"url", "events", "secret", "active"}
 	if key.Kind == wallet.BotKey {
 		known = known[:3]
@@ -304,6 +305,7 @@ func (s *Server) rotateSecret(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
+	// The grace period is in seconds.
 	grace, err := fields.count("grace_seconds", usualGrace, handlers.LongestSecretGrace)
 	if err != nil {
 		return err
@@ -336,6 +338,7 @@ func (s *Server) testWebhook(c *fiber.Ctx, key wallet.Key) error {
 		if err != nil {
 			return err
 		}
+		// A test has exactly one attempt.
 		last := tested.Attempted[0]
 		data := testData{tested.ID, tested.State == store.DeliveryDelivered, last.Status, last.Latency.Milliseconds(), s.explainReason(last.Reason)}
 		said := "done.test_delivered"

@@ -48,7 +48,8 @@ func (s *Service) attempt(ctx context.Context, d store.Delivery) attemptResult {
 		f.state = store.DeliveryDeadLettered
 		return f
 	}
-	// An event counts against the hourly limit once, at its first attempt: retries are free.
+	// An event counts against the hourly limit at its first attempt; retries are free. If the first attempt is
+	// interrupted, it does not count as one, and the event counts once more.
 	if d.Attempts == 0 {
 		if f.limit, f.err = s.Meter.Take(ctx, counterOf(hook), s.Limit); f.err != nil || f.overLimit() {
 			return f
