@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -255,7 +256,11 @@ func printKey(out io.Writer, key wallet.Key, secret string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s\n\nThis is key %s. It is shown only once. Keep it secret.\nIt can: %s.\n", secret, key.ID, may)
+	without := ""
+	if key.Tier == wallet.FreeTier && slices.ContainsFunc(key.Scopes, func(s wallet.Scope) bool { return slices.Contains(wallet.ProOnly(), s) }) {
+		without = " Webhooks need the pro tier: --tier pro."
+	}
+	_, err = fmt.Fprintf(out, "%s\n\nThis is key %s. It is shown only once. Keep it secret.\nTier: %s.%s\nIt can: %s.\n", secret, key.ID, key.Tier, without, may)
 	return err
 }
 

@@ -146,8 +146,8 @@ func TestTheGreetingNamesWhatRuns(t *testing.T) {
 	u := func(text string) *url.URL { parsed, _ := url.Parse(text); return parsed }
 	at := config.HTTP{PublicURL: u("http://127.0.0.1:8080"), PagesURL: u("http://127.0.0.1:8082")}
 	for dir, make := range map[string]string{
-		".purser-sandbox": "go run . key create --owner 1001", "/tmp/other": "go run . --sandbox-dir /tmp/other key create --owner 1001",
-		"my world's": `go run . --sandbox-dir 'my world'\''s' key create --owner 1001`,
+		".purser-sandbox": "go run . key create --owner 1001 --tier pro", "/tmp/other": "go run . --sandbox-dir /tmp/other key create --owner 1001 --tier pro",
+		"my world's": `go run . --sandbox-dir 'my world'\''s' key create --owner 1001 --tier pro`,
 	} {
 		said := greeting(worldOptions{dir: dir}, at, "127.0.0.1:8025", "go run .")
 		for _, want := range []string{"make a key: " + make + ")", "smtp://127.0.0.1:8025"} {
@@ -325,7 +325,7 @@ func TestKeysAreMadeBesideARunningServerAndWithoutOne(t *testing.T) {
 		!strings.Contains(list, "\n    works until it is revoked\n") {
 		t.Fatalf("the list reads:\n%s", list)
 	}
-	if said := i.says("key", "create", "--owner", "1001", "--scopes", "wallet:read"); !strings.Contains(said, "shown only once. Keep it secret.\nIt can: Read wallets (wallet:read).\n") {
+	if said := i.says("key", "create", "--owner", "1001", "--scopes", "wallet:read"); !strings.Contains(said, "shown only once. Keep it secret.\nTier: free.\nIt can: Read wallets (wallet:read).\n") {
 		t.Fatalf("key create says %q", said)
 	}
 	if said := i.says("key", "tier", made.ID, "pro"); !strings.Contains(said, made.ID+" has the tier pro.") {

@@ -161,7 +161,7 @@ func greeting(o worldOptions, at config.HTTP, mail, purser string) string {
 	b.WriteString("purser runs in its own sandbox: no real Telegram, no real money.\n\n")
 	fmt.Fprintf(&b, "  Chat with it   http://%s/  (you are Alice or Bob; press Start)\n", o.telegram)
 	fmt.Fprintf(&b, "  Your own bot   http://%s%s  (Bot API http://%s, token %s)\n", o.telegram, sandbox.OwnBotPath, o.telegram, sandbox.OwnBotToken)
-	fmt.Fprintf(&b, "  HTTP API       %s/v1  (make a key: %s key create --owner 1001)\n", at.PublicURL, here)
+	fmt.Fprintf(&b, "  HTTP API       %s/v1  (make a key: %s key create --owner 1001 --tier pro)\n", at.PublicURL, here)
 	fmt.Fprintf(&b, "  Documentation  %s%s\n", at.PagesURL, pages.Docs)
 	fmt.Fprintf(&b, "  Solana         http://%s and ws://%s\n", o.rpc, o.ws)
 	if mail != "" {

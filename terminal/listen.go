@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -49,7 +50,11 @@ func (l *Listener) Run(ctx context.Context) error {
 		if l.Now().Sub(began) > time.Minute { // it had worked
 			wait = time.Second
 		}
-		fmt.Fprintf(l.Out, "The connection ended (%v). Trying again in %s.\n", err, wait)
+		hint := ""
+		if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
+			hint = fmt.Sprintf(" Is purser at %s? You can give another address with --api.", l.API)
+		}
+		fmt.Fprintf(l.Out, "The connection ended (%v).%s Trying again in %s.\n", err, hint, wait)
 		select {
 		case <-ctx.Done():
 			return nil

@@ -125,8 +125,8 @@ export class Faucet {
     try {
       await post("faucet", { address, ...amount });
       const gift = `${token ? "100 USDC" : `${amount.sol} SOL`} went to ${address.slice(0, 4)}…${address.slice(-4)}`;
-      const where = address === own ? `, ${who.first_name}'s wallet. Send /balance in the chat to see it there.`
-        : own === "" ? "." : `. /balance in this chat shows another address: ${who.first_name}'s own.`;
+      const where = address === own ? `, ${who.first_name}'s wallet. Send /wallet balance in the chat to see it there.`
+        : own === "" ? "." : `. /wallet balance in this chat shows another address: ${who.first_name}'s own.`;
       this.say(who, gift + where, "good");
     } catch (error) {
       this.say(who, error.message, "bad");

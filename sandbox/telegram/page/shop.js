@@ -44,13 +44,14 @@ export class Shop {
     button.disabled = false;
   }
 
+  // Older orders are watched too: whichever link is paid in the chat, the shop says so. Only the newest says what went wrong.
   async watch(who, reference, item, until) {
     const newest = () => this.orders.get(who) === reference;
-    while (newest() && Date.now() < until) {
+    while (Date.now() < until) {
       try {
         const { paid } = await post("paid", { reference });
-        if (paid && newest()) {
-          this.orders.delete(who);
+        if (paid) {
+          if (newest()) this.orders.delete(who);
           return this.say(who, `${item.name}: paid. Thank you!`, "good");
         }
       } catch (error) {
