@@ -42,7 +42,11 @@ func (t *tx) AllApps() ([]wallet.App, error) {
 	var out []wallet.App
 	for _, e := range t.prefixed(apps, nil) {
 		a, err := t.App(wallet.AppID(e.key))
-		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged) { // its name cannot be shown to anyone
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			continue
+		case errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrUnsealed): // its name cannot be shown to anyone
+			t.skipDamaged(apps, e.key, err)
 			continue
 		}
 		if err != nil {

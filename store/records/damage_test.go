@@ -90,6 +90,7 @@ func three(t *testing.T) (path string) {
 				tx.CreateTransaction(wallet.Transaction{ID: id, Kind: wallet.Send, Status: wallet.AwaitingConfirmation, Owner: user.ID,
 					From: wallet.Address{1}, Token: wallet.SOL, Amount: uint64(n), CreatedAt: at.Add(time.Duration(n)), Deadline: at, Chat: int64(n + 1)}),
 				store.Enqueue(tx, []store.Reply{{Chat: int64(n + 1), Card: fmt.Sprint("card ", n), Body: fmt.Append(nil, "secret ", n), At: at, NotAfter: at.Add(time.Hour)}}...),
+				tx.PutApp(wallet.App{ID: wallet.AppID(fmt.Sprint("app_", n)), Owner: user.ID, Name: "secret", CreatedAt: at}),
 				tx.PutWebhook(wallet.Webhook{ID: "wh_0", Lineage: "key_0", CreatedAt: at}), // before any event
 				tx.PutWebhook(wallet.Webhook{ID: wallet.WebhookID(fmt.Sprint("hook_", n)), Lineage: "key_1", CreatedAt: at.Add(time.Duration(n))}),
 				tx.Emit(event, wallet.Event{ID: fmt.Sprint("said_", n), Name: wallet.MessageReceived, At: at, User: user.ID, Data: []byte(`"secret"`)}),
@@ -118,6 +119,10 @@ func lists() map[table]func(store.Tx) ([]int, error) {
 	return map[table]func(store.Tx) ([]int, error){
 		jobs: func(tx store.Tx) ([]int, error) { // the queue that lies first in the table
 			rows, err := tx.PendingEvents(10)
+			return numbers(len(rows), func(i int) int64 { return int64(rows[i].ID[4] - '0') }), err
+		},
+		apps: func(tx store.Tx) ([]int, error) {
+			rows, err := tx.AllApps()
 			return numbers(len(rows), func(i int) int64 { return int64(rows[i].ID[4] - '0') }), err
 		},
 		relayEvents: func(tx store.Tx) ([]int, error) {

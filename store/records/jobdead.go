@@ -194,18 +194,18 @@ func (t *tx) dropJobsAbout(person wallet.UserID, from []byte, limit, among int) 
 	looked := 0
 walk:
 	for b, r := range t.jobRows() {
-		// A place is the table in one byte, then the key. Places rise as the walk goes on.
+		// A place is walkPlace of the table, then the key. Places rise as the walk goes on.
 		if len(from) > 0 {
 			switch at := from[1:]; {
-			case b < table(from[0]):
+			case walkPlace(b) < from[0]:
 				continue
-			case b == table(from[0]) && bytes.Compare(r.From, at) < 0: // nothing is left of the queues before that place
+			case walkPlace(b) == from[0] && bytes.Compare(r.From, at) < 0: // nothing is left of the queues before that place
 				r.From = at
 			}
 		}
 		for key, raw := range t.scan(b, r) {
 			if looked++; looked > among || len(found) >= limit {
-				next = append([]byte{byte(b)}, key...)
+				next = append([]byte{walkPlace(b)}, key...)
 				break walk
 			}
 			if isAbout(raw, person) {
@@ -220,6 +220,15 @@ walk:
 		}
 	}
 	return len(found), next, t.settleJobs()
+}
+
+// walkPlace is the byte that stands for a table in a stored place of the walk. A table's own number would not do: it
+// changes with the list of tables.
+func walkPlace(b table) byte {
+	if b == deadJobs {
+		return 2
+	}
+	return 1
 }
 
 // jobRows yields the ranges in which rows of jobs and dead letters lie, in rising order: one for each queue, then one

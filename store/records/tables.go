@@ -3,8 +3,7 @@ package records
 import "purser/store/engine"
 
 // table is one table of the engine: its index in the layout. Tables are stored by their names (String), which must
-// not change. The index is stored in one place only, the value of a note about an erased person (dropJobsAbout): jobs
-// and deadJobs must not move to smaller numbers.
+// not change. The index is stored nowhere.
 type table int
 
 // What each table maps to what. Times in keys have 12 bytes, numbers 8, both big-endian, so that byte order is their
