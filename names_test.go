@@ -28,13 +28,13 @@ func bannedNames() map[string]map[string]string {
 			"Lookalike": "PoisoningSuspect", "UnitLimit": "ComputeUnitLimit", "UnitPrice": "ComputeUnitPrice", "Line": "Lineage", "Told": "NotifiesOwner",
 		},
 		"store": {
-			"Announcement": "RelayEvent", "Line": "OrderingKey", "DeliveryParked": "DeliveryDeadLettered", "DeliveryWithdrawn": "DeliveryRevoked", "Parked": "DeadLettered",
+			"Announcement": "OutboxEvent", "Line": "OrderingKey", "DeliveryParked": "DeliveryDeadLettered", "DeliveryWithdrawn": "DeliveryRevoked", "Parked": "DeadLettered",
 			"whose": "identity", "worded": "payload", "putWorded": "putPayload", "concerns": "historyKey", "passOver": "skipDamaged",
 			"lose": "delete", "mend": "repair", "apart": "separate",
 		},
 		"handlers": {
 			"facts": "accountSnapshot", "look": "fetch", "less": "netOfReservations", "bound": "rateLimit",
-			"owned": "authorizeOwner", "readable": "authorizeRead",
+			"owned": "authorizeOwner", "readable": "authorizeRead", "Which": "SigningAccess", "Meet": "Upsert", "lineOf": "lineageOf",
 		},
 		"webhooks": {
 			"fate": "attemptResult", "standing": "authorization", "stands": "authorizeFromCache", "barred": "authDenied", "asks": "authNeedsLookup",
@@ -56,6 +56,7 @@ func bannedNames() map[string]map[string]string {
 			"signs": "signer", "written": "writable", "named": "readonly", "purse": "holdings", "trouble": "nodeError", "whole": "accountSnapshot",
 			"mentions": "signaturesForAddress",
 		},
+		"store/bolt":     {"job": "pendingUpdate"},
 		"sandbox/solana": {"issue": "mintAccount", "holding": "tokenAccount", "option": "coption"},
 	}
 }

@@ -21,7 +21,7 @@ func (r *harness) announced(name wallet.EventName) []string {
 	r.Helper()
 	var out []string
 	r.View(func(tx store.Tx) error {
-		list, err := tx.RelayEvents(1000)
+		list, err := tx.OutboxEvents(1000)
 		for _, a := range list {
 			if a.Event.Name == name {
 				out = append(out, string(a.Event.Data))
@@ -150,7 +150,7 @@ func TestAnAnswerToAnAppIsForThatAppAlone(t *testing.T) {
 	r.happen("bob: to nobody")
 	var got []wallet.Event
 	r.View(func(tx store.Tx) error {
-		list, err := tx.RelayEvents(1000)
+		list, err := tx.OutboxEvents(1000)
 		for _, a := range list {
 			if a.Event.Name == wallet.MessageReceived {
 				got = append(got, a.Event)

@@ -90,7 +90,7 @@ func (c *Chat) play(tx store.Tx, h Inbound, action Action) error {
 	s.question, s.data = c.open(&s.conv)
 	// Only private chats record the person: somebody who speaks in a group has not let the bot write to them.
 	if h.Private {
-		user, _, err := c.Users.Meet(tx, handlers.Person{
+		user, _, err := c.Users.Upsert(tx, handlers.Person{
 			TelegramID: h.From.TelegramID, Username: h.From.Username,
 			FirstName: h.From.FirstName, LastName: h.From.LastName, Language: h.From.Language,
 		})

@@ -15,12 +15,12 @@ const ClaimWindow = 24 * time.Hour
 // claim records that somebody else has proven an address, and notifies its owner. A newer claim replaces an older one,
 // since both proved the same key. The address does not move yet: see TakeOver.
 func (w *Wallets) claim(tx store.Tx, bind wallet.Bind, held wallet.Wallet) error {
-	line, err := lineOf(tx, bind.KeyID)
+	lineage, err := lineageOf(tx, bind.KeyID)
 	if err != nil {
 		return err
 	}
 	now := w.Now().UTC()
-	held.Claim = &wallet.Claim{User: bind.User, Type: bind.Type, KeyLineage: line, At: now}
+	held.Claim = &wallet.Claim{User: bind.User, Type: bind.Type, KeyLineage: lineage, At: now}
 	bind.Status = wallet.BindDone
 	if err := errors.Join(tx.PutBind(bind), tx.PutWallet(held)); err != nil {
 		return err

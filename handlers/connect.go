@@ -142,18 +142,18 @@ func (w *Wallets) connectProven(tx store.Tx, bind wallet.Bind) (bool, error) {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return false, err
 	}
-	line, err := lineOf(tx, bind.KeyID)
+	lineage, err := lineageOf(tx, bind.KeyID)
 	if err != nil {
 		return false, err
 	}
-	if err := bindable(tx, Caller{User: bind.User, KeyID: bind.KeyID, KeyLineage: line}, bind.Address); err != nil {
+	if err := bindable(tx, Caller{User: bind.User, KeyID: bind.KeyID, KeyLineage: lineage}, bind.Address); err != nil {
 		return false, err
 	}
 	bind.Status = wallet.BindDone
 	if err := tx.PutBind(bind); err != nil {
 		return false, err
 	}
-	_, err = w.attach(tx, wallet.Wallet{Address: bind.Address, Owner: bind.User, Type: bind.Type, ConnectedAt: w.Now().UTC(), KeyLineage: line})
+	_, err = w.attach(tx, wallet.Wallet{Address: bind.Address, Owner: bind.User, Type: bind.Type, ConnectedAt: w.Now().UTC(), KeyLineage: lineage})
 	return true, err
 }
 

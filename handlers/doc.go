@@ -57,8 +57,8 @@ func (c Caller) owns(w wallet.Wallet) bool {
 	return w.Owner == c.User
 }
 
-// lineOf returns the lineage of a key, "" for no key. A key that no longer exists is its own lineage.
-func lineOf(tx store.Tx, keyID string) (string, error) {
+// lineageOf returns the lineage of a key, "" for no key. A key that no longer exists is its own lineage.
+func lineageOf(tx store.Tx, keyID string) (string, error) {
 	if keyID == "" {
 		return "", nil
 	}

@@ -11,11 +11,13 @@ import (
 // How often something may be done for one person, or to them, whichever node does it. Each is counted in the store
 // transaction of what is done, by account; codesTo by mailbox.
 
-// asked limits the questions of programs to one person, across all their wallets.
-func asked() quota.Direct { return quota.Direct{Kind: "ask", Most: maxAskedHourly, Span: time.Hour} }
+// questionLimit limits the questions of programs to one person, across all their wallets.
+func questionLimit() quota.Direct {
+	return quota.Direct{Kind: "ask", Most: maxAskedHourly, Span: time.Hour}
+}
 
-// offered limits the wallet links that programs have sent to one person, whether used or not.
-func offered() quota.Direct { return quota.Direct{Kind: "offer", Most: 1, Span: offerPause} }
+// offerLimit limits the wallet links that programs have sent to one person, whether used or not.
+func offerLimit() quota.Direct { return quota.Direct{Kind: "offer", Most: 1, Span: offerPause} }
 
 // appEventsLimit limits how often apps may change their subscription to events about one person, who is notified each time.
 func appEventsLimit() quota.Direct {

@@ -139,7 +139,7 @@ func (p *People) OfferLink(tx store.Tx, who Caller, person wallet.UserID) error 
 	case bind.OpenAt(now) || bind.ChoosableAt(now):
 		return wallet.Refuse(wallet.RateLimitExceeded, "connecting.link_open", wallet.TimeArg("Until", bind.ExpiresAt))
 	}
-	switch again, err := offered().Spend(tx, now, account(user)); {
+	switch again, err := offerLimit().Spend(tx, now, account(user)); {
 	case err != nil:
 		return err
 	case !again.IsZero():

@@ -72,7 +72,7 @@ func (s *Transactions) roomFor(tx store.Tx, owner wallet.User) error {
 	if waiting >= maxAsked {
 		return wallet.Refuse(wallet.RateLimitExceeded, "proposal.too_many_waiting", wallet.NumberArg("Count", waiting))
 	}
-	switch again, err := asked().Spend(tx, s.Now(), account(owner)); {
+	switch again, err := questionLimit().Spend(tx, s.Now(), account(owner)); {
 	case err != nil:
 		return err
 	case !again.IsZero():

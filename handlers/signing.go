@@ -110,21 +110,21 @@ func RequesterOf(tx store.Tx, keyID string) (Requester, error) {
 	return Requester{App: app.Name}, err
 }
 
-// Which selects a transaction to sign and carries the right to do so: the secret of a link, or ownership.
-type Which struct {
+// SigningAccess selects a transaction to sign and carries the right to do so: the secret of a link, or ownership.
+type SigningAccess struct {
 	find   func(store.Tx) (wallet.Transaction, error) // checks the right; runs in each store transaction again
 	reject wallet.Reason                              // the reason to record if this party rejects the transaction
 }
 
 // ByLink selects the transaction of a signing link. Its secret was sent to the owner's chat only.
-func ByLink(signID string) Which {
-	return Which{func(tx store.Tx) (wallet.Transaction, error) { return bySignID(tx, signID) },
+func ByLink(signID string) SigningAccess {
+	return SigningAccess{func(tx store.Tx) (wallet.Transaction, error) { return bySignID(tx, signID) },
 		wallet.Because("failed_because.rejected_on_device")}
 }
 
 // ByOwner selects one of the caller's own transactions by ID. Programs that hold a wallet's key use it.
-func ByOwner(who Caller, id wallet.TransactionID) Which {
-	return Which{func(tx store.Tx) (wallet.Transaction, error) { return authorizeOwner(tx, who, id) },
+func ByOwner(who Caller, id wallet.TransactionID) SigningAccess {
+	return SigningAccess{func(tx store.Tx) (wallet.Transaction, error) { return authorizeOwner(tx, who, id) },
 		wallet.Because("failed_because.rejected_by_program")}
 }
 
@@ -167,7 +167,7 @@ func (s *Signing) View(t wallet.Transaction) (SignView, error) {
 //
 // A blockhash issued less than wallet.FreshFor ago is returned again. One transaction gets wallet.MaxRefreshes at most,
 // then RATE_LIMIT_EXCEEDED. CONFLICT when it cannot be signed any more, or has landed already.
-func (s *Signing) Refresh(ctx context.Context, which Which) (SignView, error) {
+func (s *Signing) Refresh(ctx context.Context, which SigningAccess) (SignView, error) {
 	may := func(tx store.Tx) (wallet.Transaction, error) {
 		t, err := which.find(tx)
 		if err != nil {
@@ -228,7 +228,7 @@ func (s *Signing) Refresh(ctx context.Context, which Which) (SignView, error) {
 // BlocksLeft returns for how many more blocks a transaction signed with its newest blockhash can land. Zero or less means
 // never. A device asks before it submits a signature that took its owner a while: a blockhash is valid for 150 blocks,
 // which is less than a minute. CONFLICT when none was issued.
-func (s *Signing) BlocksLeft(ctx context.Context, which Which) (int64, error) {
+func (s *Signing) BlocksLeft(ctx context.Context, which SigningAccess) (int64, error) {
 	t, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) {
 		t, err := which.find(tx)
 		if err != nil {
@@ -263,7 +263,7 @@ type Signature struct {
 // that broadcasts them is due.
 //
 // Errors: INVALID_SIGNATURE, CONFLICT when the transaction cannot be signed any more, NOT_FOUND or TRANSACTION_NOT_FOUND.
-func (s *Signing) Submit(ctx context.Context, which Which, given Signature) (wallet.Status, error) {
+func (s *Signing) Submit(ctx context.Context, which SigningAccess, given Signature) (wallet.Status, error) {
 	var status wallet.Status
 	err := s.Store.Update(ctx, func(tx store.Tx) error {
 		t, err := which.find(tx)
@@ -341,7 +341,7 @@ func (s *Signing) issued(t wallet.Transaction, messageSHA256 string) ([]byte, er
 
 // Reject records that the owner rejects a transaction, on the device or by their program, before or after Confirm. A
 // second rejection returns the same status. CONFLICT if it is signed or has ended.
-func (s *Signing) Reject(ctx context.Context, which Which) (wallet.Status, error) {
+func (s *Signing) Reject(ctx context.Context, which SigningAccess) (wallet.Status, error) {
 	var status wallet.Status
 	err := s.Store.Update(ctx, func(tx store.Tx) error {
 		t, err := which.find(tx)

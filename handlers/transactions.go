@@ -264,11 +264,11 @@ func authorizeOwner(tx store.Tx, who Caller, id wallet.TransactionID) (wallet.Tr
 	}
 	ours := t.Owner == who.User
 	if who.User == "" { // an operator's key owns what its lineage created
-		line, err := lineOf(tx, t.KeyID)
+		lineage, err := lineageOf(tx, t.KeyID)
 		if err != nil {
 			return wallet.Transaction{}, err
 		}
-		ours = who.KeyLineage != "" && t.Owner == "" && line == who.KeyLineage
+		ours = who.KeyLineage != "" && t.Owner == "" && lineage == who.KeyLineage
 	}
 	if !ours {
 		return wallet.Transaction{}, wallet.Refuse(wallet.TransactionNotFound, unknown)

@@ -21,9 +21,9 @@ type Users struct {
 	NewID IDs
 }
 
-// Meet returns the profile of a person who just wrote, and whether it is new. It creates the profile at the first
+// Upsert returns the profile of a person who just wrote, and whether it is new. It creates the profile at the first
 // message, updates changed names, and clears Unreachable, since the bot can evidently reach them again.
-func (u *Users) Meet(tx store.Tx, p Person) (wallet.User, bool, error) {
+func (u *Users) Upsert(tx store.Tx, p Person) (wallet.User, bool, error) {
 	known, err := tx.UserByTelegram(p.TelegramID)
 	if errors.Is(err, store.ErrNotFound) {
 		user, err := u.register(tx, p)

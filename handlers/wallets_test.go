@@ -201,7 +201,7 @@ func TestMeetFollowsNamesAndKeepsThePerson(t *testing.T) {
 	var isNew bool
 	r.Must(r.Update(func(tx store.Tx) error {
 		var err error
-		again, isNew, err = r.Users.Meet(tx, handlers.Person{TelegramID: 1001, FirstName: "Alicia", Username: "alicia"})
+		again, isNew, err = r.Users.Upsert(tx, handlers.Person{TelegramID: 1001, FirstName: "Alicia", Username: "alicia"})
 		return err
 	}))
 	if isNew || again.ID != first.ID || again.FirstName != "Alicia" || again.RegisteredAt != first.RegisteredAt {

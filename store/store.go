@@ -112,7 +112,7 @@ const (
 // goroutine uses a Tx, and nobody may use it after the closure has returned.
 //
 // A verb about one subject returns an error if a row that it needs cannot be decoded or unsealed. The lists of workers
-// (WebhooksOf, WebhooksOfOwner, RelayEvents, DeliveriesOf, ClaimJobs) and Sweep pass over such a row, so that it
+// (WebhooksOf, WebhooksOfOwner, OutboxEvents, DeliveriesOf, ClaimJobs) and Sweep pass over such a row, so that it
 // holds nobody else up. The row stays, and the operator's log names it once in a process, without its contents.
 // UnsettledFrom passes over nothing: money is never judged without a row.
 type Tx interface {
@@ -320,7 +320,7 @@ type Queues interface {
 	NoteUpdate(now time.Time, id int64) (known bool, err error)
 	// Emit announces events, each at most once by its id. One that people are notified of
 	// (wallet.EventName.NotifiesOwner) becomes a job of the queue Events: its ID is the event's, its key the person
-	// (see EventOf). One that is public goes to RelayEvents, if there is any webhook. An event that goes to neither
+	// (see EventOf). One that is public goes to OutboxEvents, if there is any webhook. An event that goes to neither
 	// is not recorded as emitted.
 	Emit(...wallet.Event) error
 	// PendingEvents lists the events of the queue Events in the order in which they were emitted.

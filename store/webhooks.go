@@ -29,11 +29,11 @@ type Webhooks interface {
 	// PutWebhookHealth replaces it; ErrNotFound without the webhook.
 	PutWebhookHealth(wallet.WebhookID, wallet.WebhookHealth) error
 
-	// RelayEvents lists events that were not yet turned into deliveries, in the order in which they were emitted.
+	// OutboxEvents lists events that were not yet turned into deliveries, in the order in which they were emitted.
 	// Damaged rows are passed over.
-	RelayEvents(limit int) ([]RelayEvent, error)
-	// DoneRelayEvents removes relay events by number; one that is gone is no error.
-	DoneRelayEvents(numbers []uint64) error
+	OutboxEvents(limit int) ([]OutboxEvent, error)
+	// DoneOutboxEvents removes outbox events by number; one that is gone is no error.
+	DoneOutboxEvents(numbers []uint64) error
 
 	// RestoreDeliveryJobs puts the jobs of Relay and Deliveries that are missing although something waits. A damaged
 	// job must not end deliveries for good.
@@ -62,8 +62,8 @@ type Webhooks interface {
 	DoneDeliveries([]Delivery) error
 }
 
-// RelayEvent is an event that waits to be turned into deliveries.
-type RelayEvent struct {
+// OutboxEvent is an event that waits to be turned into deliveries.
+type OutboxEvent struct {
 	Number uint64 // its place in the order of emission, set by the store
 	Event  wallet.Event
 }

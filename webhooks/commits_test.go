@@ -70,7 +70,7 @@ func (r *harness) crash(at int64, durable bool) bool {
 
 // TestACrashAtAnyCommitLosesNothingAndKeepsTheOrder: whichever commit of the service is its last, before or after it
 // became durable, the next run delivers every event to each receiver, and those of a wallet in the order in which
-// they happened. So a relay event ends with the commit that writes its deliveries, and not before.
+// they happened. So a outbox event ends with the commit that writes its deliveries, and not before.
 func TestACrashAtAnyCommitLosesNothingAndKeepsTheOrder(t *testing.T) {
 	for _, durable := range []bool{false, true} {
 		died := true

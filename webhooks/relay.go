@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// relayAtOnce is how many relay events are read in one View.
+	// relayAtOnce is how many outbox events are read in one View.
 	relayAtOnce = 256
 	// rowsAtOnce is the most deliveries that one transaction writes. It bounds how long other writers wait.
 	rowsAtOnce = 1000
@@ -28,11 +28,11 @@ const relayPoll = 250 * time.Millisecond
 // errLost says that another node has claimed the relay's job, so this one must write nothing more.
 var errLost = errors.New("webhooks: another node relays")
 
-// relay handles the one job of store.Relay: it turns relay events into deliveries. Only one node at a time holds the job, so
+// relay handles the one job of store.Relay: it turns outbox events into deliveries. Only one node at a time holds the job, so
 // deliveries keep the order of their events. It goes on until no event came for the time linger: while events come often, one
 // claim of the job then serves many of them.
 //
-// Its Commit puts the job again if relay events are left, so that none waits without a job.
+// Its Commit puts the job again if outbox events are left, so that none waits without a job.
 func (s *sender) relay(ctx context.Context, job store.Job) (work.Result, error) {
 	for idle := time.Now(); time.Since(idle) < linger && !s.stops(ctx); {
 		count, more, err := s.relaySome(ctx)
@@ -57,7 +57,7 @@ func (s *sender) relay(ctx context.Context, job store.Job) (work.Result, error) 
 	}
 	return work.Result{Commit: func(tx store.Tx) error {
 		// The job ends in the same transaction. An event that is emitted after it puts the job again.
-		left, err := tx.RelayEvents(1)
+		left, err := tx.OutboxEvents(1)
 		if err != nil || len(left) == 0 {
 			return err
 		}
@@ -78,16 +78,16 @@ func (s *sender) stops(ctx context.Context) bool {
 	}
 }
 
-// relaySome turns a batch of relay events into deliveries, counts them, and reports whether there may be more. An event
+// relaySome turns a batch of outbox events into deliveries, counts them, and reports whether there may be more. An event
 // with very many receivers takes several transactions; after a crash or a stop between them it is relayed from the start.
 func (s *sender) relaySome(ctx context.Context) (count int, more bool, err error) {
 	known := s.subscriptionsNow()
-	var waiting []store.RelayEvent
+	var waiting []store.OutboxEvent
 	var rows [][]store.Delivery // of each event in waiting, in the same order
 	made := 0
 	// Read events, and render one delivery for each webhook that may have them.
 	err = s.Store.View(ctx, func(tx store.Tx) (err error) {
-		if waiting, err = tx.RelayEvents(relayAtOnce); err != nil {
+		if waiting, err = tx.OutboxEvents(relayAtOnce); err != nil {
 			return err
 		}
 		for i, a := range waiting {
@@ -125,7 +125,7 @@ func (s *sender) relaySome(ctx context.Context) (count int, more bool, err error
 	return count, more, nil
 }
 
-// place writes deliveries, and removes the relay events (done) that are complete with them, in one transaction. If the
+// place writes deliveries, and removes the outbox events (done) that are complete with them, in one transaction. If the
 // transaction fails, place tries it again by itself: starting over from the events would write the deliveries of earlier
 // transactions a second time. If this node has room for more sessions, the same transaction claims jobs of webhooks for it.
 //
@@ -161,7 +161,7 @@ func (s *sender) place(ctx context.Context, rows []store.Delivery, done []uint64
 					return err
 				}
 			}
-			return tx.DoneRelayEvents(done)
+			return tx.DoneOutboxEvents(done)
 		})
 		if err == nil {
 			s.pool.Hand(claimed)

@@ -107,7 +107,7 @@ func (s *sender) hand(rows []store.PlacedDelivery) {
 		if x == nil {
 			continue
 		}
-		x.inbox.leave(func(in *inbox) {
+		x.inbox.put(func(in *inbox) {
 			if len(in.rows) < handedMost && !in.unread {
 				in.rows = append(in.rows, row)
 			} else {

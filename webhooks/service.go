@@ -98,7 +98,7 @@ func (s *Service) Wake(id wallet.WebhookID) {
 		return
 	}
 	if of := x.session(id); of != nil {
-		of.inbox.leave(func(in *inbox) { in.unread, in.changed = true, true })
+		of.inbox.put(func(in *inbox) { in.unread, in.changed = true, true })
 	}
 }
 

@@ -88,8 +88,8 @@ func (in *inbox) ring() {
 	}
 }
 
-// leave changes the inbox and wakes its session.
-func (in *inbox) leave(change func(*inbox)) {
+// put changes the inbox and wakes its session.
+func (in *inbox) put(change func(*inbox)) {
 	in.mu.Lock()
 	change(in)
 	in.mu.Unlock()
@@ -204,7 +204,7 @@ func (x *session) nextDue(now time.Time) time.Time {
 }
 
 // lose tells the session that another node has the job. What it still sends is not written.
-func (x *session) lose() { x.inbox.leave(func(in *inbox) { in.lost = true }) }
+func (x *session) lose() { x.inbox.put(func(in *inbox) { in.lost = true }) }
 
 // isLost reports whether another node has the job.
 func (x *session) isLost() bool {

@@ -60,7 +60,7 @@ func (w *World) Meet(p *Person) {
 	w.Helper()
 	w.Must(w.Update(func(tx store.Tx) error {
 		var err error
-		p.User, _, err = w.Users.Meet(tx, handlers.Person{TelegramID: p.TelegramID, FirstName: p.FirstName, Username: p.Username, Language: cmp.Or(p.Language, "en")})
+		p.User, _, err = w.Users.Upsert(tx, handlers.Person{TelegramID: p.TelegramID, FirstName: p.FirstName, Username: p.Username, Language: cmp.Or(p.Language, "en")})
 		return err
 	}))
 }

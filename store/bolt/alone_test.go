@@ -96,7 +96,7 @@ func TestALoneWriterLetsOthersGoNext(t *testing.T) {
 				}
 			})
 		}
-		for s.engine.lone.Load() || len(s.engine.jobs) < 2 { // the committer has one of them in its hands
+		for s.engine.lone.Load() || len(s.engine.updates) < 2 { // the committer has one of them in its hands
 			runtime.Gosched()
 		}
 		return tx.PutUser(human(9))

@@ -209,14 +209,14 @@ func BenchmarkDeliveries(b *testing.B) {
 		}
 		var fresh []store.PlacedDelivery
 		if err = s.Update(ctx, func(tx store.Tx) error {
-			all, err := tx.RelayEvents(1)
+			all, err := tx.OutboxEvents(1)
 			if err != nil {
 				return err
 			}
 			if fresh, err = tx.PutDeliveries([]store.Delivery{{ID: "dlv_" + all[0].Event.ID, Webhook: "wh", User: "usr_a", Body: body}}); err != nil {
 				return err
 			}
-			return tx.DoneRelayEvents([]uint64{all[0].Number})
+			return tx.DoneOutboxEvents([]uint64{all[0].Number})
 		}); err != nil {
 			return err
 		}

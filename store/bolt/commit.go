@@ -16,19 +16,19 @@ import (
 // maxBatch bounds how many closures share a commit, and so how long the first of them waits.
 const maxBatch = 1024
 
-// job is one Update. Its closure runs on the goroutine that called Update, when the committer gives it its turn. So a
-// panic unwinds through its own caller, and t.FailNow ends the right test.
+// pendingUpdate is one Update. Its closure runs on the goroutine that called Update, when the committer gives it its turn.
+// So a panic unwinds through its own caller, and t.FailNow ends the right test.
 //
 // The committer and the goroutine exchange messages: a turn with a tx, the ran for it, and so on until a turn with
 // the outcome. Only the committer touches gone and err.
-type job struct {
+type pendingUpdate struct {
 	turns chan turn // from the committer: run, or the outcome
 	ran   chan ran  // to the committer: how the run went
 	gone  bool      // its goroutine panicked, so nobody waits for the outcome
 	err   error     // returned by the latest run of its closure
 }
 
-// turn is a message to a job: with tx, run the closure on this transaction; without, err is the outcome of the Update.
+// turn is a message to a pendingUpdate: with tx, run the closure on this transaction; without, err is the outcome of the Update.
 type turn struct {
 	tx  *tx
 	err error
@@ -51,7 +51,7 @@ func (e *Engine) Update(ctx context.Context, change func(engine.Tx) error) error
 	if e.tryAlone() {
 		return e.alone(change)
 	}
-	j := &job{turns: make(chan turn, 1), ran: make(chan ran, 1)}
+	j := &pendingUpdate{turns: make(chan turn, 1), ran: make(chan ran, 1)}
 	if err := e.enqueue(ctx, j); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (e *Engine) alone(change func(engine.Tx) error) error {
 
 // enqueue hands a job to the committer, unless the engine is closed. closing is held for reading, so that Close does
 // not close the channel between the check and the send.
-func (e *Engine) enqueue(ctx context.Context, j *job) error {
+func (e *Engine) enqueue(ctx context.Context, j *pendingUpdate) error {
 	e.closing.RLock()
 	defer e.closing.RUnlock()
 	if e.closed {
@@ -121,7 +121,7 @@ func (e *Engine) enqueue(ctx context.Context, j *job) error {
 	}
 	e.lone.Store(false) // the committer goes next, before any writer that comes later
 	select {
-	case e.jobs <- j:
+	case e.updates <- j:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -129,7 +129,7 @@ func (e *Engine) enqueue(ctx context.Context, j *job) error {
 }
 
 // run runs the closure and reports to the committer, also if the closure panics or ends its goroutine.
-func (j *job) run(t *tx, change func(engine.Tx) error) {
+func (j *pendingUpdate) run(t *tx, change func(engine.Tx) error) {
 	result := ran{gone: true}
 	defer func() { // on a panic and on runtime.Goexit too
 		t.over = true
@@ -145,8 +145,8 @@ func (j *job) run(t *tx, change func(engine.Tx) error) {
 // alone. It ends when Close has closed the channel and all is committed.
 func (e *Engine) commitLoop() {
 	defer close(e.stopped)
-	batch := make([]*job, 0, maxBatch)
-	for first := range e.jobs {
+	batch := make([]*pendingUpdate, 0, maxBatch)
+	for first := range e.updates {
 		e.committing.Lock()
 		batch = append(batch[:0], first)
 		// Writers whose commit has just ended are about to come back. Without this pause the first of them would have a
@@ -163,10 +163,10 @@ func (e *Engine) commitLoop() {
 }
 
 // drain adds queued jobs to a batch, without waiting for any.
-func (e *Engine) drain(batch []*job) []*job {
+func (e *Engine) drain(batch []*pendingUpdate) []*pendingUpdate {
 	for len(batch) < maxBatch {
 		select {
-		case j, ok := <-e.jobs:
+		case j, ok := <-e.updates:
 			if !ok {
 				return batch
 			}
@@ -183,7 +183,7 @@ func (e *Engine) drain(batch []*job) []*job {
 // bbolt has no savepoints: a job that fails after it wrote takes the whole transaction with it. Then the jobs before it
 // run again and are committed without it. After that it is the first of the next transaction, and its failure concerns
 // nobody else. So a job's outcome only ever follows from committed rows.
-func (e *Engine) commitFront(batch []*job) (rest []*job) {
+func (e *Engine) commitFront(batch []*pendingUpdate) (rest []*pendingUpdate) {
 	// n is how many jobs of the batch this transaction tries.
 	n := len(batch)
 	for {
@@ -337,14 +337,14 @@ func (e *Engine) Run(ctx context.Context) error {
 }
 
 // answer sends all jobs of a batch the same outcome.
-func answer(batch []*job, err error) {
+func answer(batch []*pendingUpdate, err error) {
 	for _, j := range batch {
 		j.answer(err)
 	}
 }
 
 // answer sends a job its outcome, unless nobody waits for it.
-func (j *job) answer(err error) {
+func (j *pendingUpdate) answer(err error) {
 	if !j.gone {
 		j.turns <- turn{err: err}
 	}

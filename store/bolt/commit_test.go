@@ -28,7 +28,7 @@ func together(t *testing.T, s *whole, changes ...func(store.Tx) error) (outcomes
 	<-holding
 	for i, change := range changes {
 		group.Go(func() { outcomes[i] = s.Update(context.Background(), change) })
-		for len(s.engine.jobs) <= i {
+		for len(s.engine.updates) <= i {
 			runtime.Gosched()
 		}
 	}

@@ -45,10 +45,10 @@ type Engine struct {
 	random  io.Reader
 	log     *slog.Logger
 
-	jobs    chan *job     // Updates that wait for the committer; Close closes it
-	stopped chan struct{} // closed when the committer has ended
-	failed  chan struct{} // closed when the engine stops for good (stop)
-	poison  error         // the error of the commit whose outcome is unknown; guarded by committing, set before failed is closed
+	updates chan *pendingUpdate // Updates that wait for the committer; Close closes it
+	stopped chan struct{}       // closed when the committer has ended
+	failed  chan struct{}       // closed when the engine stops for good (stop)
+	poison  error               // the error of the commit whose outcome is unknown; guarded by committing, set before failed is closed
 
 	committing sync.Mutex  // held while Updates run and are committed, by the committer or by a lone writer (alone)
 	lone       atomic.Bool // the last commit had one Update, and none has queued since
@@ -71,7 +71,7 @@ func Open(o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		path: o.Path, random: o.Random, log: o.Log,
-		jobs:    make(chan *job, maxBatch),
+		updates: make(chan *pendingUpdate, maxBatch),
 		stopped: make(chan struct{}),
 		failed:  make(chan struct{}),
 	}
@@ -111,7 +111,7 @@ func (e *Engine) Close() error {
 	again := e.closed
 	if !again {
 		e.closed = true
-		close(e.jobs)
+		close(e.updates)
 	}
 	e.closing.Unlock()
 	if e.prepared {

@@ -125,8 +125,8 @@ func lists() map[table]func(store.Tx) ([]int, error) {
 			rows, err := tx.AllApps()
 			return numbers(len(rows), func(i int) int64 { return int64(rows[i].ID[4] - '0') }), err
 		},
-		relayEvents: func(tx store.Tx) ([]int, error) {
-			rows, err := tx.RelayEvents(10)
+		outboxEvents: func(tx store.Tx) ([]int, error) {
+			rows, err := tx.OutboxEvents(10)
 			return numbers(len(rows), func(i int) int64 { return int64(rows[i].Event.ID[5] - '0') }), err
 		},
 		webhooks: func(tx store.Tx) ([]int, error) {

@@ -13,13 +13,13 @@ import (
 	"purser/wallet"
 )
 
-// lineOf begins the keys of everything that belongs to a webhook: its id and a zero byte, which no id contains.
-func lineOf(id wallet.WebhookID) []byte { return append([]byte(id), 0) }
+// hookPrefix begins the keys of everything that belongs to a webhook: its id and a zero byte, which no id contains.
+func hookPrefix(id wallet.WebhookID) []byte { return append([]byte(id), 0) }
 
 // deliveryKey orders the deliveries of a webhook: by urgency (one byte), then in the order in which they were put (an
 // 8-byte number).
 func deliveryKey(id wallet.WebhookID, at store.Position) []byte {
-	return binary.BigEndian.AppendUint64(append(lineOf(id), byte(at.Urgency)), at.Seq)
+	return binary.BigEndian.AppendUint64(append(hookPrefix(id), byte(at.Urgency)), at.Seq)
 }
 
 // aboutKey is the entry by which the deliveries about a person are found when the person is erased.
@@ -45,7 +45,7 @@ func (t *tx) PutDeliveries(all []store.Delivery) ([]store.PlacedDelivery, error)
 		}
 		// The first delivery of a webhook and urgency looks up which one is last in the table. The next ones take it
 		// from `last`.
-		line := append(lineOf(d.Webhook), byte(d.Urgency))
+		line := append(hookPrefix(d.Webhook), byte(d.Urgency))
 		behind, known := last[string(line)]
 		if !known {
 			behind = t.lastDelivery(line)
@@ -126,7 +126,7 @@ func (q *jobQueue) awake(id store.JobID) (bool, error) {
 // relayJob is the ID of the one job of the queue Relay.
 const relayJob = "relay"
 
-// wakeRelay puts the job that turns relay events into deliveries.
+// wakeRelay puts the job that turns outbox events into deliveries.
 func (t *tx) wakeRelay(now time.Time) error {
 	q, err := t.jobQueue(store.Relay)
 	if err != nil {
@@ -139,11 +139,11 @@ func (t *tx) wakeRelay(now time.Time) error {
 	return err
 }
 
-// RestoreDeliveryJobs puts jobs that are missing although deliveries or relay events wait, as after a job was
+// RestoreDeliveryJobs puts jobs that are missing although deliveries or outbox events wait, as after a job was
 // damaged or became a dead letter. It costs one lookup for each waiting webhook. A job that waits for its time keeps
 // that time.
 func (t *tx) RestoreDeliveryJobs(now time.Time) error {
-	if !t.isEmpty(relayEvents) {
+	if !t.isEmpty(outboxEvents) {
 		if err := t.wakeRelay(now); err != nil {
 			return err
 		}
@@ -244,7 +244,7 @@ func (t *tx) DeliveriesOf(id wallet.WebhookID, after store.Position, limit int) 
 		return nil, nil
 	}
 	var out []store.Delivery
-	r, from := engine.Prefix(append(lineOf(id), byte(after.Urgency))), deliveryKey(id, after)
+	r, from := engine.Prefix(append(hookPrefix(id), byte(after.Urgency))), deliveryKey(id, after)
 	r.From = from
 	for key, named := range t.scan(deliveries, r) {
 		if len(out) >= limit {
@@ -305,7 +305,7 @@ func (t *tx) Waiting(id wallet.WebhookID, limit int) (int, error) {
 		return 0, nil
 	}
 	count := 0
-	for range t.scan(deliveries, engine.Prefix(lineOf(id))) {
+	for range t.scan(deliveries, engine.Prefix(hookPrefix(id))) {
 		if count >= limit {
 			break
 		}

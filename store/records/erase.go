@@ -158,11 +158,11 @@ func (t *tx) eraseConversations(telegram store.Hash) error {
 	return nil
 }
 
-// eraseQueued removes relay events that are sealed for the user. It walks the whole table, which is short: erasing
+// eraseQueued removes outbox events that are sealed for the user. It walks the whole table, which is short: erasing
 // is rare, and an index would cost every event an entry. abandon removes the jobs about the user.
 func (t *tx) eraseQueued(id wallet.UserID) error {
 	for b, remove := range map[table]func(key []byte) error{
-		relayEvents: func(key []byte) error { return t.delete(relayEvents, key) },
+		outboxEvents: func(key []byte) error { return t.delete(outboxEvents, key) },
 	} {
 		for _, e := range t.prefixed(b, nil) {
 			r, err := t.row(b, e.key, e.value)

@@ -48,7 +48,7 @@ func (t *tx) Emit(list ...wallet.Event) error {
 	return nil
 }
 
-// emit stores one event, at most once by its id: as a job for notify, as an relay event for webhooks, as both, or
+// emit stores one event, at most once by its id: as a job for notify, as an outbox event for webhooks, as both, or
 // not at all if nobody receives it.
 func (t *tx) emit(e wallet.Event) error {
 	if e.ID == "" {
@@ -78,13 +78,13 @@ func (t *tx) emit(e wallet.Event) error {
 	if !announced {
 		return nil
 	}
-	// Numbers rise with each emission: the relay hands relay events on in this order.
-	number, err := t.next(relayEvents)
+	// Numbers rise with each emission: the relay hands outbox events on in this order.
+	number, err := t.next(outboxEvents)
 	if err != nil {
 		return err
 	}
 	t.signal(store.RelaySignal)
-	return errors.Join(t.putEvent(relayEvents, numberKey(number), head, e), t.wakeRelay(e.At))
+	return errors.Join(t.putEvent(outboxEvents, numberKey(number), head, e), t.wakeRelay(e.At))
 }
 
 // emitted is the value beside the id of an event. Only the key says anything.
@@ -169,25 +169,25 @@ func (q *jobQueue) event(seq uint64) (wallet.Event, error) {
 	return store.EventOf(job)
 }
 
-// RelayEvents lists events in the order of their numbers, the oldest first.
-func (t *tx) RelayEvents(limit int) ([]store.RelayEvent, error) {
-	var out []store.RelayEvent
-	t.eventsOf(relayEvents, limit, func(key []byte, e wallet.Event) error {
+// OutboxEvents lists events in the order of their numbers, the oldest first.
+func (t *tx) OutboxEvents(limit int) ([]store.OutboxEvent, error) {
+	var out []store.OutboxEvent
+	t.eventsOf(outboxEvents, limit, func(key []byte, e wallet.Event) error {
 		number, err := keyNumber(key)
 		if err == nil {
-			out = append(out, store.RelayEvent{Number: number, Event: e})
+			out = append(out, store.OutboxEvent{Number: number, Event: e})
 		}
 		return err
 	})
 	return out, nil
 }
 
-// DoneRelayEvents removes relay events. The relay calls it in the Update that stores the last deliveries of an
+// DoneOutboxEvents removes outbox events. The relay calls it in the Update that stores the last deliveries of an
 // event. After a crash before it, the event is relayed again from the start: it is not lost, and may be delivered
 // twice.
-func (t *tx) DoneRelayEvents(numbers []uint64) error {
+func (t *tx) DoneOutboxEvents(numbers []uint64) error {
 	for _, n := range numbers {
-		if err := t.delete(relayEvents, numberKey(n)); err != nil {
+		if err := t.delete(outboxEvents, numberKey(n)); err != nil {
 			return err
 		}
 	}

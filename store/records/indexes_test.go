@@ -365,7 +365,7 @@ func TestBehindADamagedKeyNobodyHasRead(t *testing.T) {
 	mustUpdate(t, s, func(contract store.Tx) error {
 		tx := contract.(*tx)
 		if err := errors.Join(tx.PutWebhook(wallet.Webhook{ID: "wh_a", Lineage: "key_1"}),
-			tx.put(deliveries, append(lineOf("wh_a"), byte(store.Money), 1), []byte("dlv_0"))); err != nil {
+			tx.put(deliveries, append(hookPrefix("wh_a"), byte(store.Money), 1), []byte("dlv_0"))); err != nil {
 			return err
 		}
 		placed, err := tx.PutDeliveries([]store.Delivery{{ID: "dlv_1", Webhook: "wh_a"}})

@@ -133,7 +133,7 @@ func (l *Log) seal(ctx context.Context, entries []store.LogEntry) ([]logRow, err
 
 // entryPlace is what the fields of an entry are sealed to: its webhook and its id.
 func entryPlace(id wallet.WebhookID, delivery string) []byte {
-	return append(lineOf(id), delivery...)
+	return append(hookPrefix(id), delivery...)
 }
 
 // dayOf is the name of the day of a time, in UTC (time.DateOnly).
@@ -141,7 +141,7 @@ func dayOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
 // sealEntry makes the row of an entry and its place in the index.
 func sealEntry(t *tx, e store.LogEntry) (logRow, error) {
-	r := logRow{plain: e, index: join(lineOf(e.Webhook), timeKey(e.CreatedAt), []byte(e.ID)),
+	r := logRow{plain: e, index: join(hookPrefix(e.Webhook), timeKey(e.CreatedAt), []byte(e.ID)),
 		value: join([]byte(e.State), []byte{0}, []byte(e.Event))}
 	// What may be private leaves the plain part: bodies, answers, and reasons that name a host.
 	r.plain.Delivery, r.plain.Attempted = plainDelivery(e.Delivery), slices.Clone(e.Attempted)
@@ -274,7 +274,7 @@ func (n hourlyCounts) count(old, now store.LogEntry) {
 // at adds to the count of a webhook in the hour of a time.
 func (n hourlyCounts) at(id wallet.WebhookID, at time.Time, more store.AttemptCounts) {
 	more.Hour = at.UTC().Truncate(time.Hour)
-	key := string(append(lineOf(id), timeKey(more.Hour)...))
+	key := string(append(hookPrefix(id), timeKey(more.Hour)...))
 	n[key] = sum(n[key], more)
 }
 

@@ -87,7 +87,7 @@ func (l *Log) Oldest(ctx context.Context, id wallet.WebhookID, state store.Deliv
 // day's file and decrypts it in one of the store. The two are never open at the same time.
 func (l *Log) list(ctx context.Context, id wallet.WebhookID, p store.LogPage, oldest bool) ([]store.LogEntry, error) {
 	// Begin at an end of the log, or behind the last entry of the page before.
-	w := walk{prefix: lineOf(id), since: timeKey(p.Since), oldest: oldest}
+	w := walk{prefix: hookPrefix(id), since: timeKey(p.Since), oldest: oldest}
 	low, high := dayOf(p.Since), ""
 	// The time of that entry says in which day it lies.
 	if p.After != "" {
@@ -218,7 +218,7 @@ func (w *walk) rest() engine.Range {
 // AttemptsByHour adds up all days, oldest hour first. An hour may be counted in several days: attempts count in the
 // day of their delivery, and may be made on a later one.
 func (l *Log) AttemptsByHour(ctx context.Context, id wallet.WebhookID, since time.Time) ([]store.AttemptCounts, error) {
-	prefix := lineOf(id)
+	prefix := hookPrefix(id)
 	hours := map[time.Time]store.AttemptCounts{}
 	names, err := l.days.Names()
 	if err != nil {

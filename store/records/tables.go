@@ -43,10 +43,10 @@ const (
 
 	seen // update id -> time when the update was last received
 
-	relayEvents // number -> row of wallet.Event, of events that are not turned into deliveries yet
-	eventIDs    // time digits of the transaction's id, if any, 16 bytes of H(event id) -> one byte; only removed with a proposal
-	answers     // number -> row of store.Answer
-	answerKeys  // first 16 bytes of H(idempotency key) -> key of answers
+	outboxEvents // number -> row of wallet.Event, of events that are not turned into deliveries yet
+	eventIDs     // time digits of the transaction's id, if any, 16 bytes of H(event id) -> one byte; only removed with a proposal
+	answers      // number -> row of store.Answer
+	answerKeys   // first 16 bytes of H(idempotency key) -> key of answers
 
 	keys       // key id -> row of wallet.Key
 	keySecrets // H(secret) -> key id
@@ -89,7 +89,7 @@ func (b table) String() string {
 		"meta", "users", "telegrams", "wallets", "wallets_of", "binds", "binds_of",
 		"transactions", "by_sign_id", "by_signature", "unsettled", "by_owner", "paid_by", "by_wallet", "contacts",
 		"conversations", "buttons", "buttons_of", "cards", "send_results", "seen",
-		"relay_events", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "portal_tokens", "portal_tokens_of",
+		"outbox_events", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "portal_tokens", "portal_tokens_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
 		"deliveries", "delivery_rows", "deliveries_about", "counters",
 		"jobs", "dead_jobs", "leaders", "heartbeats", "expiries",
@@ -100,7 +100,7 @@ func (b table) String() string {
 // The engine then fills its pages to the end before it begins another.
 func (b table) grows() bool {
 	switch b {
-	case transactions, unsettled, seen, relayEvents, eventIDs, answers, deliveryRows, expiries,
+	case transactions, unsettled, seen, outboxEvents, eventIDs, answers, deliveryRows, expiries,
 		jobs:
 		return true
 	}
@@ -110,7 +110,7 @@ func (b table) grows() bool {
 // numbered tells whether the keys of a table are nothing but numbers that the table draws itself (tx.next). Opening a
 // store checks that such a table holds no number that is yet to be drawn.
 func (b table) numbered() bool {
-	return b == relayEvents || b == answers
+	return b == outboxEvents || b == answers
 }
 
 // layout describes the tables to the engine.

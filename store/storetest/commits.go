@@ -288,7 +288,7 @@ func testChanged(t *testing.T, open Open) {
 	receive(t, "an event", s.Changed(store.Events))
 	adds[store.Events] = func(tx store.Tx) error { return tx.Emit(wallet.Event{ID: "e2", Name: wallet.TransactionProposed}) }
 	update(t, s, func(tx store.Tx) error { return tx.PutWebhook(webhook("wh", "key_1", "")) })
-	quiet("no relay event without a webhook, and a webhook")
+	quiet("no outbox event without a webhook, and a webhook")
 	for queue, add := range adds {
 		update(t, s, add)
 		receive(t, string(queue), s.Changed(queue))

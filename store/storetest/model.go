@@ -146,7 +146,7 @@ func (m *model) contact(tx store.Tx, r *rand.Rand) error {
 	return differ("put contact", tx.PutContact(c), nil)
 }
 
-// hook registers, changes and removes webhooks, and turns relay events into deliveries.
+// hook registers, changes and removes webhooks, and turns outbox events into deliveries.
 func (m *model) hook(tx store.Tx, r *rand.Rand, round int) error {
 	all := slices.Sorted(maps.Keys(m.hooks))
 	switch {
@@ -156,12 +156,12 @@ func (m *model) hook(tx store.Tx, r *rand.Rand, round int) error {
 		maps.DeleteFunc(m.posts, func(_ string, d store.Delivery) bool { return d.Webhook == gone })
 		return differ("delete webhook", tx.DeleteWebhook(gone), nil)
 	case len(m.announced) > 0 && r.IntN(2) == 0:
-		list, err := tx.RelayEvents(1)
+		list, err := tx.OutboxEvents(1)
 		if err != nil {
 			return err
 		}
 		m.announced = slices.Clone(m.announced[1:])
-		return differ("done relay event", tx.DoneRelayEvents([]uint64{list[0].Number}), nil)
+		return differ("done outbox event", tx.DoneOutboxEvents([]uint64{list[0].Number}), nil)
 	case len(all) > 0 && r.IntN(2) == 0:
 		w := m.hooks[all[r.IntN(len(all))]]
 		w.CreatedAt, w.URL = noon().Add(time.Duration(r.IntN(5))*time.Second), fmt.Sprint("https://example.com/", round)

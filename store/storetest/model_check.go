@@ -159,12 +159,12 @@ func (m *model) checkDeliveries(tx store.Tx) error {
 		got, err := tx.WebhooksOf(line)
 		errs = append(errs, err, differ("webhooks of "+line, got, want))
 	}
-	list, err := tx.RelayEvents(1 << 20)
+	list, err := tx.OutboxEvents(1 << 20)
 	var events []wallet.Event
 	for _, a := range list {
 		events = append(events, a.Event)
 	}
-	return errors.Join(append(errs, err, differ("relay_events", append([]wallet.Event{}, events...), append([]wallet.Event{}, m.announced...)))...)
+	return errors.Join(append(errs, err, differ("outbox_events", append([]wallet.Event{}, events...), append([]wallet.Event{}, m.announced...)))...)
 }
 
 func (m *model) checkContacts(tx store.Tx) error {

@@ -190,8 +190,8 @@ func testEveryField(t *testing.T, open Open) {
 	same(t, "webhook", get(t, s, func(tx store.Tx) (wallet.Webhook, error) { return tx.Webhook(hook.ID) }), hook)
 	same(t, "health", get(t, s, func(tx store.Tx) (wallet.WebhookHealth, error) { return tx.WebhookHealth(hook.ID) }), fare)
 	same(t, "delivery", get(t, s, func(tx store.Tx) (store.Delivery, error) { return tx.Delivery(post.ID) }), post)
-	announced := get(t, s, func(tx store.Tx) ([]store.RelayEvent, error) { return tx.RelayEvents(1) })
-	same(t, "relay event", announced, []store.RelayEvent{{Number: announced[0].Number, Event: e}})
+	announced := get(t, s, func(tx store.Tx) ([]store.OutboxEvent, error) { return tx.OutboxEvents(1) })
+	same(t, "outbox event", announced, []store.OutboxEvent{{Number: announced[0].Number, Event: e}})
 	same(t, "counter", get(t, s, func(tx store.Tx) (store.Counter, error) { return tx.Counter(tick.Name) }), tick)
 	same(t, "event", get(t, s, func(tx store.Tx) ([]wallet.Event, error) { return tx.PendingEvents(1) }), []wallet.Event{e})
 }

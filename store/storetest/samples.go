@@ -181,8 +181,8 @@ func (x Samples) Read(tx store.Tx) error {
 	check("jobs of an owner", 1, owned, err)
 	dead, err := tx.DeadLetters(x.Job.Queue, 10)
 	check("dead letters", []store.DeadLetter{{Job: x.DeadJob, Reason: "sample reason", DiedAt: x.Job.NotBefore.Add(time.Hour)}}, dead, err)
-	announced, err := tx.RelayEvents(10)
-	check("relay_events", []store.RelayEvent{{Number: 1, Event: x.Event}}, announced, err)
+	announced, err := tx.OutboxEvents(10)
+	check("outbox_events", []store.OutboxEvent{{Number: 1, Event: x.Event}}, announced, err)
 	return errors.Join(errs...)
 }
 

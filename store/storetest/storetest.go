@@ -78,7 +78,7 @@ func Run(t *testing.T, open Open) {
 		{"Apps", testApps},
 		{"Counters", testCounters},
 		{"Webhooks", testWebhooks},
-		{"RelayEvents", testRelayEvents},
+		{"OutboxEvents", testOutboxEvents},
 		{"Deliveries", testDeliveries},
 		{"DeliveryLines", testDeliveryLines},
 		{"DeliveriesOfAGoneWebhook", testGoneWebhook},

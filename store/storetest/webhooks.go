@@ -152,10 +152,10 @@ func testWebhooks(t *testing.T, open Open) {
 	}
 }
 
-func testRelayEvents(t *testing.T, open Open) {
+func testOutboxEvents(t *testing.T, open Open) {
 	s := fresh(t, open)
-	announced := func(limit int) []store.RelayEvent {
-		return get(t, s, func(tx store.Tx) ([]store.RelayEvent, error) { return tx.RelayEvents(limit) })
+	announced := func(limit int) []store.OutboxEvent {
+		return get(t, s, func(tx store.Tx) ([]store.OutboxEvent, error) { return tx.OutboxEvents(limit) })
 	}
 	announcedIDs := func() (out []string) {
 		for _, a := range announced(100) {
@@ -185,7 +185,7 @@ func testRelayEvents(t *testing.T, open Open) {
 	same(t, "to be notified", pending(), []string{"early", "z", "inner", "a"})
 
 	all := announced(2)
-	same(t, "the whole rows", all, []store.RelayEvent{{Number: all[0].Number, Event: spoken("word")}, {Number: all[1].Number, Event: event("z")}})
+	same(t, "the whole rows", all, []store.OutboxEvent{{Number: all[0].Number, Event: spoken("word")}, {Number: all[1].Number, Event: event("z")}})
 	if all[0].Number >= all[1].Number {
 		t.Errorf("numbers %d, %d", all[0].Number, all[1].Number)
 	}
@@ -193,7 +193,7 @@ func testRelayEvents(t *testing.T, open Open) {
 	same(t, "notified is not announced", announcedIDs(), []string{"word", "z", "a"})
 	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return doneEvent(tx, "word") })
 	for range 2 {
-		update(t, s, func(tx store.Tx) error { return tx.DoneRelayEvents([]uint64{all[0].Number, all[1].Number, 1 << 60}) })
+		update(t, s, func(tx store.Tx) error { return tx.DoneOutboxEvents([]uint64{all[0].Number, all[1].Number, 1 << 60}) })
 	}
 	same(t, "done", announcedIDs(), []string{"a"})
 	same(t, "announced is not notified", pending(), []string{"early", "inner", "a"})
@@ -370,7 +370,7 @@ func testErasedDeliveries(t *testing.T, open Open) {
 		absent(t, s, "her webhook "+when, func(tx store.Tx) error { _, err := tx.Webhook("wh_2"); return err })
 	}
 	check("when she is gone")
-	announced := get(t, s, func(tx store.Tx) ([]store.RelayEvent, error) { return tx.RelayEvents(10) })
+	announced := get(t, s, func(tx store.Tx) ([]store.OutboxEvent, error) { return tx.OutboxEvents(10) })
 	if len(announced) != 1 || announced[0].Event.ID != "his" {
 		t.Errorf("announced: %+v", announced)
 	}
@@ -424,8 +424,8 @@ func testLate(t *testing.T, open Open) {
 	view(t, s, func(tx store.Tx) error {
 		events, err := tx.PendingEvents(10)
 		same(t, "late events", len(events), 0)
-		announced, err2 := tx.RelayEvents(10)
-		same(t, "late relayEvents", len(announced), 0)
+		announced, err2 := tx.OutboxEvents(10)
+		same(t, "late outboxEvents", len(announced), 0)
 		owned, err3 := tx.WebhooksOfOwner("usr_a")
 		same(t, "late webhooks", len(owned), 0)
 		return errors.Join(err, err2, err3)
