@@ -15,7 +15,7 @@ const sweepData = tokenSize + 1
 // minSlotNotReached is the code of a node that is behind minContextSlot (JSON-RPC, Agave's rpc_client/custom_error).
 const minSlotNotReached = -32016
 
-// Sweep reads the balances of wallets and token accounts, 100 with each call (getMultipleAccounts with a slice of their
+// Sweep reads the finalized balances of wallets and token accounts, 100 with each call (getMultipleAccounts with a slice of their
 // data), in the order of the addresses. Every answer is from minSlot or later: a node that is behind is not believed,
 // and the next one is asked. Those of one call are from one slot. Errors are wallet.NetworkError, with
 // wallet.ErrNodeBehind inside if every node is behind.
@@ -39,7 +39,7 @@ func (c *Client) sweep(ctx context.Context, as []wallet.Address, minSlot uint64)
 	const method = "getMultipleAccounts"
 	var first error
 	for _, n := range c.nodes {
-		read, err := snapshots(ctx, n, sweepData, minSlot, as...)
+		read, err := snapshots(ctx, n, finalized, sweepData, minSlot, as...)
 		if err == nil && read[0].Slot < minSlot || behind(err) {
 			err = n.nodeError(method, wallet.ErrNodeBehind)
 		}

@@ -60,13 +60,13 @@ const (
 // readSnapshots reads the first length bytes of accounts, all at one slot (getMultipleAccounts). The bound protects
 // purser: anybody can name an address whose account has 10 MiB.
 func (c *Client) readSnapshots(ctx context.Context, length uint64, as ...wallet.Address) ([]accountSnapshot, error) {
-	return snapshots(ctx, c.primary(), length, 0, as...)
+	return snapshots(ctx, c.primary(), confirmed, length, 0, as...)
 }
 
 // snapshots is readSnapshots on one node, which must have come to minSlot.
-func snapshots(ctx context.Context, n *node, length, minSlot uint64, as ...wallet.Address) ([]accountSnapshot, error) {
+func snapshots(ctx context.Context, n *node, commitment string, length, minSlot uint64, as ...wallet.Address) ([]accountSnapshot, error) {
 	const method = "getMultipleAccounts"
-	asked := settings{"commitment": confirmed, "encoding": "base64", "dataSlice": map[string]uint64{"offset": 0, "length": length}}
+	asked := settings{"commitment": commitment, "encoding": "base64", "dataSlice": map[string]uint64{"offset": 0, "length": length}}
 	if minSlot > 0 {
 		asked["minContextSlot"] = minSlot
 	}

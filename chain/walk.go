@@ -292,7 +292,7 @@ func (w *walker) remember(sig wallet.Signature) {
 func (w *walker) result() wallet.HistoryWalk {
 	entries := slices.Clone(w.window)
 	slices.Reverse(entries)
-	out := wallet.HistoryWalk{Entries: entries, Next: next(w.query.From, entries), More: len(w.cursor) > 0}
+	out := wallet.HistoryWalk{Entries: entries, Next: w.query.From.Past(entries), More: len(w.cursor) > 0}
 	if out.More {
 		out.Cursor = w.cursor[:len(w.cursor)-1]
 	}
@@ -324,19 +324,4 @@ func (w *walker) found(ctx context.Context) (wallet.HistoryWalk, error) {
 		return out, w.node.nodeError("getSignaturesForAddress", wallet.ErrHistoryUnknown)
 	}
 	return out, nil
-}
-
-// next is the watermark after entries, which are oldest first. It stays before the first that is not finalized.
-func next(from wallet.Watermark, entries []wallet.SignatureEntry) wallet.Watermark {
-	out := wallet.Watermark{Slot: from.Slot, Seen: slices.Clone(from.Seen)}
-	for _, entry := range entries {
-		if !entry.Finalized {
-			break
-		}
-		if entry.Slot != out.Slot {
-			out = wallet.Watermark{Slot: entry.Slot}
-		}
-		out.Seen = append(out.Seen, entry.Signature)
-	}
-	return out
 }

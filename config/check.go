@@ -28,7 +28,7 @@ type checker struct {
 
 func check(values map[string]string) (Config, []error) {
 	ch := &checker{values: values}
-	c := Config{Telegram: ch.telegram(), Chain: ch.chain(), Store: ch.store(), HTTP: ch.http(), Limits: ch.limits(), Webhooks: ch.webhooks(), Stake: ch.stake(), Access: ch.access(), Mail: ch.mail(), Log: ch.log()}
+	c := Config{Telegram: ch.telegram(), Chain: ch.chain(), Watch: ch.watch(), Store: ch.store(), HTTP: ch.http(), Limits: ch.limits(), Webhooks: ch.webhooks(), Stake: ch.stake(), Access: ch.access(), Mail: ch.mail(), Log: ch.log()}
 	ch.steps(c)
 	if c.Telegram.Mode == Webhook {
 		ch.webhook(c)
@@ -206,6 +206,16 @@ func (ch *checker) rps(cluster string) int {
 		ch.wrong("chain.rps", "must be a whole number from 0, which is no bound, to %d", most)
 	}
 	return int(n)
+}
+
+// watch is how often wallets are looked at.
+func (ch *checker) watch() Watch {
+	const most = 1_000_000
+	n, err := strconv.ParseUint(ch.values["watch.calls_per_minute"], 10, 32)
+	if err != nil || n > most {
+		ch.wrong("watch.calls_per_minute", "must be a whole number from 0, which watches no wallet, to %d", most)
+	}
+	return Watch{Calls: int(n)}
 }
 
 func (ch *checker) store() Store {

@@ -23,6 +23,7 @@ import (
 type Config struct {
 	Telegram Telegram
 	Chain    Chain
+	Watch    Watch
 	Store    Store
 	HTTP     HTTP
 	Limits   quota.Limits
@@ -54,6 +55,11 @@ type Chain struct {
 	Cluster     string   // wallet.Mainnet, wallet.Devnet or wallet.Localnet
 	PerSecond   int      // calls to each of RPCURLs; 0: no bound
 	ExplorerURL string   // "": no links
+}
+
+// Watch is how connected wallets are watched for what comes in.
+type Watch struct {
+	Calls int // a minute to sweep the balances of quiet wallets; 0: nothing is watched
 }
 
 // Store is the database and its master key.
@@ -180,6 +186,7 @@ func (c Config) LogValue() slog.Value {
 		slog.String("chain.cluster", c.Chain.Cluster),
 		slog.Int("chain.rps", c.Chain.PerSecond),
 		slog.String("chain.explorer_url", c.Chain.ExplorerURL),
+		slog.Int("watch.calls_per_minute", c.Watch.Calls),
 		slog.String("store.url", boltScheme+c.Store.Path),
 		slog.Any("store.master_key", c.Store.MasterKey),
 		slog.String("store.master_key_file", c.Store.MasterKeyFile),

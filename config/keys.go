@@ -29,6 +29,7 @@ func keys() []key {
 		{name: "chain.cluster", help: "mainnet, devnet or localnet"},
 		{name: "chain.rps", help: "calls a second to each Solana RPC; 0 for no bound"},
 		{name: "chain.explorer_url", help: "where transaction links lead"},
+		{name: "watch.calls_per_minute", fallback: "120", help: "calls a minute to look for incoming payments of quiet wallets; 0 watches none"},
 		{name: "store.url", fallback: boltScheme + "purser.db", help: "the database, as bolt:FILE"},
 		{name: "store.master_key", help: "32 bytes in base64 that seal the database", secret: true},
 		{name: "store.master_key_file", help: "file that holds the master key"},

@@ -67,7 +67,7 @@ func (c *Contacts) addable(tx store.Tx, who wallet.UserID, name string, to walle
 			return wallet.Refuse(wallet.Conflict, "contact.address_taken", wallet.TextArg("Name", other.Name))
 		}
 	}
-	known, err := knownTo(tx, who)
+	known, err := store.KnownTo(tx, who)
 	if err != nil {
 		return err
 	}

@@ -78,8 +78,8 @@ const (
 	SuspectSimilar = "similar_address" // the other address resembles one that the owner knows
 )
 
-// DustLamports is the amount of SOL below which a payment from an unknown sender counts as dust: 0.0001 SOL.
-const DustLamports = 100_000
+// DustLamports is the amount of SOL below which a payment from an unknown sender counts as dust.
+const DustLamports = wallet.DustLamports
 
 // Types of transactions that are known from the chain alone, besides those of wallet.Kinds.
 const (

@@ -218,7 +218,7 @@ func (p *acquaintances) of(owner wallet.UserID) (own bool, err error) {
 	if p.read {
 		return true, nil
 	}
-	if p.known, err = knownTo(p.tx, owner); err == nil {
+	if p.known, err = store.KnownTo(p.tx, owner); err == nil {
 		p.contacts, err = p.tx.ContactsOf(owner)
 	}
 	p.read = err == nil

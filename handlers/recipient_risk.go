@@ -8,37 +8,9 @@ import (
 	"purser/wallet"
 )
 
-// paymentsKnown is how many of a person's newest payments are searched for known recipients.
-const paymentsKnown = 500
-
-// knownTo lists the addresses that a person has chosen to deal with: contacts, own wallets, and recipients of their own
-// payments. Senders are deliberately left out. In an address poisoning attack, a tiny payment from a similar address is
-// planted in the victim's history so that the victim copies it.
-func knownTo(tx store.Tx, who wallet.UserID) ([]wallet.Address, error) {
-	known, err := tx.Recipients(who, paymentsKnown)
-	if err != nil {
-		return nil, err
-	}
-	own, err := tx.WalletsOf(who)
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range own {
-		known = append(known, w.Address)
-	}
-	book, err := tx.ContactsOf(who)
-	if err != nil {
-		return nil, err
-	}
-	for _, contact := range book {
-		known = append(known, contact.Address)
-	}
-	return known, nil
-}
-
-// Known lists the addresses that a person has chosen to deal with, as knownTo does, for a front that explains a mistyped one.
+// Known lists the addresses that a person has chosen to deal with, as store.KnownTo does, for a front that explains a mistyped one.
 func (s *Transactions) Known(ctx context.Context, who wallet.UserID) ([]wallet.Address, error) {
-	return read(ctx, s.Store, func(tx store.Tx) ([]wallet.Address, error) { return knownTo(tx, who) })
+	return read(ctx, s.Store, func(tx store.Tx) ([]wallet.Address, error) { return store.KnownTo(tx, who) })
 }
 
 // recognized marks a payment whose recipient is new to its owner, or resembles an address that the owner knows. A
@@ -48,7 +20,7 @@ func (s *Transactions) recognized(ctx context.Context, t wallet.Transaction, rul
 	if t.Owner == "" || !rules.Pays {
 		return t, nil
 	}
-	known, err := read(ctx, s.Store, func(tx store.Tx) ([]wallet.Address, error) { return knownTo(tx, t.Owner) })
+	known, err := read(ctx, s.Store, func(tx store.Tx) ([]wallet.Address, error) { return store.KnownTo(tx, t.Owner) })
 	if err != nil || slices.Contains(known, t.To) {
 		return t, err
 	}

@@ -53,6 +53,16 @@ func (t *Tokens) ByMint(mint wallet.Address) (wallet.Token, bool) {
 	return token, ok
 }
 
+// Currencies lists the tokens that people are mostly paid in, by symbol: those that are to be worth a unit of a currency.
+func (t *Tokens) Currencies() (out []wallet.Token) {
+	for _, symbol := range []string{"USDC", "USDT", "PYUSD", "USDG", "EURC"} {
+		if token, ok := t.BySymbol(symbol); ok {
+			out = append(out, token)
+		}
+	}
+	return out
+}
+
 // listed is one row of the list.
 type listed struct {
 	symbol   string

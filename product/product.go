@@ -83,6 +83,7 @@ type Parts struct {
 	Meter    *quota.Meter
 	Delivery *webhooks.Service
 	Settler  *settle.Settler
+	Watcher  *settle.Watcher
 }
 
 // New makes the parts. It returns an error for a missing option, a setting that cannot work, or a kind without its
@@ -126,6 +127,8 @@ func New(o Options) (*Parts, error) {
 	}
 	p.deliver()
 	p.Settler = &settle.Settler{Store: o.Store, Chain: o.Chain, Now: o.Now, Log: o.Log, Pace: settle.DefaultPace(), Node: o.Node, Random: o.Random}
+	p.Watcher = &settle.Watcher{Store: o.Store, Chain: o.Chain, Listed: tokens.ByMint, Expected: tokens.Currencies(), Background: chain.InBackground,
+		Now: o.Now, Log: o.Log, Pace: settle.DefaultWatchPace(c.Watch.Calls), Node: o.Node, Random: o.Random}
 	return p, nil
 }
 

@@ -11,7 +11,10 @@
 // them costs extra RPC calls and nothing else, so a restart or another node can continue at any time. A job that is lost
 // or damaged is recreated from its transaction (Settler.Restore).
 //
-// The files follow one look: look.go decides what to query, broadcast.go sends bytes, verdict.go interprets what the
+// A Watcher announces what comes into connected wallets from anywhere else. It has a queue of its own and shares nothing
+// with a Settler but the ids of receipts.
+//
+// The files of the Settler follow one look: look.go decides what to query, broadcast.go sends bytes, verdict.go interprets what the
 // chain reports, collect.go handles payment requests, and step.go writes the result.
 package settle
 

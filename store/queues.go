@@ -21,6 +21,7 @@ func JobQueues() []JobQueue {
 		{Queue: Outbox, Worker: "bot", Holds: "messages that wait to be sent to Telegram"},
 		{Queue: Settlement, Worker: "settle", Holds: "transactions that wait for their owner or for Solana", Patient: true},
 		{Queue: Collecting, Worker: "settle", Holds: "payment requests, and rejected or expired transactions that may still land", Patient: true},
+		{Queue: Watching, Worker: "settle", Holds: "connected wallets whose transactions on Solana are to be read", Patient: true},
 		{Queue: ConversationTimeouts, Worker: "chat", Holds: "conversations that end when nobody answers", Patient: true},
 		{Queue: Relay, Worker: "webhooks", Holds: "one job while events wait to be turned into webhook deliveries", Patient: true},
 		{Queue: Deliveries, Worker: "webhooks", Holds: "webhooks that deliveries wait for", Patient: true},

@@ -94,6 +94,8 @@ const (
 	// payment requests, and rejected or expired transactions whose blockhash a device had. They have workers of their
 	// own, so that no number of them delays a signed payment.
 	Collecting Queue = "collecting"
+	// Watching has connected wallets whose accounts on chain have moved, or whose histories are due to be read (OrderWatch).
+	Watching Queue = "watching"
 
 	// ConversationTimeouts has the time-outs of conversations, for chat (SaveConversation).
 	ConversationTimeouts Queue = "conversation_timeouts"
@@ -118,6 +120,7 @@ const (
 type Tx interface {
 	Users
 	Wallets
+	Watches
 	Transactions
 	Contacts
 	Chats

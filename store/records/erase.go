@@ -75,7 +75,8 @@ func (t *tx) deletePrefixed(b table, prefix []byte) error {
 func (t *tx) eraseWallets(id wallet.UserID) error {
 	prefix := userPrefix(id)
 	for _, e := range t.prefixed(walletsOf, prefix) {
-		if err := t.delete(wallets, e.key[len(prefix)+timeSize:]); err != nil {
+		address := e.key[len(prefix)+timeSize:]
+		if err := errors.Join(t.delete(watches, address), t.delete(wallets, address)); err != nil {
 			return err
 		}
 	}

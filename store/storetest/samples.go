@@ -15,6 +15,7 @@ import (
 type Samples struct {
 	User         wallet.User
 	Wallet       wallet.Wallet
+	Watch        wallet.Watch
 	Bind         wallet.Bind
 	Transaction  wallet.Transaction
 	Key          wallet.Key
@@ -49,6 +50,7 @@ func NewSamples() Samples {
 	x.Conversation.Version, x.Transaction.Version = 1, 1
 	x.Wallet.Owner, x.Bind.User, x.Transaction.Owner, x.Event.User = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.Transaction.Kind = wallet.Send
+	x.Watch.Address, x.Watch.Version = x.Wallet.Address, 1
 	x.Contact.Owner = x.User.ID
 	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.PortalToken.Owner, x.PortalToken.Lineage = x.User.ID, x.Key.Lineage()
@@ -61,8 +63,8 @@ func NewSamples() Samples {
 
 // Write puts them all.
 func (x Samples) Write(tx store.Tx) error {
-	first := x.Conversation
-	first.Version = 0
+	first, watch := x.Conversation, x.Watch
+	first.Version, watch.Version = 0, 0
 	if err := tx.PutUser(x.User); err != nil { // first: what follows is sealed for them
 		return err
 	}
@@ -82,7 +84,7 @@ func (x Samples) Write(tx store.Tx) error {
 	if err == nil {
 		err = tx.DeadLetterJobs(now, "sample reason", x.DeadJob.Ref())
 	}
-	return errors.Join(err, tx.PutWallet(x.Wallet), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
+	return errors.Join(err, tx.PutWallet(x.Wallet), tx.PutWatch(watch), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
 		tx.CreateKey(x.Key, "sample secret"), tx.PutPortalToken(x.PortalToken, "sample portal token", 1), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutSendResult(x.Reply.Chat, x.Reply.Card, x.SendResult),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
@@ -106,6 +108,8 @@ func (x Samples) Read(tx store.Tx) error {
 	check("wallet", x.Wallet, w, err)
 	ws, err := tx.WalletsOf(x.User.ID)
 	check("wallets", []wallet.Wallet{x.Wallet}, ws, err)
+	watch, err := tx.Watch(x.Wallet.Address)
+	check("watch", x.Watch, watch, err)
 	b, err := tx.Bind(x.Bind.TokenHash)
 	check("bind", x.Bind, b, err)
 	b, err = tx.BindOf(x.User.ID)

@@ -33,6 +33,8 @@ func Run(t *testing.T, open Open) {
 		{"Users", testUsers},
 		{"Erase", testErase},
 		{"Wallets", testWallets},
+		{"Watches", testWatches},
+		{"WatchOrders", testWatchOrders},
 		{"Binds", testBinds},
 		{"Transactions", testTransactions},
 		{"TransactionIndexes", testTransactionIndexes},

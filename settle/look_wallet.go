@@ -1,0 +1,330 @@
+package settle
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+	"purser/work"
+)
+
+const (
+	// readsALook is how many transactions of one wallet are read before other wallets have their turn.
+	readsALook = 100
+	// newestFirst is how many of the newest are read out of turn when there are more, so that a payment that just came does
+	// not wait behind a flood. newestPage is how many are listed for that: the very newest are not final yet.
+	newestFirst, newestPage = 10, 200
+	// patience is how long all nodes may deny what must be there, before the wallet is watched on without it.
+	patience = time.Hour
+	// mostUnread bounds the transactions of a wallet that are kept to be tried again, and unreadFor for how long.
+	mostUnread = 64
+	unreadFor  = 7 * 24 * time.Hour
+	// firstUnread and unreadEvery are the waits before another try: the first one, and the longest.
+	firstUnread, unreadEvery = time.Minute, 6 * time.Hour
+)
+
+// look is one look at a wallet. It asks the chain and changes its own copy of the row. Nothing of it is true before commit.
+type look struct {
+	*Watcher
+	of  wallet.Wallet
+	row wallet.Watch
+
+	full       bool // read every history
+	reads      int  // transactions that were asked for
+	more       bool // there is more to do at once
+	trouble    error
+	activities map[wallet.Signature]wallet.Activity // that were read
+	skipped    map[wallet.Signature]bool            // that need not be read, or cannot be
+}
+
+// run looks. What was found before an error is true all the same and is written.
+func (l *look) run(ctx context.Context, order store.WatchOrder) (work.Result, error) {
+	l.skipped = map[wallet.Signature]bool{}
+	now := l.Now().UTC()
+	l.full = !now.Before(l.row.FullAt.Add(l.Pace.Full))
+	found := order.Found
+	if l.full {
+		l.addAccounts(ctx)
+	}
+	if len(found) == 0 || l.full {
+		var err error
+		if found, err = l.sweep(ctx); err != nil {
+			return work.Result{}, err // nothing is known: the job waits and tries again
+		}
+	}
+	l.tryUnread(ctx, now)
+	for _, balance := range found {
+		if ctx.Err() != nil {
+			return work.Result{}, ctx.Err()
+		}
+		l.account(ctx, balance)
+	}
+	switch {
+	case l.trouble != nil:
+		l.row.Failures++
+		l.Log.Warn("watch: a look at a wallet was not complete", "wallet", l.of.Address, "error", l.trouble, "in_a_row", l.row.Failures)
+	default:
+		l.row.Failures = 0
+	}
+	if l.full && l.trouble == nil && !l.more {
+		l.row.FullAt = now
+	}
+	return work.Result{Commit: l.commit, Again: l.again(now)}, nil
+}
+
+// again is when the job goes on; the zero time ends it.
+func (l *look) again(now time.Time) time.Time {
+	switch {
+	case l.trouble != nil:
+		return now.Add(min(l.Pace.Retry<<min(l.row.Failures-1, 16), l.Pace.MaxRetry))
+	case l.more:
+		return now.Add(time.Millisecond) // behind the other wallets that are due
+	}
+	return time.Time{}
+}
+
+// sweep reads the balances of all accounts that are watched.
+func (l *look) sweep(ctx context.Context) ([]wallet.WatchedAccount, error) {
+	accounts := make([]wallet.Address, len(l.row.Accounts))
+	var slot uint64
+	for i, a := range l.row.Accounts {
+		accounts[i], slot = a.Address, max(slot, a.Slot)
+	}
+	balances, err := l.Chain.Sweep(ctx, accounts, slot)
+	if err != nil {
+		return nil, fmt.Errorf("sweep %s: %w", l.of.Address, err)
+	}
+	out := make([]wallet.WatchedAccount, len(balances))
+	for i, b := range balances {
+		out[i] = watched(l.of.Address, b)
+	}
+	return out, nil
+}
+
+// addAccounts adds token accounts that the wallet has, or is expected to have, and that no transaction showed.
+func (l *look) addAccounts(ctx context.Context) {
+	all, err := l.accountsOf(ctx, l.of.Address)
+	if err != nil {
+		l.trouble = errors.Join(l.trouble, err)
+		return
+	}
+	for _, at := range all {
+		l.add(at)
+	}
+}
+
+// add begins to watch an account. Its history is read from the slot on from which the wallet is watched.
+func (l *look) add(at wallet.Address) {
+	if !l.row.Lists(at) && len(l.row.Accounts) < mostAccounts {
+		l.row.Accounts = append(l.row.Accounts, wallet.WatchedAccount{Address: at, Mark: wallet.Watermark{Slot: l.row.Since}})
+	}
+}
+
+// account reads the history of one account up to a balance, if that moved or all histories are due.
+func (l *look) account(ctx context.Context, to wallet.WatchedAccount) {
+	i := slices.IndexFunc(l.row.Accounts, func(a wallet.WatchedAccount) bool { return a.Address == to.Address })
+	if i < 0 {
+		return
+	}
+	a := l.row.Accounts[i]
+	changed := moved(a, to)
+	if !changed && !(l.full && to.Slot > a.Slot && (a.Exists || len(a.Mark.Seen) > 0 || i == 0)) {
+		return
+	}
+	hopeless := !a.DeniedSince.IsZero() && l.Now().Sub(a.DeniedSince) >= patience
+	walk, err := l.Chain.Walk(ctx, wallet.HistoryQuery{Address: a.Address, From: a.Mark, Cursor: a.Cursor, Finalized: true, MinSlot: to.Slot,
+		Changed: changed && !hopeless})
+	lost := errors.Is(err, wallet.ErrHistoryPruned) || errors.Is(err, wallet.ErrHistoryUnknown)
+	// Everything up to a.Slot was read. A node that has the blocks from there on need not show what is older.
+	enough := errors.Is(err, wallet.ErrHistoryPruned) && walk.Since <= a.Slot && (len(walk.Entries) > 0 || !changed)
+	if err != nil && !enough && !(lost && hopeless) {
+		if (lost || errors.Is(err, wallet.ErrNothingNew)) && a.DeniedSince.IsZero() {
+			l.row.Accounts[i].DeniedSince = l.Now().UTC()
+		}
+		l.trouble = errors.Join(l.trouble, fmt.Errorf("walk the history of %s: %w", a.Address, err))
+		return
+	}
+	if lost && !enough { // no node has it, and waiting did not help
+		l.Log.Error("a part of a wallet's history is lost: payments in it are not announced", "wallet", l.of.Address, "account", a.Address,
+			"from_slot", a.Mark.Slot, "to_slot", walk.Since, "error", err)
+	}
+	if lost && len(walk.Entries) == 0 { // what was seen last is not shown any more
+		a.Mark = wallet.Watermark{Slot: to.Slot + 1}
+	}
+	// What is newer than the balance belongs to the next one: a balance that moves then must have a reason behind the mark.
+	entries := walk.Entries
+	if newer := slices.IndexFunc(entries, func(e wallet.SignatureEntry) bool { return e.Slot > to.Slot }); newer >= 0 {
+		entries, walk.More = entries[:newer], false
+	}
+	taken := l.read(ctx, entries)
+	a.Mark, a.Cursor, a.DeniedSince = a.Mark.Past(entries[:taken]), nil, time.Time{}
+	switch {
+	case taken < len(entries): // a failure, or too many for one look
+	case walk.More:
+		l.more, a.Cursor = true, walk.Cursor
+	default:
+		a.Slot, a.Exists, a.Units = to.Slot, to.Exists, to.Units
+	}
+	l.row.Accounts[i] = a
+	if l.more && l.trouble == nil {
+		l.newest(ctx, a.Address)
+	}
+}
+
+// newest reads the newest finalized transactions of an account out of turn. The watermark does not move by them: in their
+// turn they are read again. An error is no trouble for the same reason.
+func (l *look) newest(ctx context.Context, account wallet.Address) {
+	page, _, err := l.Chain.History(ctx, account, wallet.Signature{}, newestPage)
+	if err != nil {
+		return
+	}
+	page = slices.DeleteFunc(page, func(e wallet.SignatureEntry) bool { return !e.Finalized })
+	for _, entry := range page[:min(newestFirst, len(page))] {
+		if l.one(ctx, entry) != nil {
+			return
+		}
+	}
+}
+
+// read reads the transactions of entries, oldest first, and returns how many of them are done with.
+func (l *look) read(ctx context.Context, entries []wallet.SignatureEntry) int {
+	for i, entry := range entries {
+		if l.reads >= readsALook {
+			l.more = true
+			return i
+		}
+		if err := l.one(ctx, entry); err != nil {
+			l.trouble = errors.Join(l.trouble, fmt.Errorf("read transaction %s: %w", entry.Signature, err))
+			return i
+		}
+	}
+	return len(entries)
+}
+
+// one reads one transaction, unless it was read or failed. One that no node shows in a way that can be read is kept for
+// later.
+func (l *look) one(ctx context.Context, entry wallet.SignatureEntry) error {
+	if _, known := l.activities[entry.Signature]; known || entry.Failed || l.skipped[entry.Signature] || l.isUnread(entry.Signature) {
+		return nil
+	}
+	l.reads++
+	activity, err := l.activity(ctx, entry.Signature, entry.Slot)
+	switch {
+	case unreadableNow(err):
+		l.keepUnread(entry, err)
+		return nil
+	case err != nil:
+		return err
+	}
+	l.tell(activity)
+	return nil
+}
+
+// errAnotherSlot says that a node shows a finalized transaction in another block than its history did.
+var errAnotherSlot = errors.New("the transaction is in another block than the history said")
+
+// activity reads what a transaction did for the wallet.
+func (l *look) activity(ctx context.Context, signature wallet.Signature, slot uint64) (wallet.Activity, error) {
+	read, err := l.Chain.Activities(ctx, signature, l.of.Address)
+	if err != nil {
+		return wallet.Activity{}, err
+	}
+	if read[0].Slot != slot {
+		return wallet.Activity{}, errAnotherSlot
+	}
+	return read[0], nil
+}
+
+// tell takes in an activity, and watches the token accounts that it shows.
+func (l *look) tell(a wallet.Activity) {
+	l.activities[a.Signature] = a
+	for _, at := range a.Accounts {
+		l.add(at)
+	}
+}
+
+// unreadableNow tells whether an error is about one transaction alone.
+func unreadableNow(err error) bool {
+	var unreadable *wallet.UnreadableTransaction
+	return errors.As(err, &unreadable) || errors.Is(err, wallet.ErrTransactionUnknown) || errors.Is(err, errAnotherSlot)
+}
+
+func (l *look) isUnread(signature wallet.Signature) bool {
+	return slices.ContainsFunc(l.row.Unread, func(u wallet.UnreadTransaction) bool { return u.Signature == signature })
+}
+
+// keepUnread notes a transaction that is tried again later. The oldest give way.
+func (l *look) keepUnread(entry wallet.SignatureEntry, cause error) {
+	now := l.Now().UTC()
+	l.skipped[entry.Signature] = true
+	l.Log.Warn("watch: a transaction cannot be read; it is tried again", "wallet", l.of.Address, "transaction", entry.Signature, "error", cause)
+	l.row.Unread = append(l.row.Unread, wallet.UnreadTransaction{Signature: entry.Signature, Slot: entry.Slot, Since: now, Next: now.Add(firstUnread)})
+	if extra := len(l.row.Unread) - mostUnread; extra > 0 {
+		for _, u := range l.row.Unread[:extra] {
+			l.giveUp(u)
+		}
+		l.row.Unread = slices.Delete(l.row.Unread, 0, extra)
+	}
+}
+
+// giveUp tells the operator of a transaction that nobody could read.
+func (l *look) giveUp(u wallet.UnreadTransaction) {
+	l.Log.Error("a transaction of a wallet was never shown in a way that can be read: if it was a payment, it is not announced",
+		"wallet", l.of.Address, "transaction", u.Signature)
+}
+
+// tryUnread tries those again that are due. The wait grows with the time since the first try.
+func (l *look) tryUnread(ctx context.Context, now time.Time) {
+	l.row.Unread = slices.Clone(l.row.Unread)
+	l.row.Unread = slices.DeleteFunc(l.row.Unread, func(u wallet.UnreadTransaction) bool {
+		if now.Before(u.Next) || l.trouble != nil {
+			return false
+		}
+		l.reads++
+		switch activity, err := l.activity(ctx, u.Signature, u.Slot); {
+		case err == nil:
+			l.tell(activity)
+			return true
+		case !unreadableNow(err):
+			l.trouble = errors.Join(l.trouble, fmt.Errorf("read transaction %s: %w", u.Signature, err))
+			return false
+		}
+		if now.Sub(u.Since) > unreadFor {
+			l.giveUp(u)
+			l.skipped[u.Signature] = true
+			return true
+		}
+		return false
+	})
+	for i, u := range l.row.Unread {
+		if !now.Before(u.Next) {
+			l.row.Unread[i].Next = now.Add(min(max(now.Sub(u.Since), firstUnread), unreadEvery))
+		}
+	}
+}
+
+// commit writes what the look found: announcements, oldest first, and how far the wallet was read.
+func (l *look) commit(tx store.Tx) error {
+	if err := unchanged(tx, l.of); err != nil {
+		return gone(err)
+	}
+	all := make([]wallet.Activity, 0, len(l.activities))
+	for _, a := range l.activities {
+		all = append(all, a)
+	}
+	slices.SortFunc(all, func(a, b wallet.Activity) int {
+		return cmp.Or(cmp.Compare(a.Slot, b.Slot), slices.Compare(a.Signature[:], b.Signature[:]))
+	})
+	in := incoming{Tx: tx, of: l.of, listed: l.Listed, at: l.Now().UTC()}
+	for _, a := range all {
+		if err := in.announce(a); err != nil {
+			return fmt.Errorf("announce %s to %s: %w", a.Signature, l.of.Address, err)
+		}
+	}
+	return tx.PutWatch(l.row)
+}

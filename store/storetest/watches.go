@@ -1,0 +1,105 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// testWatches: a watch belongs to its wallet, is replaced by the one who read it last, and goes with it.
+func testWatches(t *testing.T, open Open) {
+	s := fresh(t, open)
+	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1001)) })
+	mine := wallet.Wallet{Address: wallet.Address{9}, Owner: "usr_a", ConnectedAt: noon()}
+	keys := wallet.Wallet{Address: wallet.Address{1}, KeyLineage: "key_1", ConnectedAt: noon()}
+	last := wallet.Wallet{Address: wallet.Address{9, 1}, Owner: "usr_a", ConnectedAt: noon()}
+	connected := func(after wallet.Address, limit int) []wallet.Address {
+		return get(t, s, func(tx store.Tx) ([]wallet.Address, error) { return tx.ConnectedWallets(after, limit) })
+	}
+	same(t, "nobody", len(connected(wallet.Address{}, 10)), 0)
+	watch := wallet.Watch{Address: mine.Address, Since: 7, FullAt: noon(), Failures: 2,
+		Accounts: []wallet.WatchedAccount{{Address: mine.Address, Slot: 8, Exists: true, Units: 9, Mark: wallet.Watermark{Slot: 8, Seen: []wallet.Signature{{1}}}, Cursor: wallet.HistoryCursor{{2}}}},
+		Unread:   []wallet.UnreadTransaction{{Signature: wallet.Signature{3}, Slot: 8, Since: noon(), Next: noon().Add(time.Hour)}}}
+	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.PutWatch(watch) })
+	for _, w := range []wallet.Wallet{mine, keys, last} {
+		update(t, s, func(tx store.Tx) error { return tx.PutWallet(w) })
+	}
+	same(t, "all", connected(wallet.Address{}, 10), []wallet.Address{keys.Address, mine.Address, last.Address})
+	same(t, "a page", connected(wallet.Address{}, 2), []wallet.Address{keys.Address, mine.Address})
+	same(t, "the next", connected(mine.Address, 2), []wallet.Address{last.Address})
+	same(t, "behind one that is gone", connected(wallet.Address{8}, 1), []wallet.Address{mine.Address})
+	same(t, "none of none", len(connected(wallet.Address{}, 0)), 0)
+
+	read := func(at wallet.Address) func(tx store.Tx) error {
+		return func(tx store.Tx) error { _, err := tx.Watch(at); return err }
+	}
+	absent(t, s, "before the first look", read(mine.Address))
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { late := watch; late.Version = 1; return tx.PutWatch(late) })
+	update(t, s, func(tx store.Tx) error { return tx.PutWatch(watch) })
+	stored := get(t, s, func(tx store.Tx) (wallet.Watch, error) { return tx.Watch(mine.Address) })
+	want := watch
+	want.Version = 1
+	same(t, "as written", stored, want)
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.PutWatch(watch) })
+	stored.Failures = 0
+	update(t, s, func(tx store.Tx) error { return tx.PutWatch(stored) })
+	same(t, "the newer", get(t, s, func(tx store.Tx) (wallet.Watch, error) { return tx.Watch(mine.Address) }).Version, uint64(2))
+	mine.Type = wallet.ExternalWallet // another row of the same wallet
+	update(t, s, func(tx store.Tx) error { return tx.PutWallet(mine) })
+	same(t, "a wallet that changes keeps it", get(t, s, func(tx store.Tx) (wallet.Watch, error) { return tx.Watch(mine.Address) }).Version, uint64(2))
+
+	update(t, s, func(tx store.Tx) error { return tx.DropWatch(mine.Address) })
+	absent(t, s, "dropped", read(mine.Address))
+	update(t, s, func(tx store.Tx) error { return tx.DropWatch(mine.Address) })
+	for _, at := range []wallet.Address{mine.Address, last.Address, keys.Address} {
+		watch.Address = at
+		update(t, s, func(tx store.Tx) error { return tx.PutWatch(watch) })
+	}
+	update(t, s, func(tx store.Tx) error { return tx.DeleteWallet(mine.Address) })
+	absent(t, s, "of a wallet that is gone", read(mine.Address))
+	update(t, s, func(tx store.Tx) error { return tx.PutWallet(mine) })
+	absent(t, s, "of one that was connected again", read(mine.Address))
+	update(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_a") })
+	absent(t, s, "of somebody who is erased", read(last.Address))
+	same(t, "an operator key's stays", get(t, s, func(tx store.Tx) (wallet.Watch, error) { return tx.Watch(keys.Address) }).Version, uint64(1))
+	same(t, "the others are gone", connected(wallet.Address{}, 10), []wallet.Address{keys.Address})
+}
+
+// testWatchOrders: a wallet has one job, the most urgent that was ordered, for its owner.
+func testWatchOrders(t *testing.T, open Open) {
+	s := fresh(t, open)
+	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1001)) })
+	mine := wallet.Wallet{Address: wallet.Address{9}, Owner: "usr_a"}
+	keys := wallet.Wallet{Address: wallet.Address{1}, KeyLineage: "key_1"}
+	found := store.WatchOrder{Found: []wallet.WatchedAccount{{Address: mine.Address, Slot: 3, Exists: true, Units: 4}}}
+	order := func(w wallet.Wallet, o store.WatchOrder, priority store.Priority) {
+		update(t, s, func(tx store.Tx) error { return store.OrderWatch(tx, w, o, priority, noon()) })
+	}
+	order(mine, store.WatchOrder{}, store.JobBackground)
+	order(mine, found, store.JobSoon)
+	order(mine, store.WatchOrder{}, store.JobSoon)
+	order(mine, store.WatchOrder{}, store.JobBackground)
+	order(keys, store.WatchOrder{}, store.JobNormal)
+	var jobs []store.Job
+	update(t, s, func(tx store.Tx) (err error) {
+		jobs, _, err = tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "a", Now: noon(), Max: 10, Lease: time.Minute})
+		return err
+	})
+	if len(jobs) != 2 {
+		t.Fatalf("%d jobs: %+v", len(jobs), jobs)
+	}
+	o, at, err := store.WatchOrderOf(jobs[0])
+	same(t, "the urgent one", []any{o, at, err, jobs[0].Owner, jobs[0].About, jobs[0].Priority}, []any{found, mine.Address, nil, "usr_a", wallet.UserID("usr_a"), store.JobSoon})
+	o, at, err = store.WatchOrderOf(jobs[1])
+	same(t, "of a key", []any{o, at, err, jobs[1].Owner, jobs[1].About}, []any{store.WatchOrder{}, keys.Address, nil, "key_1", wallet.UserID("")})
+	order(mine, store.WatchOrder{}, store.JobSoon)
+	update(t, s, func(tx store.Tx) error { return tx.DoneJobs(jobs[0].Ref(), jobs[1].Ref()) })
+	same(t, "an order while it is in flight", len(Jobs(t, s, store.Watching)), 0)
+	for _, bad := range []store.Job{{ID: "no address", Body: []byte("{}")}, {ID: store.JobID(mine.Address.String()), Body: []byte("{")}} {
+		if _, _, err := store.WatchOrderOf(bad); err == nil {
+			t.Errorf("%+v was read", bad)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"purser/wallet"
+)
+
+// Watches are how far the chain was read for connected wallets. They disappear with their wallets.
+type Watches interface {
+	// ConnectedWallets lists the addresses of all connected wallets in the order of their bytes, behind the last one of the
+	// page before. The zero address begins.
+	ConnectedWallets(after wallet.Address, limit int) ([]wallet.Address, error)
+	// Watch returns what is known of a connected wallet; ErrNotFound before its first look.
+	Watch(wallet.Address) (wallet.Watch, error)
+	// PutWatch replaces the row of Version w.Version (0: none yet) and raises the version; any other version is
+	// ErrConflict. ErrNotFound: the wallet is not connected.
+	PutWatch(w wallet.Watch) error
+	// DropWatch removes a row, also a damaged one, so that the wallet is watched again; without one it does nothing.
+	DropWatch(wallet.Address) error
+}
+
+// WatchOrder is why a wallet is looked at, the body of a job of the queue Watching. It only saves a call: a look without
+// it, or with an old one, reads the balances itself.
+type WatchOrder struct {
+	// Found are the balances of a sweep that saw one of them moved.
+	Found []wallet.WatchedAccount `json:"found,omitempty"`
+}
+
+// OrderWatch puts the job that looks at a wallet, unless one that is as urgent waits or is in flight: a look reads whatever
+// there is.
+// Anything that learns that a wallet may have moved may call it.
+func OrderWatch(tx Tx, w wallet.Wallet, o WatchOrder, priority Priority, now time.Time) error {
+	id := JobID(w.Address.String())
+	switch job, err := tx.Job(Watching, id); {
+	case err == nil && job.Priority <= priority:
+		return nil
+	case err == nil: // it is more urgent now
+	case errors.Is(err, ErrDamaged):
+		if err := tx.RemoveJobs(Watching, id); err != nil {
+			return err
+		}
+	case !errors.Is(err, ErrNotFound):
+		return err
+	}
+	body, err := json.Marshal(o)
+	if err != nil {
+		return fmt.Errorf("order a look at %s: %w", w.Address, err)
+	}
+	owner := string(w.Owner)
+	if owner == "" {
+		owner = w.KeyLineage
+	}
+	_, err = tx.PutJobs([]Job{{ID: id, Queue: Watching, Owner: owner, Priority: priority, At: now, About: w.Owner, Body: body}}, nil)
+	return err
+}
+
+// WatchOrderOf reads the order of a job of the queue Watching, and the wallet's address.
+func WatchOrderOf(j Job) (o WatchOrder, at wallet.Address, err error) {
+	if at, err = wallet.ParseAddress(string(j.ID)); err != nil {
+		return o, at, fmt.Errorf("read the order of a look: %w", err)
+	}
+	if err = json.Unmarshal(j.Body, &o); err != nil {
+		err = fmt.Errorf("read the order of a look: %w", err)
+	}
+	return o, at, err
+}
+
+// paymentsKnown is how many of a person's newest payments are searched for known recipients.
+const paymentsKnown = 500
+
+// KnownTo lists the addresses that a person has chosen to deal with: contacts, own wallets, and recipients of their own
+// payments. Senders are deliberately left out. In an address poisoning attack, a tiny payment from a similar address is
+// planted in the victim's history so that the victim copies it.
+func KnownTo(tx Tx, who wallet.UserID) ([]wallet.Address, error) {
+	known, err := tx.Recipients(who, paymentsKnown)
+	if err != nil {
+		return nil, err
+	}
+	own, err := tx.WalletsOf(who)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range own {
+		known = append(known, w.Address)
+	}
+	book, err := tx.ContactsOf(who)
+	if err != nil {
+		return nil, err
+	}
+	for _, contact := range book {
+		known = append(known, contact.Address)
+	}
+	return known, nil
+}

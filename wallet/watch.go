@@ -1,0 +1,87 @@
+package wallet
+
+import (
+	"slices"
+	"time"
+)
+
+// Watch is how far the chain was read for one connected wallet, so that each incoming payment is announced once. Everything
+// in it is of finalized blocks.
+type Watch struct {
+	Address Address `json:"address"`
+	// Since is the first slot that is watched. What is older is the wallet's history and is not announced.
+	Since  uint64    `json:"since"`
+	FullAt time.Time `json:"full_at"` // when all histories were last read, whether a balance had moved or not
+	// Accounts are the wallet itself, then its token accounts: those that are known, and those that it would be paid to.
+	Accounts []WatchedAccount    `json:"accounts"`
+	Unread   []UnreadTransaction `json:"unread,omitempty"`
+	// Failures counts looks in a row that nodes kept from being complete.
+	Failures int    `json:"failures,omitzero"`
+	Version  uint64 `json:"version"` // for the store's compare-and-set
+}
+
+// WatchedAccount is one account of a watched wallet: its balance at a slot, and how far its history was read. Every
+// transaction up to Slot that moved the balance is within Mark.
+type WatchedAccount struct {
+	Address Address       `json:"address"`
+	Slot    uint64        `json:"slot"`
+	Exists  bool          `json:"exists,omitzero"`
+	Units   uint64        `json:"units,omitzero"` // lamports of the wallet itself, base units of a token account
+	Mark    Watermark     `json:"mark"`
+	Cursor  HistoryCursor `json:"cursor,omitempty"` // of a walk that takes more than one look
+	// DeniedSince is since when every node has denied what its history must hold; zero: they do not.
+	DeniedSince time.Time `json:"denied_since,omitzero"`
+}
+
+// UnreadTransaction is one that every node shows in a way that cannot be read, or not at all. It is tried again and hides
+// no other.
+type UnreadTransaction struct {
+	Signature Signature `json:"signature"`
+	Slot      uint64    `json:"slot"`
+	Since     time.Time `json:"since"`
+	Next      time.Time `json:"next"` // when it is tried again
+}
+
+// Lists tells whether an account is among those that are watched.
+func (w Watch) Lists(account Address) bool {
+	return slices.ContainsFunc(w.Accounts, func(a WatchedAccount) bool { return a.Address == account })
+}
+
+// Past is the watermark behind entries, which follow each other from w on, oldest first. It stays before the first that
+// is not finalized.
+func (w Watermark) Past(entries []SignatureEntry) Watermark {
+	out := Watermark{Slot: w.Slot, Seen: slices.Clone(w.Seen)}
+	for _, entry := range entries {
+		if !entry.Finalized {
+			break
+		}
+		if entry.Slot != out.Slot {
+			out = Watermark{Slot: entry.Slot}
+		}
+		out.Seen = append(out.Seen, entry.Signature)
+	}
+	return out
+}
+
+// DustLamports is the amount of SOL below which a payment from an unknown sender counts as dust: 0.0001 SOL.
+const DustLamports = 100_000
+
+// Dust reports whether a gain is so small that it is worth nothing: less than DustLamports, or less than a thousandth of
+// a token with one to six decimals. Of tokens with more decimals a thousandth may be much.
+func (n NetChange) Dust() bool {
+	const mostDecimals, part = 6, 1000
+	switch d := n.Token.Decimals; {
+	case n.Lost:
+		return false
+	case n.Token.Native():
+		return n.Units < DustLamports
+	case d == 0 || d > mostDecimals:
+		return false
+	default:
+		whole := uint64(1)
+		for range d {
+			whole *= 10
+		}
+		return n.Units < (whole+part-1)/part
+	}
+}
