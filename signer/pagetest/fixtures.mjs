@@ -434,6 +434,8 @@ refuse('lockup', 'stake: with a custodian', stakeOf({ lockup: new Lockup(0, 0, k
 refuse('lockup', 'stake: locked by a negative time', stakeOf({ lockup: new Lockup(-1, 0, PublicKey.default) }));
 refuse('wrong_account', 'stake: the delegated account is another', build([createStake(), initializeStake(), delegate({ account: EVE })]));
 refuse('wrong_account', 'stake: an account that is already there', build([delegate({ account: OLD })]));
+refuse('wrong_account', 'stake: an account that is already there, initialized', build([memo('and'), initializeStake({ account: OLD }), delegate({ account: OLD })]));
+refuse('wrong_account', 'stake: the delegated account is another, before an unknown program', build([createStake(), initializeStake(), delegate({ account: EVE }), other(EVE, [1])]));
 refuse('wrong_account', 'stake: not initialized', build([createStake(), delegate()]));
 refuse('wrong_account', 'stake: the initialized account is another', build([createStake(), initializeStake({ account: EVE }), delegate()]));
 refuse('wrong_account', 'stake: initialized before it is created', build([initializeStake(), createStake(), delegate()]));
@@ -481,6 +483,7 @@ refuse('zero_amount', 'a split of nothing', build([deposit(), split(0), deactiva
 refuse('extra_accounts', 'a split with a reference', build([deposit(), split(5, { reference: REF }), deactivate({ account: OWN })]));
 refuse('not_the_owner', 'a split for somebody else', build([deposit(), split(5, { at: { 2: { pubkey: key(EVE), isSigner: false } } }), deactivate({ account: OWN })]));
 refuse('malformed', 'a split without an amount', build([deposit(), split(5, { data: le(3, 4) }), deactivate({ account: OWN })]));
+refuse('malformed', 'a merge of a stake account that cannot change', build([merge({ at: { 1: { pubkey: key(OLDER), isWritable: false } } }), deactivate()]));
 refuse('wrong_account', 'a merge of stakes that are not used', build([merge({ account: addr(0x54) }), deactivate()]));
 refuse('wrong_account', 'a merge after what uses it', build([deactivate(), merge()]));
 refuse('wrong_account', 'a merge beside a payment', build([merge(), transfer(5)]));
