@@ -422,6 +422,7 @@ accept('stake everything at once', build([limit(60_000), price(20_000), createSt
 accept('merge, then undelegate all', build([merge(), merge({ source: addr(0x53) }), deactivate({ reference: REF })]), { actions: [joined(), joined(addr(0x53)), stopped(OLD, REF)] });
 accept('merge, then undelegate a part', build([merge(), deposit(), split(5), deactivate({ account: OWN })]), { actions: [joined(), staked(DEPOSIT), parted(5), stopped(OWN)] });
 accept('merge, then withdraw', build([merge(), withdraw(9)]), { actions: [joined(), takenBack(9)] });
+accept('withdraw more than a double counts exactly', build([withdraw(1, { data: [...le(4, 4), ...le(9_007_199_254_740_993n, 8)] })]), { actions: [takenBack(9_007_199_254_740_993n)] });
 
 // Whose it becomes.
 const stakeOf = (o) => build([createStake(), initializeStake(o), delegate()]);
@@ -438,6 +439,7 @@ refuse('wrong_account', 'stake: an account that is already there, initialized', 
 refuse('wrong_account', 'stake: the delegated account is another, before an unknown program', build([createStake(), initializeStake(), delegate({ account: EVE }), other(EVE, [1])]));
 refuse('wrong_account', 'stake: not initialized', build([createStake(), delegate()]));
 refuse('wrong_account', 'stake: the initialized account is another', build([createStake(), initializeStake({ account: EVE }), delegate()]));
+refuse('wrong_account', 'stake: the initialized account is another, before an unknown program', build([createStake(), initializeStake({ account: EVE }), other(EVE, [1])]));
 refuse('wrong_account', 'stake: initialized before it is created', build([initializeStake(), createStake(), delegate()]));
 refuse('wrong_account', 'stake: delegated before it is initialized', build([createStake(), delegate(), initializeStake()]));
 refuse('wrong_account', 'stake: an account of somebody else’s base', build([createStake({ account: derive(SEED, EVE) }), initializeStake(), delegate()]));
@@ -474,6 +476,7 @@ refuse('malformed', 'stake: a delegation that lacks its authority', build([creat
 // What is taken out, and whom it goes to.
 refuse('deposit', 'a split pays more than a deposit into an account whose owner nobody sees', build([createStake({ lamports: DEPOSIT + 1 }), split(5), deactivate({ account: OWN })]));
 refuse('wrong_account', 'a split into an account that it does not create', build([split(5, { account: EVE }), deactivate({ account: EVE })]));
+refuse('wrong_account', 'a split into an account that it does not create, before an unknown program', build([deposit(), split(5, { account: EVE }), other(EVE, [1])]));
 refuse('wrong_account', 'a split before its account is created', build([split(5), deposit(), deactivate({ account: OWN })]));
 refuse('wrong_account', 'a split whose source is undelegated', build([deposit(), split(5), deactivate()]));
 refuse('wrong_account', 'a split after the undelegation', build([deposit(), deactivate({ account: OWN }), split(5)]));
@@ -485,6 +488,7 @@ refuse('not_the_owner', 'a split for somebody else', build([deposit(), split(5, 
 refuse('malformed', 'a split without an amount', build([deposit(), split(5, { data: le(3, 4) }), deactivate({ account: OWN })]));
 refuse('malformed', 'a merge of a stake account that cannot change', build([merge({ at: { 1: { pubkey: key(OLDER), isWritable: false } } }), deactivate()]));
 refuse('wrong_account', 'a merge of stakes that are not used', build([merge({ account: addr(0x54) }), deactivate()]));
+refuse('wrong_account', 'a merge into another stake than the one that is split', build([merge({ account: addr(0x54) }), deposit(), split(5), deactivate({ account: OWN })]));
 refuse('wrong_account', 'a merge after what uses it', build([deactivate(), merge()]));
 refuse('wrong_account', 'a merge beside a payment', build([merge(), transfer(5)]));
 refuse('no_action', 'only a merge', build([merge()]));
