@@ -42,7 +42,7 @@ func TestAStepOfStakingIsShownAndSigned(t *testing.T) {
 		not      []string
 	}{
 		"delegation": {wallet.Stake, 2_000_000_000, delegating, func(t wallet.Transaction) []string {
-			return []string{"2.00228288 SOL go into the new stake account " + t.NewStakeAccount().String(), "only this wallet can undelegate and withdraw it; no lockup",
+			return []string{"2.00228288 SOL go into the new stake account " + t.NewStakeAccount().String(), "Authorities  only this wallet can undelegate and withdraw it; no lockup",
 				"Validator    " + vote.String() + " (the server says it calls itself Elm \ufffd\ufffd[2J)", vote.Grouped()}
 		}, []string{"Undelegate", "Withdraw ", "Merge"}},
 		"undelegation of all": {wallet.Unstake, 2_000_000_000, all, func(wallet.Transaction) []string {

@@ -44,21 +44,25 @@ export function compile({ payer, to, lamports, reference, note, units, micro, ex
 
 const OWN = new PublicKey(ADDRESS);
 const SEED = '00112233445566778899aabbccddeeff';
+const stakeAt = (seed) => PublicKey.createWithSeed(OWN, seed, StakeProgram.programId);
 export const VALIDATOR = addr(0x7e);
-export const NEW_STAKE = await PublicKey.createWithSeed(OWN, SEED, StakeProgram.programId);
+export const NEW_STAKE = await stakeAt(SEED);
 export const OLD_STAKE = new PublicKey(addr(0x51));
-const createStake = (lamports) => SystemProgram.createAccountWithSeed({
-  fromPubkey: OWN, newAccountPubkey: NEW_STAKE, basePubkey: OWN, seed: SEED, lamports, space: 200, programId: StakeProgram.programId,
+const createStake = (lamports, seed = SEED, account = NEW_STAKE) => SystemProgram.createAccountWithSeed({
+  fromPubkey: OWN, newAccountPubkey: account, basePubkey: OWN, seed, lamports, space: 200, programId: StakeProgram.programId,
 });
 const lastOf = (transaction) => transaction.instructions.at(-1);
 const mergeStake = (source) => lastOf(StakeProgram.merge({ stakePubkey: OLD_STAKE, sourceStakePubKey: new PublicKey(addr(source)), authorizedPubkey: OWN }));
 const deactivate = (account) => lastOf(StakeProgram.deactivate({ stakePubkey: account, authorizedPubkey: OWN }));
+const stakeWith = (seed, account) => [createStake(2_002_282_880, seed, account),
+  StakeProgram.initialize({ stakePubkey: account, authorized: new Authorized(OWN, OWN), lockup: new Lockup(0, 0, PublicKey.default) }),
+  lastOf(StakeProgram.delegate({ stakePubkey: account, authorizedPubkey: OWN, votePubkey: new PublicKey(VALIDATOR) }))];
+const OTHER_SEED = 'ffeeddccbbaa99887766554433221100';
 
-/** The instructions of each step of staking, by what they do, for payment({steps}). */
+/** The instructions of each step of staking, by what they do, for payment({steps}). `again` is stake into another account. */
 export const STAKING = {
-  stake: [createStake(2_002_282_880),
-    StakeProgram.initialize({ stakePubkey: NEW_STAKE, authorized: new Authorized(OWN, OWN), lockup: new Lockup(0, 0, PublicKey.default) }),
-    lastOf(StakeProgram.delegate({ stakePubkey: NEW_STAKE, authorizedPubkey: OWN, votePubkey: new PublicKey(VALIDATOR) }))],
+  stake: stakeWith(SEED, NEW_STAKE),
+  again: stakeWith(OTHER_SEED, await stakeAt(OTHER_SEED)),
   part: [mergeStake(0x52), mergeStake(0x53), createStake(2_282_880),
     lastOf(StakeProgram.split({ stakePubkey: OLD_STAKE, authorizedPubkey: OWN, splitStakePubkey: NEW_STAKE, lamports: 1_500_000_000 }, 0)), deactivate(NEW_STAKE)],
   whole: [deactivate(OLD_STAKE)],

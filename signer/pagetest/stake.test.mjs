@@ -1,7 +1,8 @@
 // Approving a step of staking: validator, amount and authorities come from the bytes. In a real Chromium.
 
 import assert from 'node:assert/strict';
-import { above, allText, it, onSign, server } from './browser.mjs';
+import { above, allText, it, offerAgain, onSign, server } from './browser.mjs';
+import { memo } from './fixtures.mjs';
 import { ADDRESS, NEW_STAKE, OLD_STAKE, STAKING, VALIDATOR, approve, payment, press, title } from './harness.mjs';
 
 /** What each step shows before its buttons, and what it must not show anywhere. */
@@ -68,3 +69,35 @@ it('staking: authorities of somebody else are refused', () => {
     assert.deepEqual(server.posted('/w/tx/signature'), []);
   });
 });
+
+/** Steps whose instruction at a place has another byte in its data, or another account. */
+const bent = (steps, place, { byte, account }) => steps.map((step, i) => (i !== place ? step : {
+  ...step,
+  data: byte === undefined ? step.data : Buffer.from(step.data.map((b, at) => (at === byte ? b ^ 1 : b))),
+  keys: step.keys.map((k, at) => (at === account ? { ...k, pubkey: NEW_STAKE.constructor.default } : k)),
+}));
+const ALIKE = 'the same amount to the same recipient';
+
+for (const [name, again, others] of [
+  ['stake', STAKING.again, [bent(STAKING.stake, 2, { account: 1 }), bent(STAKING.stake, 0, { byte: 76 })]],
+  ['part', [...STAKING.part, memo('again')], [bent(STAKING.part, 3, { byte: 4 }), bent(STAKING.part.slice(2), 1, { account: 0 })]],
+  ['whole', [...STAKING.whole, memo('again')], [bent(STAKING.whole, 0, { account: 0 })]],
+  ['withdraw', [...STAKING.withdraw, memo('again')], [bent(STAKING.withdraw, 0, { byte: 4 }), bent(STAKING.withdraw, 0, { account: 0 })]],
+]) {
+  it(`staking: ${name} once more within a day is warned of, and another step is not`, () => {
+    server.world.payment = payment({ steps: STAKING[name], reference: '' });
+    return onSign(async (tab) => {
+      await title(tab, SHOWS[name].title);
+      await approve(tab);
+      await title(tab, 'Payment signed');
+      await offerAgain(tab, { steps: again });
+      await title(tab, SHOWS[name].title);
+      assert.ok((await above(tab, 'Approve')).includes(ALIKE));
+      for (const other of others) {
+        await offerAgain(tab, { steps: other });
+        await title(tab, SHOWS[name].title);
+        assert.ok(!(await allText(tab)).includes(ALIKE), 'another step is taken for the same');
+      }
+    });
+  });
+}
