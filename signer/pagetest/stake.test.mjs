@@ -7,7 +7,7 @@ import { ADDRESS, NEW_STAKE, OLD_STAKE, STAKING, VALIDATOR, approve, payment, pr
 
 /** What each step shows before its buttons, and what it must not show anywhere. */
 const SHOWS = {
-  stake: { title: 'Stake this SOL?', parts: ['You stake', '2.00228288 SOL', 'vote account', VALIDATOR, 'Only this wallet can undelegate and withdraw it', '2.00228788 SOL', 'The validator calls itself', 'Elm'], not: ['Undelegate', 'withdraw from'] },
+  stake: { title: 'Stake this SOL?', parts: ['You stake', '2.00228288 SOL', 'vote account', VALIDATOR, 'Only this wallet can undelegate and withdraw it', 'The amount includes the deposit', '2.00228788 SOL', 'The validator calls itself', 'Elm'], not: ['Undelegate', 'withdraw from'] },
   part: { title: 'Undelegate this stake?', parts: ['You undelegate', '1.5 SOL', OLD_STAKE.toBase58(), '2 other stake accounts', '0.00228288 SOL', '0.00228788 SOL'], not: ['The whole stake account', 'You stake'] },
   whole: { title: 'Undelegate this stake?', parts: ['You undelegate', 'The whole stake account', OLD_STAKE.toBase58(), '0.000005 SOL'], not: ['other stake account', '1.5 SOL'] },
   withdraw: { title: 'Withdraw from this stake?', parts: ['You withdraw', '1.50228288 SOL', 'To this wallet itself', ADDRESS, OLD_STAKE.toBase58(), '0.000005 SOL'], not: ['Undelegate', VALIDATOR] },
@@ -41,6 +41,7 @@ it('staking: a name is the word of the server, and cannot pass for more', () => 
     await title(tab, 'Stake this SOL?');
     const shown = await allText(tab);
     assert.ok(shown.includes(VALIDATOR) && !shown.includes('\u202e'), shown);
+    assert.equal(await tab.locator('.claimed bdi').count(), 1, 'its direction is not kept apart from ours');
   });
 });
 
