@@ -56,6 +56,7 @@ func foreignEnds() map[string]endOf {
 		"GET /v1/wallet/transactions":                  noWallet,
 		"POST /v1/stake":                               noWallet,
 		"GET /v1/stake/positions":                      noWallet,
+		"GET /v1/stake/rewards":                        noWallet,
 		"GET /v1/stake/validators":                     own(200),
 		"GET /v1/wallet/transactions/:id":              noTransaction,
 		"POST /v1/wallet/transactions/:id/refresh":     noTransaction,
@@ -155,7 +156,7 @@ func (c *customer) asks(name, key string) answer {
 	method, pattern, _ := strings.Cut(name, " ")
 	path := c.fill(pattern)
 	switch pattern {
-	case "/v1/wallet/balance", "/v1/wallet/transactions", "/v1/stake/positions":
+	case "/v1/wallet/balance", "/v1/wallet/transactions", "/v1/stake/positions", "/v1/stake/rewards":
 		path += "?address=" + c.Address().String()
 	}
 	body := c.request[name]
@@ -272,7 +273,7 @@ func TestNobodySeesAnothersData(t *testing.T) {
 		switch name {
 		case "GET /v1/notifications", "PUT /v1/notifications", "POST /v1/messages", "POST /v1/commands":
 			return endOf{status: 404, code: wallet.UserNotFound}
-		case "GET /v1/wallet/transactions", "GET /v1/wallet/transactions/:id", "GET /v1/stake/positions":
+		case "GET /v1/wallet/transactions", "GET /v1/wallet/transactions/:id", "GET /v1/stake/positions", "GET /v1/stake/rewards":
 			return endOf{status: 200, reads: true} // the operator reads any wallet (docs/specification.md, Whose data), and sends for none
 		}
 		return ends[name]
@@ -326,7 +327,7 @@ func grantable(kind wallet.KeyKind) []string {
 		return []string{"POST /v1/telegram/execute-command", "GET /v1/telegram/user/:telegram_id", "PUT /v1/telegram/user/:chat_id/notifications"}
 	}
 	return []string{"POST /v1/wallet/create", "POST /v1/wallet/send", "POST /v1/wallet/request", "GET /v1/wallet/transactions",
-		"POST /v1/stake", "GET /v1/stake/positions"}
+		"POST /v1/stake", "GET /v1/stake/positions", "GET /v1/stake/rewards"}
 }
 
 // successor is the key that takes the place of another: what it was told is kept under another name.
@@ -370,7 +371,7 @@ func TestAGrantOpensWhatItNamesAndNoMore(t *testing.T) {
 	ends := foreignEnds()
 	opens := map[string]wallet.Scope{
 		"POST /v1/wallet/create": wallet.WalletSend, "POST /v1/wallet/send": wallet.WalletSend, "POST /v1/wallet/request": wallet.WalletSend, "GET /v1/wallet/transactions": wallet.WalletRead,
-		"POST /v1/stake": wallet.WalletSend, "GET /v1/stake/positions": wallet.WalletRead,
+		"POST /v1/stake": wallet.WalletSend, "GET /v1/stake/positions": wallet.WalletRead, "GET /v1/stake/rewards": wallet.WalletRead,
 		"POST /v1/telegram/execute-command": wallet.BotExecute, "GET /v1/telegram/user/:telegram_id": wallet.BotUsers,
 		"PUT /v1/telegram/user/:chat_id/notifications": wallet.BotUsers, "POST /v1/telegram/send-message": wallet.BotSend,
 	}

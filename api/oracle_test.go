@@ -39,6 +39,7 @@ func asksAboutSomebody() []askedAbout {
 		{"POST /v1/wallet/request", "/v1/wallet/request", `{"address":"{address}","amount":1,"token":"SOL"}`},
 		{"POST /v1/stake", "/v1/stake", `{"address":"{address}","action":"delegate","amount":1}`},
 		{"GET /v1/stake/positions", "/v1/stake/positions?address={address}", ""},
+		{"GET /v1/stake/rewards", "/v1/stake/rewards?address={address}", ""},
 		{"GET /v1/wallet/transactions", "/v1/wallet/transactions?address={address}", ""},
 		{"POST /v1/wallet/connect/challenge", "/v1/wallet/connect/challenge", `{"address":"{address}"}`},
 		{"POST /v1/wallet/connect", "/v1/wallet/connect", `{"address":"{address}","signature":"{signature}"}`},

@@ -224,6 +224,8 @@ type endpoint struct {
 }
 
 // endpoints lists the whole API, except for the document that describes it. A test compares openapi.json with this list.
+//
+// Long: one line for each endpoint, in the order of the documents.
 func (s *Server) endpoints() []endpoint {
 	const either, anyScope, api, bot = wallet.KeyKind(""), wallet.Scope(""), wallet.APIKey, wallet.BotKey
 	// Fiber takes the first route that fits, so a fixed path stands before a pattern that it would fit too.
@@ -248,6 +250,7 @@ func (s *Server) endpoints() []endpoint {
 
 		{fiber.MethodPost, "/v1/stake", api, wallet.WalletSend, s.stake},
 		{fiber.MethodGet, "/v1/stake/positions", api, wallet.WalletRead, s.stakePositions},
+		{fiber.MethodGet, "/v1/stake/rewards", api, wallet.WalletRead, s.stakeRewards},
 		{fiber.MethodGet, "/v1/stake/validators", api, wallet.WalletRead, s.stakeValidators},
 
 		{fiber.MethodPost, "/v1/messages", api, wallet.BotSend, s.messageOwner},

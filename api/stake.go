@@ -1,6 +1,8 @@
 package api
 
 import (
+	"strconv"
+
 	"github.com/gofiber/fiber/v2"
 
 	"purser/handlers"
@@ -127,6 +129,68 @@ func (s *Server) stakePositions(c *fiber.Ctx, key wallet.Key) error {
 		data.Positions = append(data.Positions, d)
 	}
 	return s.succeed(c, fiber.StatusOK, "done.stake_positions", data)
+}
+
+// rewardsData is `data` of GET /v1/stake/rewards. Amounts are in SOL.
+type rewardsData struct {
+	Address    string       `json:"address"`
+	FirstEpoch *uint64      `json:"first_epoch"` // null if no epoch is covered
+	LastEpoch  *uint64      `json:"last_epoch"`
+	Waiting    bool         `json:"waiting"`
+	Pruned     bool         `json:"pruned"`
+	Total      string       `json:"total"`
+	NotStaked  string       `json:"not_staked"`
+	APYBPS     uint64       `json:"apy_bps"`
+	Rewards    []rewardData `json:"rewards"`
+}
+
+type rewardData struct {
+	Epoch            uint64         `json:"epoch"`
+	StakeAccount     wallet.Address `json:"stake_account"`
+	ValidatorAddress wallet.Address `json:"validator_address"`
+	ValidatorName    string         `json:"validator_name"` // what it calls itself; "" without
+	Amount           string         `json:"amount"`
+	Balance          string         `json:"balance"`        // after it
+	CommissionBPS    *uint64        `json:"commission_bps"` // null if the node does not tell
+}
+
+// stakeRewards is GET /v1/stake/rewards?address=&epochs=. Only those who may read the wallet get an answer.
+func (s *Server) stakeRewards(c *fiber.Ctx, key wallet.Key) error {
+	q, err := query(c, "address", "epochs")
+	if err != nil {
+		return err
+	}
+	if q["address"] == "" {
+		return bad("address", "body.missing")
+	}
+	address, err := parseAddress("address", q["address"])
+	if err != nil {
+		return err
+	}
+	epochs := uint64(handlers.UsualRewardEpochs)
+	if text, given := q["epochs"]; given {
+		if epochs, err = strconv.ParseUint(text, 10, 64); err != nil || epochs == 0 || epochs > handlers.MaxRewardEpochs {
+			return bad("epochs", "body.count_of", wallet.NumberArg("Most", handlers.MaxRewardEpochs))
+		}
+	}
+	r, err := s.Stakes.RewardsFor(c.UserContext(), handlers.CallerOf(key), address, epochs)
+	if err != nil {
+		return err
+	}
+	data := rewardsData{Address: r.Address.String(), Waiting: r.Waiting, Pruned: r.Pruned, Total: wallet.Lamports(r.Total).String(),
+		NotStaked: wallet.Lamports(r.NotStaked).String(), APYBPS: r.Yield, Rewards: []rewardData{}}
+	if r.First <= r.Last {
+		data.FirstEpoch, data.LastEpoch = &r.First, &r.Last
+	}
+	for _, one := range r.All {
+		d := rewardData{Epoch: one.Epoch, StakeAccount: one.Account, ValidatorAddress: one.Validator.Vote, ValidatorName: one.Validator.Name,
+			Amount: wallet.Lamports(one.Lamports).String(), Balance: wallet.Lamports(one.Balance).String()}
+		if one.Commission != wallet.UnknownCommission {
+			d.CommissionBPS = &one.Commission
+		}
+		data.Rewards = append(data.Rewards, d)
+	}
+	return s.succeed(c, fiber.StatusOK, "done.stake_rewards", data)
 }
 
 // validatorsData is `data` of GET /v1/stake/validators.

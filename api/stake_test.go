@@ -187,6 +187,79 @@ func TestAStakeIsProposedOnceForItsKey(t *testing.T) {
 	}
 }
 
+// TestRewardsByAPI are those that the operation finds, in the words of the API.
+func TestRewardsByAPI(t *testing.T) {
+	r := newHarness(t)
+	path := "/v1/stake/rewards?address=" + r.alice.Address().String()
+	none := r.get(path, r.alice.secret)
+	r.want(none, 200, "", "")
+	if want := `"first_epoch":null,"last_epoch":null,"waiting":false,"pruned":false,"total":"0","not_staked":"0","apy_bps":0,"rewards":[]}`; !strings.Contains(string(none.body), want) {
+		t.Errorf("without a stake: %s", none.body)
+	}
+	staked := r.carriesOut(r.stakes(r.alice.secret, `,"action":"delegate","amount":"2"`))
+	for range 8 {
+		r.nextEpoch()
+		r.Blocks(40)
+	}
+	r.Fund(staked.NewStakeAccount(), 5_000)
+	earned, err := r.Stakes.Rewards(context.Background(), r.alice.Address(), 5)
+	if r.Must(err); earned.First != 3 || earned.Last != 7 || len(earned.All) != 5 {
+		t.Fatalf("it earned %+v", earned)
+	}
+	a := r.get(path, r.alice.secret)
+	r.want(a, 200, "", "")
+	if a.text("data", "address") != r.alice.Address().String() || a.field("data", "first_epoch") != 3.0 || a.field("data", "last_epoch") != 7.0 || a.field("data", "waiting") != false ||
+		a.text("data", "total") != wallet.Lamports(earned.Total).String() || a.text("data", "not_staked") != "0.000005" || a.field("data", "apy_bps") != float64(earned.Yield) || earned.Yield == 0 {
+		t.Errorf("read: %s", a.body)
+	}
+	list := a.field("data", "rewards").([]any)
+	for i, one := range earned.All {
+		want := map[string]any{"epoch": float64(one.Epoch), "stake_account": staked.NewStakeAccount().String(), "validator_address": staked.To.String(), "validator_name": staked.Stake.ValidatorName,
+			"amount": wallet.Lamports(one.Lamports).String(), "balance": wallet.Lamports(one.Balance).String(), "commission_bps": float64(one.Commission)}
+		if i >= len(list) || fmt.Sprint(list[i]) != fmt.Sprint(want) {
+			t.Errorf("reward %d is %v, want %v", i, list, want)
+		}
+	}
+	for epochs, n := range map[string]int{"1": 1, "10": 7} {
+		if got := r.get(path+"&epochs="+epochs, r.alice.secret); len(got.field("data", "rewards").([]any)) != n {
+			t.Errorf("of %s epochs: %s", epochs, got.body)
+		}
+	}
+	for _, epochs := range []string{"0", "11", "-1", "x", "1.5", "18446744073709551616"} {
+		r.want(r.get(path+"&epochs="+epochs, r.alice.secret), 400, wallet.InvalidRequest, "epochs must be 1 to 10")
+	}
+	for query, says := range map[string]string{"": "address is missing", "?address=x": "address", "?epoch=1": "epoch isn't known"} {
+		r.want(r.get("/v1/stake/rewards"+query, r.alice.secret), 400, wallet.InvalidRequest, says)
+	}
+	r.Stakes.Chain = forgetful{r.Stakes.Chain, map[uint64]error{7: wallet.ErrRewardsNotPaid, 5: wallet.ErrHistoryPruned}}
+	some := r.get(path, r.alice.secret)
+	if some.field("data", "first_epoch") != 6.0 || some.field("data", "last_epoch") != 6.0 || some.field("data", "waiting") != true || some.field("data", "pruned") != true {
+		t.Errorf("of a node that knows little: %s", some.body)
+	}
+	if list := some.field("data", "rewards").([]any); len(list) != 1 || list[0].(map[string]any)["commission_bps"] != nil {
+		t.Errorf("of a node that knows little: %s", some.body)
+	}
+}
+
+// forgetful is a chain that does not know the rewards of all epochs, nor commissions.
+type forgetful struct {
+	handlers.StakeChain
+	fails map[uint64]error
+}
+
+func (f forgetful) StakeRewards(ctx context.Context, accounts []wallet.Address, epoch uint64) ([]*wallet.InflationReward, error) {
+	if err := f.fails[epoch]; err != nil {
+		return nil, err
+	}
+	all, err := f.StakeChain.StakeRewards(ctx, accounts, epoch)
+	for _, one := range all {
+		if one != nil {
+			one.Commission = wallet.UnknownCommission
+		}
+	}
+	return all, err
+}
+
 // TestStakingNeedsItsScope: who may only read proposes nothing, and who may only propose reads nothing.
 func TestStakingNeedsItsScope(t *testing.T) {
 	r := newHarness(t)
@@ -196,7 +269,7 @@ func TestStakingNeedsItsScope(t *testing.T) {
 	reads, sends := keyFor(wallet.WalletRead), keyFor(wallet.WalletSend)
 	r.want(r.stakes(reads, `,"action":"delegate","amount":"1"`), 403, wallet.InsufficientScope, "wallet:send")
 	r.want(r.stakes(sends, `,"action":"delegate","amount":"1"`), 202, "", "")
-	for _, path := range []string{"/v1/stake/positions?address=" + r.alice.Address().String(), "/v1/stake/validators"} {
+	for _, path := range []string{"/v1/stake/positions?address=" + r.alice.Address().String(), "/v1/stake/rewards?address=" + r.alice.Address().String(), "/v1/stake/validators"} {
 		r.want(r.get(path, sends), 403, wallet.InsufficientScope, "wallet:read")
 		r.want(r.get(path, reads), 200, "", "")
 	}

@@ -60,9 +60,13 @@ func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 			_, err := c.Payments(ctx, payee(s.query), s.query.Reference, wallet.SOL, map[wallet.Signature]bool{})
 			return err
 		},
-		"RentMinimum":          func() error { _, err := c.RentMinimum(ctx, 0); return err },
-		"StakeAccounts":        func() error { _, err := c.StakeAccounts(ctx, s.query.From); return err },
-		"StakeEpoch":           func() error { _, err := c.StakeEpoch(ctx); return err },
+		"RentMinimum":   func() error { _, err := c.RentMinimum(ctx, 0); return err },
+		"StakeAccounts": func() error { _, err := c.StakeAccounts(ctx, s.query.From); return err },
+		"StakeEpoch":    func() error { _, err := c.StakeEpoch(ctx); return err },
+		"StakeRewards": func() error {
+			_, err := c.StakeRewards(ctx, []wallet.Address{s.query.From, testKey(2).address()}, 5)
+			return err
+		},
 		"MinimumDelegation":    func() error { _, err := c.MinimumDelegation(ctx); return err },
 		"Validators":           func() error { _, err := c.Validators(ctx); return err },
 		"Blockhash":            func() error { _, err := c.Blockhash(ctx); return err },

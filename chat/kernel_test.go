@@ -29,7 +29,7 @@ func filesOf() map[string][]string {
 		"help":      {"help.go"},
 		"privacy":   {"privacy.go"},
 		"delete_me": {"delete_me.go"},
-		"stake":     {"stake.go", "stake_cards.go"},
+		"stake":     {"stake.go", "stake_cards.go", "stake_rewards.go"},
 		"planned":   {"planned.go"},
 	}
 }

@@ -40,8 +40,10 @@ func (c *Chat) stake(ctx context.Context, h Inbound) (Action, error) {
 		return c.askStake(ctx, h)
 	case step:
 		return c.proposeStake(ctx, h)
-	case action == "", action == "list", action == "positions", action == "rewards":
-		return c.stakeOverview(ctx, h, action == "rewards")
+	case action == "rewards":
+		return c.stakeRewards(ctx, h)
+	case action == "", action == "list", action == "positions":
+		return c.stakeOverview(ctx, h)
 	}
 	return func(s *replyTx) error { return s.replyUsage("stake") }, nil
 }
@@ -104,12 +106,15 @@ func (c *Chat) proposeStake(ctx context.Context, h Inbound) (Action, error) {
 func (c *Chat) stakeForApp(ctx context.Context, h Inbound) (Action, error) {
 	args := h.line.args
 	if len(args) == 0 {
-		return c.stakeOverview(ctx, h, false)
+		return c.stakeOverview(ctx, h)
 	}
 	action := strings.ToLower(args[0])
 	if _, step := stakeSteps()[action]; !step {
-		if len(args) == 1 && action == "validators" {
+		switch {
+		case len(args) == 1 && action == "validators":
 			return c.stakeValidators(ctx, h)
+		case len(args) == 1 && action == "rewards":
+			return c.stakeRewards(ctx, h)
 		}
 		return nil, wallet.About("command", wallet.Refuse(wallet.InvalidRequest, "app_command.stake"))
 	}
@@ -142,7 +147,7 @@ func (c *Chat) stakeForApp(ctx context.Context, h Inbound) (Action, error) {
 const mostStakes = 10
 
 // stakeOverview lists the stakes of the default wallet, with a button for what can be done with each.
-func (c *Chat) stakeOverview(ctx context.Context, h Inbound, rewards bool) (Action, error) {
+func (c *Chat) stakeOverview(ctx context.Context, h Inbound) (Action, error) {
 	w, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
 		return refuse(err)
@@ -162,7 +167,7 @@ func (c *Chat) stakeOverview(ctx context.Context, h Inbound, rewards bool) (Acti
 			if one.State != wallet.StakeInactive {
 				staked += one.Stake
 			}
-			ready = ready || one.Withdrawable > 0 && one.Hold == wallet.HoldNone
+			ready = ready || one.State == wallet.StakeInactive && one.Hold == wallet.HoldNone
 			if i >= mostStakes {
 				continue
 			}
@@ -172,12 +177,16 @@ func (c *Chat) stakeOverview(ctx context.Context, h Inbound, rewards bool) (Acti
 			}
 			lines, rows = append(lines, string(line)), append(rows, row...)
 		}
-		more, err := s.menu("stake_button.stake", "/stake delegate", "stake_button.validators", "/stake validators")
+		buttons := []string{"stake_button.stake", "/stake delegate", "stake_button.validators", "/stake validators"}
+		if len(p.All) > 0 {
+			buttons = append(buttons, "stake_button.rewards", "/stake rewards")
+		}
+		more, err := s.menu(buttons...)
 		if err != nil {
 			return err
 		}
 		return s.reply("staking.overview", vars{"Lines": html(strings.Join(lines, "\n\n")), "More": left(len(p.All) - mostStakes), "Staked": wallet.Lamports(staked).String(),
-			"Rewards": rewards, "Ready": ready, "Tail": code("…" + w.Address.Tail()), "Network": s.network(), "Epoch": strconv.FormatUint(p.Epoch.Epoch, 10),
+			"Ready": ready, "Tail": code("…" + w.Address.Tail()), "Network": s.network(), "Epoch": strconv.FormatUint(p.Epoch.Epoch, 10),
 			"EpochEnds": moment(p.Epoch.EndsAfter(1))}, append(rows, more...)...)
 	}, nil
 }

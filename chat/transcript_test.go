@@ -108,6 +108,8 @@ func difference(want, got string) string {
 //	network: landed alice            a wallet.Trigger befalls her newest transaction
 //	network: paid bob                Alice pays his newest request from another wallet app
 //	clock 5m
+//	an epoch passes                  of Solana, and its rewards are paid
+//	alice's stakes get a tip         of 0.005 SOL each, from their validator
 func (r *harness) happen(line string) {
 	r.Helper()
 	words := strings.Fields(line)
@@ -128,6 +130,7 @@ func (r *harness) happen(line string) {
 		d, err := time.ParseDuration(words[1])
 		r.Must(err)
 		r.clock(d)
+	case r.happensToStakes(who, line):
 	case words[0] == "steps":
 		r.Developers.Steps = nil
 		for _, step := range words[1:] {

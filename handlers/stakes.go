@@ -23,6 +23,9 @@ type StakeChain interface {
 	MinimumDelegation(ctx context.Context) (uint64, error)
 	// Validators lists the validators with stake, unsorted. The result must not be changed.
 	Validators(ctx context.Context) ([]wallet.Validator, error)
+	// StakeRewards reads what inflation paid to stake accounts for an epoch, in the order given; nil for nothing. Inside
+	// an error may be wallet.ErrRewardsNotPaid or wallet.ErrHistoryPruned.
+	StakeRewards(ctx context.Context, accounts []wallet.Address, epoch uint64) ([]*wallet.InflationReward, error)
 }
 
 // Stakes are native stakes: delegating SOL, undelegating and withdrawing, and which positions and validators there are.

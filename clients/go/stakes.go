@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -56,6 +57,43 @@ func (p StakePositions) complete() bool { return p.Positions != nil && all(p.Pos
 // StakePositions is GET /v1/stake/positions.
 func (c *Client) StakePositions(ctx context.Context, address string) (StakePositions, error) {
 	return do[StakePositions](ctx, c, call{method: http.MethodGet, path: "/v1/stake/positions", query: url.Values{"address": {address}}})
+}
+
+// StakeReward is what one stake earned in one epoch. Amounts are in SOL.
+type StakeReward struct {
+	Epoch            uint64 `json:"epoch"`
+	StakeAccount     string `json:"stake_account"`
+	ValidatorAddress string `json:"validator_address"` // the vote account that it is delegated to now
+	ValidatorName    string `json:"validator_name"`    // what the validator calls itself; "" without a name
+	Amount           string `json:"amount"`
+	Balance          string `json:"balance"`        // afterwards, with its deposit
+	CommissionBPS    *int   `json:"commission_bps"` // what the validator kept, in basis points; nil if nobody knows
+}
+
+func (r StakeReward) complete() bool { return r.StakeAccount != "" && r.Amount != "" }
+
+// StakeRewards are the rewards of a wallet's stakes, the newest epoch first. Amounts are in SOL.
+type StakeRewards struct {
+	Address    string        `json:"address"`
+	FirstEpoch *uint64       `json:"first_epoch"` // the first epoch that is covered; nil if none is
+	LastEpoch  *uint64       `json:"last_epoch"`
+	Waiting    bool          `json:"waiting"` // the rewards of the last epoch are still being paid
+	Pruned     bool          `json:"pruned"`  // the epochs before FirstEpoch are forgotten
+	Total      string        `json:"total"`
+	NotStaked  string        `json:"not_staked"` // what the accounts hold beside stake and deposit: no reward
+	APYBPS     int           `json:"apy_bps"`    // the yield of a year like these epochs, in basis points; 0 without a reward
+	Rewards    []StakeReward `json:"rewards"`
+}
+
+func (r StakeRewards) complete() bool { return r.Rewards != nil && all(r.Rewards) }
+
+// StakeRewards is GET /v1/stake/rewards: of the last epochs, 1 to 10; 0 means 5.
+func (c *Client) StakeRewards(ctx context.Context, address string, epochs int) (StakeRewards, error) {
+	query := url.Values{"address": {address}}
+	if epochs != 0 {
+		query.Set("epochs", strconv.Itoa(epochs))
+	}
+	return do[StakeRewards](ctx, c, call{method: http.MethodGet, path: "/v1/stake/rewards", query: query})
 }
 
 // StakeValidator is a validator to stake with.

@@ -2,7 +2,7 @@ import { SecretLostError } from "./errors.js";
 import { read } from "./records.js";
 import type {
   Balance, BotUser, BotWebhookRequest, Challenge, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, HistoryEntry, Key, Message,
-  NotificationSettings, Notifications, OwnerCommand, OwnerMessage, PaymentRequest, Progress, Proposal, Recovery, RequestedPayment, RotatedKey, SendRequest, SentMessage, Signature, StakePositions, StakeRequest, StakeValidator, Transaction,
+  NotificationSettings, Notifications, OwnerCommand, OwnerMessage, PaymentRequest, Progress, Proposal, Recovery, RequestedPayment, RotatedKey, SendRequest, SentMessage, Signature, StakePositions, StakeRequest, StakeRewards, StakeValidator, Transaction,
   TransactionFilter, TransactionPage, Wallet, WalletLink, Webhook, WebhookChange, WebhookEvent, WebhookRequest, WebhookSecret, WebhookStatus,
   WebhookTest, WholeDelivery,
 } from "./records.js";
@@ -123,6 +123,11 @@ export class PurserClient {
   /** GET /v1/stake/positions: the stakes of a wallet. */
   async stakePositions(address: string, options?: CallOptions): Promise<StakePositions> {
     return this.#wire.call("GET", `/v1/stake/positions?${new URLSearchParams({ address })}`, read.stakePositions, options);
+  }
+
+  /** GET /v1/stake/rewards: of the last epochs, 1 to 10; without a number 5. */
+  async stakeRewards(address: string, epochs?: number, options?: CallOptions): Promise<StakeRewards> {
+    return this.#wire.call("GET", `/v1/stake/rewards?${queryOf({ address, epochs })}`, read.stakeRewards, options);
   }
 
   /** GET /v1/stake/validators: the best first, at most 100. The first is the default of stake. */

@@ -13,6 +13,6 @@ export { verifyWebhook } from "./webhook.js";
 export type {
   Balance, BotUser, BotWebhookRequest, Challenge, Change, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, HistoryEntry, Holding, Key,
   Message, NotificationSettings, Notifications, OwnerCommand, OwnerMessage, PaymentRequest, Progress, Proposal, RateLimit, Recovery, RequestedPayment, RotatedKey, SendRequest, SentMessage, Signature,
-  StakePosition, StakePositions, StakeRequest, StakeValidator, Status, Transaction, TransactionFilter, TransactionPage, Wallet, WalletLink, Webhook, WebhookChange, WebhookEvent, WebhookHealth,
+  StakePosition, StakePositions, StakeRequest, StakeReward, StakeRewards, StakeValidator, Status, Transaction, TransactionFilter, TransactionPage, Wallet, WalletLink, Webhook, WebhookChange, WebhookEvent, WebhookHealth,
   WebhookRequest, WebhookSecret, WebhookStatus, WebhookTest, WholeDelivery,
 } from "./records.js";

@@ -40,6 +40,39 @@ export interface StakePositions {
   positions: StakePosition[];
 }
 
+/** What one stake earned in one epoch. Amounts are in SOL. */
+export interface StakeReward {
+  epoch: number;
+  stakeAccount: string;
+  /** The vote account that it is delegated to now. */
+  validatorAddress: string;
+  /** What the validator calls itself; "" without a name. */
+  validatorName: string;
+  amount: string;
+  /** Afterwards, with its deposit. */
+  balance: string;
+  /** What the validator kept, in basis points; undefined if nobody knows. */
+  commissionBps: number | undefined;
+}
+
+/** The rewards of a wallet's stakes, the newest epoch first. Amounts are in SOL. */
+export interface StakeRewards {
+  address: string;
+  /** The first epoch that is covered; undefined if none is. */
+  firstEpoch: number | undefined;
+  lastEpoch: number | undefined;
+  /** The rewards of the last epoch are still being paid. */
+  waiting: boolean;
+  /** The epochs before firstEpoch are forgotten. */
+  pruned: boolean;
+  total: string;
+  /** What the accounts hold beside stake and deposit: no reward. */
+  notStaked: string;
+  /** The yield of a year like these epochs, in basis points; 0 without a reward. */
+  apyBps: number;
+  rewards: StakeReward[];
+}
+
 /** A validator to stake with. */
 export interface StakeValidator {
   /** The vote account. */
@@ -62,6 +95,14 @@ export const stakeReaders = {
     positions: f.records("positions").map((p) => ({
       stakeAccount: p.some("stake_account"), validatorAddress: p.text("validator_address"), validatorName: p.text("validator_name"), state: p.some("state"),
       staked: p.text("staked"), balance: p.text("balance"), withdrawable: p.text("withdrawable"), changesAt: p.time("changes_at"), hold: p.text("hold"),
+    })),
+  }),
+  stakeRewards: (f: Fields): StakeRewards => ({
+    address: f.some("address"), firstEpoch: f.number("first_epoch"), lastEpoch: f.number("last_epoch"), waiting: f.flag("waiting"), pruned: f.flag("pruned"),
+    total: f.text("total"), notStaked: f.text("not_staked"), apyBps: f.count("apy_bps"),
+    rewards: f.records("rewards").map((r) => ({
+      epoch: r.count("epoch"), stakeAccount: r.some("stake_account"), validatorAddress: r.some("validator_address"), validatorName: r.text("validator_name"),
+      amount: r.some("amount"), balance: r.text("balance"), commissionBps: r.number("commission_bps"),
     })),
   }),
   stakeValidators: (f: Fields): StakeValidator[] => f.records("validators").map((v) => ({

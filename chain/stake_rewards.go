@@ -1,0 +1,77 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"purser/wallet"
+)
+
+// inflationReward is an entry of getInflationReward. Newer nodes tell the commission in basis points, and null in percent.
+type inflationReward struct {
+	Amount     *uint64 `json:"amount"`
+	Balance    *uint64 `json:"postBalance"`
+	Epoch      *uint64 `json:"epoch"`
+	Slot       *uint64 `json:"effectiveSlot"`
+	Commission *uint64 `json:"commission"`
+	BasisPoint *uint64 `json:"commissionBps"`
+}
+
+// Codes of getInflationReward that say nothing about the accounts asked for.
+const (
+	codeBlockCleanedUp  = -32001 // the epoch is older than what the node keeps
+	codeNoBlock         = -32004 // the epoch has not ended, or not at this commitment
+	codeNoBlockOfLedger = -32007
+	codeNoBlockAtAll    = -32009
+	codeRewardsActive   = -32017 // its rewards are being paid
+)
+
+// StakeRewards reads what inflation paid to stake accounts for an epoch (getInflationReward, finalized), in the order
+// given; nil for nothing. Errors are wallet.NetworkError, with wallet.ErrRewardsNotPaid inside where it is too early to
+// ask, and wallet.ErrHistoryPruned where the node has forgotten it.
+func (c *Client) StakeRewards(ctx context.Context, accounts []wallet.Address, epoch uint64) ([]*wallet.InflationReward, error) {
+	const method = "getInflationReward"
+	if len(accounts) == 0 {
+		return nil, nil
+	}
+	list, err := call[[]*inflationReward](ctx, c.primary(), method, addresses(accounts), settings{"commitment": finalized, "epoch": epoch})
+	var answered *rpcError
+	if errors.As(err, &answered) {
+		switch answered.code {
+		case codeNoBlock, codeRewardsActive:
+			return nil, unreachable(fmt.Errorf("%s: %w", method, wallet.ErrRewardsNotPaid))
+		case codeBlockCleanedUp, codeNoBlockOfLedger, codeNoBlockAtAll:
+			return nil, unreachable(fmt.Errorf("%s: %w", method, wallet.ErrHistoryPruned))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != len(accounts) {
+		return nil, c.primary().nodeError(method, errGarbage)
+	}
+	out := make([]*wallet.InflationReward, len(list))
+	for i, r := range list {
+		if r == nil {
+			continue
+		}
+		if r.Amount == nil || r.Balance == nil || *r.Amount > *r.Balance || r.Epoch == nil || *r.Epoch != epoch {
+			return nil, c.primary().nodeError(method, errGarbage)
+		}
+		out[i] = &wallet.InflationReward{Account: accounts[i], Epoch: epoch, Lamports: *r.Amount, Balance: *r.Balance, Commission: r.points()}
+	}
+	return out, nil
+}
+
+// points is the commission in basis points; wallet.UnknownCommission if the node tells none.
+func (r inflationReward) points() uint64 {
+	const all = 10_000
+	switch {
+	case r.BasisPoint != nil:
+		return min(*r.BasisPoint, all)
+	case r.Commission != nil:
+		return min(*r.Commission, 100) * 100
+	}
+	return wallet.UnknownCommission
+}
