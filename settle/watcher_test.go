@@ -195,6 +195,17 @@ func TestOwnPaymentsAreAnnouncedOnce(t *testing.T) {
 	}
 }
 
+// TestATinyPaymentOfOurOwnIsNoDust: the sender used purser, so the watcher announces it as settling would.
+func TestATinyPaymentOfOurOwnIsNoDust(t *testing.T) {
+	r := newWatching(t)
+	r.signed("0.00001")
+	r.Rounds(2)
+	r.Blocks(40)
+	r.Pass(20 * time.Second)
+	r.look()
+	r.expect("0.00001 SOL to bob")
+}
+
 func TestNothingOfAWalletThatIsGone(t *testing.T) {
 	r := newWatching(t)
 	r.Fund(r.bob.Address(), sol)
