@@ -28,7 +28,7 @@ func TestAnAPIKeyWritesToItsOwner(t *testing.T) {
 	got, row := sends(body, store.SendResult{MessageID: 77}, "Idempotency-Key", "m")
 	r.want(got, 200, "", "")
 	hint := r.alice.secret[len(r.alice.secret)-4:]
-	if got.field("data", "message_id") != 77.0 || row.Chat != 1001 || !strings.Contains(string(row.Body), "Not from purser. “your own key …"+hint+"” writes:") ||
+	if got.field("data", "message_id") != 77.0 || row.Chat != 1001 || !strings.Contains(string(row.Body), "Not from purser. Your own key …"+hint+" writes:") ||
 		!strings.Contains(string(row.Body), "The backup is done") {
 		t.Errorf("%s, to %d: %s", got.body, row.Chat, row.Body)
 	}
