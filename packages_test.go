@@ -41,7 +41,7 @@ func packages() map[string][]string {
 		"webhooks":         {"locale", "quota", "store", "wallet", "work"},
 		"e2e/harness":      {"sandbox", "sandbox/telegram"},
 		"product":          {"chain", "chat", "config", "handlers", "mail", "market", "pages", "quota", "settle", "store", "wallet", "webhooks", "work"},
-		"e2e/world":        {"chain", "config", "handlers", "product", "quota", "sandbox/solana", "settle", "store", "store/local", "store/records", "wallet", "webhooks"},
+		"e2e/world":        {"chain", "config", "handlers", "product", "quota", "sandbox/solana", "settle", "store", "store/bolt", "store/engine", "store/local", "store/records", "store/storetest", "wallet", "webhooks"},
 		"e2e/crash":        {},
 		"e2e/browser":      {},
 		"e2e/clients":      {},

@@ -24,8 +24,11 @@ import (
 	"purser/quota"
 	"purser/sandbox/solana"
 	"purser/store"
+	"purser/store/bolt"
+	"purser/store/engine"
 	"purser/store/local"
 	"purser/store/records"
+	"purser/store/storetest"
 	"purser/wallet"
 	"purser/webhooks"
 )
@@ -52,6 +55,8 @@ type World struct {
 	Chain   *chain.Client
 	Store   *records.Store
 	File    string // of Store
+
+	engine engine.Engine // of Store
 
 	// Parts are the product's own. A test that needs other settings changes them: Developers ask for a shared contact
 	// only, and Delivery runs when a test runs it.
@@ -90,7 +95,7 @@ func New(t testing.TB, o Options) *World {
 	w.Must(err)
 	t.Cleanup(w.Chain.Close)
 	w.File = filepath.Join(t.TempDir(), "purser.db")
-	w.Store = openStore(t, w.File, kinds.Rules())
+	w.Store, w.engine = openStore(t, w.File, kinds.Rules())
 	w.DeliveryLog, err = local.OpenLog(w.File+".deliveries", w.Store)
 	w.Must(err)
 	t.Cleanup(func() { w.Must(w.DeliveryLog.Close()) })
@@ -106,12 +111,37 @@ func OpenStore(t testing.TB) *records.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return openStore(t, filepath.Join(t.TempDir(), "purser.db"), kinds.Rules())
+	s, _ := openStore(t, filepath.Join(t.TempDir(), "purser.db"), kinds.Rules())
+	return s
 }
 
-func openStore(t testing.TB, path string, kinds wallet.Kinds) *records.Store {
+// Beside opens a further Store over the world's database, as another node has it. It learns of the first one's keys while
+// its Run runs, which ends with the test.
+func (w *World) Beside() *records.Store {
+	w.Helper()
+	s, err := records.Open(storetest.Beside(w.engine), recordsOptions(w.Store.Kinds()))
+	w.Must(err)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	w.Cleanup(func() {
+		stop()
+		w.Must(<-ended)
+	})
+	return s
+}
+
+func recordsOptions(kinds wallet.Kinds) records.Options {
+	return records.Options{MasterKey: make([]byte, 32), Random: rand.Reader, Kinds: kinds}
+}
+
+func openStore(t testing.TB, path string, kinds wallet.Kinds) (*records.Store, engine.Engine) {
 	t.Helper()
-	s, err := local.Open(local.Options{Path: path, MasterKey: make([]byte, 32), Random: rand.Reader, Kinds: kinds})
+	e, err := bolt.Open(bolt.Options{Path: path, Random: records.Shared(rand.Reader)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := records.Open(e, recordsOptions(kinds))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +150,7 @@ func openStore(t testing.TB, path string, kinds wallet.Kinds) *records.Store {
 			t.Error(err)
 		}
 	})
-	return s
+	return s, e
 }
 
 // wire makes the product's parts over the world's own store, cluster, clock and chance.

@@ -14,9 +14,8 @@
 //
 // storetest.RunEngine is the suite that every Engine passes.
 //
-// Engine assumes one process. An engine that several processes share must also keep in the database what records.Store
-// has in memory for one process: the version of keys (Store.KeysVersion), and signals between nodes, for which polling
-// stands in.
+// Several Stores may lie over one database, each of another node. What they must know of each other is in the tables, and
+// they look there often enough: nothing here tells one node of another's commit.
 package engine
 
 import (

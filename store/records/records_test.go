@@ -111,6 +111,21 @@ func fileBytes(t testing.TB, path string) []byte {
 
 func TestRecordsInBoltAreAStore(t *testing.T) {
 	storetest.Run(t, func(t testing.TB, folder string) store.Store {
-		return openAt(t, filepath.Join(folder, "purser.db"))
+		return nodeStore{openAt(t, filepath.Join(folder, "purser.db")), t}
 	})
+}
+
+// nodeStore is a Store that opens further ones over its database.
+type nodeStore struct {
+	*Store
+	t testing.TB
+}
+
+// Beside implements what storetest.Open asks for.
+func (n nodeStore) Beside() store.Store {
+	s, err := Open(storetest.Beside(n.engine), Options{MasterKey: masterKey(), Random: rand.Reader, Kinds: storetest.Kinds()})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return s
 }

@@ -29,6 +29,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"purser/store"
 	"purser/store/engine"
@@ -59,7 +60,7 @@ type Store struct {
 	changed       sync.Map // by store.Queue: a chan struct{} of one slot
 	dataKeys      keyring
 	damageReports damageReports
-	version       atomic.Uint64 // see KeysVersion
+	version       atomic.Uint64 // of keys, as far as this Store knows: see KeysVersion
 }
 
 var _ store.Store = (*Store)(nil)
@@ -108,6 +109,7 @@ const (
 	metaCheck  = "check"  // checkText, sealed by the master key
 	metaLookup = "lookup" // secret of store.Lookup, wrapped by the master key
 	metaSystem = "system" // the system's data key, wrapped by the master key
+	metaKeys   = "keys"   // how many commits touched an API key or a webhook: KeysVersion. Missing: none
 )
 
 // checkText is what the master key sealed when the store was created. A master key that cannot open it is not the one
@@ -141,6 +143,11 @@ func (s *Store) prepare(setup engine.Setup, all []step) error {
 	if err := s.checkKinds(t); err != nil {
 		return err
 	}
+	version, err := t.keysRaised()
+	if err != nil {
+		return err
+	}
+	s.learn(version)
 	// Today's schema must have all its tables. An older one gets the missing ones from its upgrade, and is checked
 	// after it.
 	if schema == newest {
@@ -260,9 +267,7 @@ func (s *Store) Update(ctx context.Context, change func(store.Tx) error) error {
 		return err
 	}
 	s.dataKeys.forget(u.last.destroyed)
-	if u.last.touchedKeys {
-		s.version.Add(1)
-	}
+	s.learn(u.last.keysVersion)
 	for _, queue := range u.last.news {
 		select {
 		case s.signal(queue) <- struct{}{}:
@@ -289,14 +294,71 @@ func (u *oneUpdate) run(in engine.Tx) error {
 	u.last = &tx{in: in, store: u.store}
 	u.last.takeQueues()
 	defer u.last.leaveQueues() // after a panic too
-	return u.change(u.last)
+	if err := u.change(u.last); err != nil || !u.last.touchedKeys {
+		return err
+	}
+	return u.last.raiseKeysVersion()
 }
 
-// KeysVersion rises with every commit of this Store that touched an API key or a webhook, before its Update returns. It
-// is an atomic of this value and begins at 0 in each process. That is enough while one process holds the engine. An
-// engine that several processes share must keep the version in the database, or a node would not notice that another
-// revoked a key.
+// raiseKeysVersion counts this Update among those that touched keys, in the same transaction as the keys.
+func (t *tx) raiseKeysVersion() error {
+	version, err := t.keysRaised()
+	if err != nil {
+		return err
+	}
+	t.keysVersion = version + 1
+	return t.put(meta, []byte(metaKeys), numberKey(t.keysVersion))
+}
+
+// keysRaised reads how often the version was raised.
+func (t *tx) keysRaised() (uint64, error) {
+	raw := t.get(meta, []byte(metaKeys))
+	if raw == nil {
+		return 0, nil
+	}
+	return keyNumber(raw)
+}
+
+// learn raises the version that this Store knows. It never lowers it: commits may be learned of in another order.
+func (s *Store) learn(version uint64) {
+	for known := s.version.Load(); known < version; known = s.version.Load() {
+		if s.version.CompareAndSwap(known, version) {
+			return
+		}
+	}
+}
+
+// KeysVersion rises with every commit that touched an API key or a webhook: before its Update returns if the commit is of
+// this Store, and within learnEvery, while Run runs, if another Store over the same database made it.
 func (s *Store) KeysVersion() uint64 { return s.version.Load() }
+
+// learnEvery is how often a Store looks for commits of other nodes that touched keys. A key that was revoked on another
+// node opens nothing here after it.
+const learnEvery = 500 * time.Millisecond
+
+// learnOfOthers looks for such commits until ctx ends. An error is logged once until a look succeeds again.
+func (s *Store) learnOfOthers(ctx context.Context) {
+	ticker := time.NewTicker(learnEvery)
+	defer ticker.Stop()
+	for failing := false; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		var version uint64
+		err := s.view(ctx, func(t *tx) (err error) {
+			version, err = t.keysRaised()
+			return err
+		})
+		if err == nil {
+			s.learn(version)
+		} else if !failing && ctx.Err() == nil {
+			s.log.Error("the store cannot be read: keys that other nodes revoke stay in use here until it can", "error", err)
+		}
+		failing = err != nil
+	}
+}
 
 // Changed returns the channel of a queue, which is signalled after a commit that added to the queue. It has one slot:
 // several commits may give one signal.
@@ -311,9 +373,20 @@ func (s *Store) signal(queue store.Queue) chan struct{} {
 	return c.(chan struct{})
 }
 
-// Run waits for the end of ctx, or returns store.ErrUnknownOutcome as soon as a commit has left its outcome open. The
+// Run learns of other nodes' commits (KeysVersion) until the end of ctx, or returns store.ErrUnknownOutcome as soon as a commit has left its outcome open. The
 // process must end then: its next start reads what is true.
-func (s *Store) Run(ctx context.Context) error { return s.engine.Run(ctx) }
+func (s *Store) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	learned := make(chan struct{})
+	go func() {
+		defer close(learned)
+		s.learnOfOthers(ctx)
+	}()
+	err := s.engine.Run(ctx)
+	stop()
+	<-learned
+	return err
+}
 
 // Close commits what is queued, waits for running Views and closes the engine. A second Close does nothing.
 func (s *Store) Close() error { return s.engine.Close() }

@@ -36,7 +36,8 @@ type tx struct {
 	erased    []store.Ref // claims of jobs that this Update removed with their person, without IDs (wasErased)
 	destroyed []secretID  // data keys that the commit destroys; the keyring forgets them after it
 
-	touchedKeys bool // an API key or a webhook changed: the commit raises KeysVersion
+	touchedKeys bool   // an API key or a webhook changed: the commit raises KeysVersion
+	keysVersion uint64 // to which it is raised; 0: it is not
 }
 
 var _ store.Tx = (*tx)(nil)

@@ -16,7 +16,7 @@ import (
 	"purser/work"
 )
 
-// testNodes runs three nodes over one store, kills and pauses them at random, and holds: every job is handled, none of a
+// testNodes runs three nodes over one database, kills and pauses them at random, and holds: every job is handled, none of a
 // key out of order, none is committed twice, what a paused node ends too late writes nothing, and one node at a time
 // leads. Time is a bubble's (testing/synctest).
 func testNodes(t *testing.T, open Open) {
@@ -29,7 +29,7 @@ func testNodes(t *testing.T, open Open) {
 						t.Error(err)
 					}
 				}()
-				c := &cluster{T: t, store: s, random: rand.New(rand.NewPCG(seed, 1)), ended: map[work.Outcome]int{}, leading: map[*life]bool{}}
+				c := &cluster{T: t, store: s, stores: [3]store.Store{s, besideOf(t, s), besideOf(t, s)}, random: rand.New(rand.NewPCG(seed, 1)), ended: map[work.Outcome]int{}, leading: map[*life]bool{}}
 				c.run()
 			})
 		})
@@ -43,10 +43,11 @@ const (
 	longPause = 3 * time.Minute
 )
 
-// cluster is three nodes over one store.
+// cluster is three nodes over one database, each with a Store of its own.
 type cluster struct {
 	*testing.T
-	store  store.Store
+	store  store.Store // the first of stores
+	stores [3]store.Store
 	random *rand.Rand // of the driver alone
 
 	nodes [3]*life
@@ -142,10 +143,10 @@ func (c *chance) Read(into []byte) (int, error) {
 // start begins a life of a node: what an earlier one held is released.
 func (c *cluster) start(n int) {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &life{Store: c.store, node: fmt.Sprint("node ", n), stop: cancel, dead: make(chan struct{}), gate: make(chan struct{})}
+	l := &life{Store: c.stores[n], node: fmt.Sprint("node ", n), stop: cancel, dead: make(chan struct{}), gate: make(chan struct{})}
 	l.resume()
 	c.nodes[n] = l
-	update(c.T, c.store, func(tx store.Tx) error { return tx.ReleaseNode(l.node) })
+	update(c.T, c.stores[n], func(tx store.Tx) error { return tx.ReleaseNode(l.node) })
 	l.pool = &work.Pool{Store: l, Queue: queue, Node: l.node, Width: 3, Window: 2, PerOwner: 4, Lease: nodeLease, Now: time.Now, Metrics: c,
 		Schedule: work.Schedule{First: time.Second, Most: 4 * time.Second, Random: &chance{r: rand.New(rand.NewPCG(c.random.Uint64(), 2))}}, Grace: time.Second,
 		Handle: c.handler(rand.New(rand.NewPCG(c.random.Uint64(), 3)))}

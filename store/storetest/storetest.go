@@ -22,6 +22,9 @@ import (
 
 // Open opens the store in a folder, or creates it if the folder is empty. The suite closes it, and may open the same
 // folder again.
+//
+// The Store also has the method Beside() store.Store: a further Store over the same database, as another node has it. See
+// Beside.
 type Open func(t testing.TB, folder string) store.Store
 
 // Run runs the suite for a store. Each part has stores of its own.
@@ -81,6 +84,7 @@ func Run(t *testing.T, open Open) {
 		{"Counters", testCounters},
 		{"Webhooks", testWebhooks},
 		{"OutboxEvents", testOutboxEvents},
+		{"OtherNodes", testOtherNodes},
 		{"Deliveries", testDeliveries},
 		{"DeliveryLines", testDeliveryLines},
 		{"DeliveriesOfAGoneWebhook", testGoneWebhook},
