@@ -215,21 +215,27 @@ func (r *harness) noteInChat() {
 // noteOnceMore proposes a note again that nobody confirmed in time.
 func (r *harness) noteOnceMore() {
 	r.Helper()
-	who := handlers.Caller{User: r.alice.User.ID, KeyID: r.keyOfPerson(r.alice).ID, KeyLineage: r.keyOfPerson(r.alice).Lineage()}
-	first := r.propose(who, r.alice.Address(), "too late")
+	first := r.propose(r.alice.Caller(), r.alice.Address(), "too late")
 	r.Pass(wallet.ConfirmWindow)
 	if first = r.Settled(first.ID); first.Status != wallet.Expired {
 		r.Fatalf("it ended as %s", first.Status)
 	}
-	again, err := r.Transactions.PrepareRetry(context.Background(), r.alice.Caller(), first.ID)
-	r.Must(err)
-	r.Must(r.Update(func(tx store.Tx) error { return r.Transactions.Commit(tx, again) }))
-	if second := r.Transaction(again.Transaction.ID); second.Kind != note || second.RetryOf != first.ID || second.Memo != "too late" {
-		r.Errorf("in its place stands %+v", second)
-	}
 	if said := r.told(r.alice); !slices.Contains(said, "not_confirmed: note of 8 bytes, too late") {
 		r.Errorf("of its end she is told %q", said)
 	}
+	r.tap(r.alice, "Try again")
+	if said := r.told(r.alice); !slices.Contains(said, "review: note of 8 bytes, too late") {
+		r.Errorf("of the second she is told %q", said)
+	}
+	second := r.Transaction(r.Transaction(first.ID).RetriedBy)
+	if second.Kind != note || second.RetryOf != first.ID || second.Memo != "too late" || second.Status != wallet.AwaitingConfirmation {
+		r.Fatalf("in its place stands %+v", second)
+	}
+	r.tap(r.alice, "Reject")
+	if second = r.Transaction(second.ID); second.Status != wallet.Rejected {
+		r.Errorf("rejected, it is %s", second.Status)
+	}
+	r.told(r.alice)
 }
 
 // noteByProgram writes a note by a program that signs for its wallet: at once, without a question.

@@ -9,6 +9,7 @@ func conversations() []conversation {
 		appReplies(),
 		startCommand(),
 		walletConversation(),
+		transactionCards(),
 		sendConversation(),
 		stakeCommand(),
 		contactsConversation(),

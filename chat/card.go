@@ -14,18 +14,6 @@ import (
 // TransactionCard returns the card name of the one message that shows a transaction. It is redrawn in each of its states.
 func TransactionCard(id wallet.TransactionID) string { return "tx:" + string(id) }
 
-// paymentEvents are the notices of the transaction lifecycle, which redraw the card, and of incoming payments.
-func paymentEvents() map[wallet.EventName]notice {
-	out := map[wallet.EventName]notice{
-		wallet.TransactionReceived: {priority: alerts, optional: true, notify: withTransaction((*replyTx).notifyReceived)},
-	}
-	for _, name := range []wallet.EventName{wallet.TransactionProposed, wallet.TransactionApproved, wallet.TransactionSigned, wallet.TransactionPending,
-		wallet.TransactionConfirmed, wallet.TransactionFailed, wallet.TransactionHeld, wallet.TransactionRolledBack, wallet.TransactionClosed} {
-		out[name] = notice{priority: confirmations, notify: withTransaction((*replyTx).showTransaction)}
-	}
-	return out
-}
-
 // showTransaction redraws the card of a transaction in its current state, and moves the conversation that was about it.
 func (s *replyTx) showTransaction(t wallet.Transaction) error {
 	if err := s.ring(t); err != nil {
@@ -109,41 +97,15 @@ func (s *replyTx) keepRang(t wallet.Transaction, what string, until time.Time) e
 	return s.tx.PutCard(s.conv.Chat, rangCard(t.ID, what), noMessage, until)
 }
 
-// drawn redraws a transaction's card after one of its steps, and moves the conversation that is about it.
+// drawn redraws a transaction's card after one of its steps, and lets the open conversation follow it.
 func (s *replyTx) drawn(t wallet.Transaction) error {
 	if err := s.card(t); err != nil {
 		return err
 	}
-	by, ok := s.follows(t)
-	if !ok {
-		return nil
-	}
-	if err := s.transition(sendFlow, by); err != nil {
-		return err
-	}
-	if s.state() == signing {
-		s.conv.ExpiresAt = t.Deadline
+	if open := s.registry.byName[s.conv.Flow]; open != nil && open.follow != nil {
+		return open.follow(s, t)
 	}
 	return nil
-}
-
-// follows returns the trigger that a transaction's state is for the open conversation. ok is false if the conversation is
-// about something else, or stays where it is.
-func (s *replyTx) follows(t wallet.Transaction) (Trigger, bool) {
-	if s.conv.Flow != sendFlow || dataOf[payment](s).Transaction != t.ID || s.state() != inReview && s.state() != signing {
-		return "", false
-	}
-	switch t.Status {
-	case wallet.AwaitingConfirmation:
-		return "", false
-	case wallet.AwaitingSignature:
-		return confirmed, s.state() == inReview
-	case wallet.Signed, wallet.Pending:
-		if s.state() == signing {
-			return signed, true
-		}
-	}
-	return ended, true
 }
 
 // card queues the message of a transaction in its current state: text and buttons. A later call replaces the message.

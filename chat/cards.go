@@ -88,21 +88,6 @@ type Card struct {
 	Locales fs.FS
 }
 
-// SendCard shows an outgoing transfer.
-func SendCard() Card {
-	return Card{Kind: wallet.Send, With: func(t wallet.Transaction) wallet.Address { return t.To },
-		Texts: map[Stage]string{
-			StageReview: "card.review", StageSign: "card.sign", StageSignProgram: "card.sign_program", StageSigned: "card.signed",
-			StagePending: "card.pending", StageHeld: "card.held", StageConfirmed: "card.confirmed", StageFailed: "card.failed",
-			StageRejected: "card.rejected", StageNotConfirmed: "card.not_confirmed", StageNotSigned: "card.not_signed", StageLandedLate: "card.landed_late",
-		},
-		Lines: map[Stage]string{
-			StageReview: "history.open", StageSign: "history.open", StageSignProgram: "history.open", StageSigned: "history.open",
-			StagePending: "history.open", StageHeld: "history.held", StageConfirmed: "history.sent", StageFailed: "history.not_sent",
-			StageRejected: "history.turned_down", StageReplaced: "history.replaced", StageNotConfirmed: "history.ran_out", StageNotSigned: "history.ran_out",
-		}}
-}
-
 // ReceiptCard shows an incoming payment.
 func ReceiptCard() Card {
 	return Card{Kind: wallet.Receive, With: func(t wallet.Transaction) wallet.Address { return t.From },

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"purser/handlers"
 	"purser/wallet"
 )
 
@@ -316,11 +315,6 @@ func letFind(yes bool) Action {
 		}
 		return s.reply("contacts.findable", vars{"On": yes, "Wallet": !s.user.DefaultWallet.IsZero()})
 	}
-}
-
-// nameOf returns the person's own name for an address, or "".
-func (s *replyTx) nameOf(address wallet.Address) (string, error) {
-	return handlers.NameOf(s.tx, s.user.ID, address)
 }
 
 // recipient is a likely recipient, offered as a button.

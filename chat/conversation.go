@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 
+	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -57,6 +58,12 @@ type conversation struct {
 	// intercept sees plain text before the open question does. offer sees text that no question waits for. Both return a nil
 	// Action to pass the text on.
 	intercept, offer Handler
+
+	// follow is called while the conversation is open, when a transaction has taken a step and its card was redrawn. It moves
+	// the conversation if that is about the transaction. review takes a new proposal of one of these kinds that did not come
+	// from its own questions (Try again), and shows its card. A proposal of another kind is stored, and its card shown.
+	follow func(*replyTx, wallet.Transaction) error
+	review map[wallet.Kind]func(*replyTx, handlers.Proposal) error
 
 	// events are the types of events that send the person a message. Events of transaction kinds are in Card.Events instead.
 	events map[wallet.EventName]notice

@@ -273,26 +273,6 @@ func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 	return html(escape(t.CreatedAt.UTC().Format("2 Jan 15:04"))) + " " + text, err
 }
 
-// who returns the person's name for an address, or else its last characters.
-func (s *replyTx) who(address wallet.Address) (html, error) {
-	name, err := s.nameOf(address)
-	if err != nil {
-		return "", err
-	}
-	return s.nameOrEnd(name, address)
-}
-
-// nameOrEnd shows a name, or else the last characters of the address. The zero address is shown as unknown.
-func (s *replyTx) nameOrEnd(name string, address wallet.Address) (html, error) {
-	switch {
-	case name != "":
-		return html("<b>" + escape(name) + "</b>"), nil
-	case address.IsZero():
-		return s.words.text("history.nobody", nil)
-	}
-	return code("…" + address.Tail()), nil
-}
-
 // stateNames is the catalogue key of each status that a line of the history mentions.
 func stateNames() map[wallet.Status]string {
 	return map[wallet.Status]string{

@@ -3,13 +3,26 @@ package chat
 import (
 	"cmp"
 	"context"
-	"errors"
-	"slices"
 
 	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
+
+// SendCard shows an outgoing transfer.
+func SendCard() Card {
+	return Card{Kind: wallet.Send, With: func(t wallet.Transaction) wallet.Address { return t.To },
+		Texts: map[Stage]string{
+			StageReview: "card.review", StageSign: "card.sign", StageSignProgram: "card.sign_program", StageSigned: "card.signed",
+			StagePending: "card.pending", StageHeld: "card.held", StageConfirmed: "card.confirmed", StageFailed: "card.failed",
+			StageRejected: "card.rejected", StageNotConfirmed: "card.not_confirmed", StageNotSigned: "card.not_signed", StageLandedLate: "card.landed_late",
+		},
+		Lines: map[Stage]string{
+			StageReview: "history.open", StageSign: "history.open", StageSignProgram: "history.open", StageSigned: "history.open",
+			StagePending: "history.open", StageHeld: "history.held", StageConfirmed: "history.sent", StageFailed: "history.not_sent",
+			StageRejected: "history.turned_down", StageReplaced: "history.replaced", StageNotConfirmed: "history.ran_out", StageNotSigned: "history.ran_out",
+		}}
+}
 
 // draft returns the evaluated transfer that the handler found for the effect that runs now.
 func (s *replyTx) draft() evaluatedDraft {
@@ -26,6 +39,50 @@ func (s *replyTx) showReview() error {
 	s.renew(&payment{Transaction: t.ID})
 	s.conv.ExpiresAt = t.Deadline
 	return s.card(t)
+}
+
+// followPayment moves /send after a step of the transaction that it is about. It leaves the conversation where it is for any
+// other transaction.
+func (s *replyTx) followPayment(t wallet.Transaction) error {
+	by, ok := s.stepOf(t)
+	if !ok {
+		return nil
+	}
+	if err := s.transition(sendFlow, by); err != nil {
+		return err
+	}
+	if s.state() == signing {
+		s.conv.ExpiresAt = t.Deadline
+	}
+	return nil
+}
+
+// stepOf returns the trigger that a transaction's state is for the open /send. ok is false if the conversation is about
+// something else, or stays where it is.
+func (s *replyTx) stepOf(t wallet.Transaction) (Trigger, bool) {
+	if dataOf[payment](s).Transaction != t.ID || s.state() != inReview && s.state() != signing {
+		return "", false
+	}
+	switch t.Status {
+	case wallet.AwaitingConfirmation:
+		return "", false
+	case wallet.AwaitingSignature:
+		return confirmed, s.state() == inReview
+	case wallet.Signed, wallet.Pending:
+		if s.state() == signing {
+			return signed, true
+		}
+	}
+	return ended, true
+}
+
+// reviewPayment takes a proposal that was made for a payment that can never land. It takes the place of what was asked.
+func (s *replyTx) reviewPayment(proposal handlers.Proposal) error {
+	if err := s.leaveFor(true); err != nil {
+		return err
+	}
+	s.found = evaluatedDraft{trigger: possible, proposal: proposal}
+	return s.transition(sendFlow, possible)
 }
 
 // sayRefused, sayCancelled and sayTimedOut end the conversation without a payment.
@@ -74,107 +131,6 @@ func (s *replyTx) reject(key string) error {
 	return s.reply(key, vars{"Sum": t.Money().String(), "Token": token})
 }
 
-// cancelUnsigned answers /cancel when no question is open. It shows the payments that still wait for Confirm or a signature
-// again, each with its buttons. If there is none and the last payment is on its way, it says so: that one cannot be
-// cancelled.
-func (s *replyTx) cancelUnsigned() (bool, error) {
-	last, err := s.tx.TransactionsOf(s.user.ID, store.Page{Limit: 1})
-	if err != nil {
-		return false, err
-	}
-	waiting, err := s.waitingPayments()
-	switch {
-	case err != nil:
-		return false, err
-	case len(waiting) > 0:
-		if err := s.reply("cancel.waiting", vars{"One": len(waiting) == 1}); err != nil {
-			return false, err
-		}
-		s.asNew = true // as new messages: the old ones may be far up in the chat
-		for _, t := range waiting[:min(len(waiting), mostShown)] {
-			if err := s.card(t); err != nil {
-				return false, err
-			}
-		}
-		return true, nil
-	case len(last) == 1 && (last[0].Status == wallet.Signed || last[0].Status == wallet.Pending):
-		return true, s.reply("cancel.on_its_way", nil)
-	}
-	return false, nil
-}
-
-// mostShown is the maximum number of waiting payments shown again at once.
-const mostShown = 5
-
-// waitingPayments returns the person's payments that wait for Confirm or a signature and have not reached their deadline.
-func (s *replyTx) waitingPayments() ([]wallet.Transaction, error) {
-	open, err := handlers.OpenTransactions(s.tx, s.user.ID)
-	return slices.DeleteFunc(open, func(t wallet.Transaction) bool {
-		unsigned := t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature
-		return !unsigned || !s.now.Before(t.Deadline)
-	}), err
-}
-
-// usedCardButton answers a tap of a card's button that was used before, with the transaction's current state. Telegram
-// repeats a tap that it got no answer to. The card is drawn again, because the earlier answer may have been lost.
-func (s *replyTx) usedCardButton() (bool, error) {
-	t, err := s.tx.Transaction(wallet.TransactionID(s.inbound.button.Subject))
-	if errors.Is(err, store.ErrNotFound) || err == nil && t.Owner != s.user.ID {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	state, err := s.words.reason(t.Status.Reason())
-	if err != nil {
-		return false, err
-	}
-	if err := s.toast("toast.state", vars{"State": state}); err != nil {
-		return false, err
-	}
-	return true, s.card(t)
-}
-
-// tapConfirm is the owner's approval. Funds and recipient are checked on chain once more before it. CONFLICT means that the
-// transaction has left review.
-func (c *Chat) tapConfirm(ctx context.Context, h Inbound, _ string) (Action, error) {
-	if err := c.mayAsk(h); err != nil {
-		return nil, err
-	}
-	id := wallet.TransactionID(h.button.Subject)
-	confirmation, err := c.Transfers.PrepareConfirm(ctx, h.caller(), id, "")
-	switch {
-	case wallet.CodeOf(err) == wallet.Conflict:
-		return (*replyTx).tooLate, nil
-	case err != nil:
-		return refuse(err)
-	}
-	return func(s *replyTx) error {
-		t, err := s.Transfers.CommitConfirm(s.tx, confirmation)
-		if wallet.CodeOf(err) == wallet.Conflict {
-			return s.tooLate()
-		}
-		if ok, err := s.did(err, "toast.confirmed"); !ok {
-			return err
-		}
-		return s.drawn(t)
-	}, nil
-}
-
-// tapReject is the owner's refusal.
-func (c *Chat) tapReject(_ context.Context, h Inbound, _ string) (Action, error) {
-	return func(s *replyTx) error {
-		t, err := s.Transfers.Reject(s.tx, s.caller(), wallet.TransactionID(h.button.Subject))
-		if wallet.CodeOf(err) == wallet.Conflict {
-			return s.tooLate()
-		}
-		if ok, err := s.did(err, "toast.rejected"); !ok {
-			return err
-		}
-		return s.drawn(t)
-	}, nil
-}
-
 // tapAmount answers the question for an amount by a button.
 func (c *Chat) tapAmount(ctx context.Context, h Inbound, text string) (Action, error) {
 	return c.tapAnswer(ctx, h, asksAmount, parts{Amount: plainAmount(text)}, html(escape(text)))
@@ -200,55 +156,6 @@ func (c *Chat) tapAnswer(ctx context.Context, h Inbound, at State, said parts, a
 		}
 		s.chosen = answer
 		return next(s)
-	}, nil
-}
-
-// tapAgain proposes a transaction that can never land once more, as a new transaction with its own Confirm. CONFLICT means
-// that the first one may still land or was retried already.
-func (c *Chat) tapAgain(ctx context.Context, h Inbound, _ string) (Action, error) {
-	if err := c.mayAsk(h); err != nil {
-		return nil, err
-	}
-	proposal, err := c.Transfers.PrepareRetry(ctx, h.caller(), wallet.TransactionID(h.button.Subject))
-	switch {
-	case wallet.CodeOf(err) == wallet.Conflict:
-		return (*replyTx).tooLate, nil
-	case err != nil:
-		return refuse(err)
-	}
-	// The button is used and the retry recorded in one transaction, so two taps cannot make two payments.
-	return func(s *replyTx) error {
-		if err := s.leaveFor(true); err != nil {
-			return err
-		}
-		s.found = evaluatedDraft{trigger: possible, proposal: proposal}
-		if err := s.use(); err != nil {
-			return err
-		}
-		if err := s.transition(sendFlow, possible); wallet.CodeOf(err) == wallet.Conflict {
-			return s.tooLate()
-		} else if err != nil {
-			return err
-		}
-		first, err := s.tx.Transaction(proposal.Transaction.RetryOf)
-		if err != nil {
-			return err
-		}
-		return s.card(first) // redrawn without its button
-	}, nil
-}
-
-// tapCheck asks settle to look for a transaction with an unknown outcome now instead of at its next scheduled time.
-func (c *Chat) tapCheck(context.Context, Inbound, string) (Action, error) {
-	return func(s *replyTx) error {
-		err := s.Transfers.Recheck(s.tx, s.caller(), wallet.TransactionID(s.inbound.button.Subject))
-		switch {
-		case wallet.CodeOf(err) == wallet.Conflict:
-			return s.tooLate()
-		case err != nil:
-			return s.refuse(err)
-		}
-		return s.toast("toast.looking", nil)
 	}, nil
 }
 

@@ -60,7 +60,7 @@ func TestRegistryRefusesWhatTwoConversationsClaim(t *testing.T) {
 // shows nowhere (finalized), or belongs to a later version.
 func TestWhichConversationTellsOfWhichEvent(t *testing.T) {
 	want := map[string][]wallet.EventName{
-		"send": {wallet.TransactionProposed, wallet.TransactionApproved, wallet.TransactionSigned, wallet.TransactionPending, wallet.TransactionConfirmed,
+		"cards": {wallet.TransactionProposed, wallet.TransactionApproved, wallet.TransactionSigned, wallet.TransactionPending, wallet.TransactionConfirmed,
 			wallet.TransactionFailed, wallet.TransactionHeld, wallet.TransactionRolledBack, wallet.TransactionClosed, wallet.TransactionReceived},
 		"wallet": {wallet.WalletProven, wallet.WalletWanted, wallet.WalletClaimed, wallet.WalletDisconnected},
 		"api":    {wallet.WebhookDeadLettered, wallet.WebhookEnded, wallet.KeyTierSet},
@@ -71,6 +71,29 @@ func TestWhichConversationTellsOfWhichEvent(t *testing.T) {
 		slices.Sort(want[c.name])
 		if !slices.Equal(got, want[c.name]) {
 			t.Errorf("%s tells of %v, want %v", c.name, got, want[c.name])
+		}
+	}
+}
+
+// TestCardsNeedNoSend: without /send, the cards of other kinds are redrawn and their buttons work.
+func TestCardsNeedNoSend(t *testing.T) {
+	words, err := newCatalogue(locales)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := slices.DeleteFunc(conversations(), func(c conversation) bool { return c.name == sendFlow })
+	r, err := newRegistry(append([]conversation{menuButtons()}, others...), nil, words)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, button := range []string{"confirm", "reject", "again", "check"} {
+		if r.callbacks[button] == nil {
+			t.Errorf("nobody answers %q", button)
+		}
+	}
+	for name := range cardEvents() {
+		if r.notices[name].notify == nil {
+			t.Errorf("nobody shows %s", name)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"purser/handlers"
 	"purser/wallet"
 )
 
@@ -53,20 +54,15 @@ func sendConversation() conversation {
 		},
 		people: map[State]Handler{asksAddress: (*Chat).receivePicked},
 		callbacks: map[string]Callback{
-			"confirm":   (*Chat).tapConfirm,
-			"reject":    (*Chat).tapReject,
 			"amount":    (*Chat).tapAmount,
 			"to":        (*Chat).tapAddress,
 			"people":    (*Chat).tapPeople,
-			"again":     (*Chat).tapAgain,
-			"check":     (*Chat).tapCheck,
 			"sendagain": (*Chat).tapSendAgain,
 		},
-		events:     paymentEvents(),
-		intercept:  (*Chat).receiveTyped,
-		offer:      (*Chat).offerPayment,
-		cancelIdle: (*replyTx).cancelUnsigned,
-		usedButton: (*replyTx).usedCardButton,
+		follow:    (*replyTx).followPayment,
+		review:    map[wallet.Kind]func(*replyTx, handlers.Proposal) error{wallet.Send: (*replyTx).reviewPayment},
+		intercept: (*Chat).receiveTyped,
+		offer:     (*Chat).offerPayment,
 	}
 }
 
