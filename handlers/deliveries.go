@@ -69,18 +69,18 @@ func parseCursor(text string) (c cursor, err error) {
 	return c, nil
 }
 
-// behind reports whether an entry comes after the cursor in the list.
+// behind reports whether an entry comes after the cursor in the list. Every entry comes after the zero cursor.
 func (c cursor) behind(e store.LogEntry) bool {
 	return c.id == "" || newerFirst(store.LogEntry{Delivery: store.Delivery{ID: c.id, CreatedAt: c.at}}, e) < 0
 }
 
-// newerFirst compares by creation time, newest first, then by ID.
+// newerFirst compares two entries for sorting: the newer one first, and of one time the one with the larger ID.
 func newerFirst(a, b store.LogEntry) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 }
 
-// Deliveries lists what was delivered to a webhook and what waits to be. Waiting deliveries are rows of the store, ended
-// ones are in the log, and the list merges both. Errors: INVALID_REQUEST, WEBHOOK_NOT_FOUND.
+// Deliveries lists what was delivered to a webhook and what waits to be. Deliveries that wait are rows of the store, and
+// those that have ended are entries of the log. The list merges both. Errors: INVALID_REQUEST, WEBHOOK_NOT_FOUND.
 func (w *Webhooks) Deliveries(ctx context.Context, who Caller, id wallet.WebhookID, f DeliveryFilter) (DeliveryPage, error) {
 	from, err := parseCursor(f.Cursor)
 	if err != nil {
@@ -105,7 +105,7 @@ func (w *Webhooks) Deliveries(ctx context.Context, who Caller, id wallet.Webhook
 	slices.SortStableFunc(page, newerFirst)
 	page = slices.CompactFunc(page, func(a, b store.LogEntry) bool { return a.ID == b.ID })
 	// Entries older than the last one read from the log belong to a later page.
-	if more { // what lies behind comes after what is still to be read
+	if more {
 		page = slices.DeleteFunc(page, func(e store.LogEntry) bool { return newerFirst(e, read) > 0 })
 	}
 	if err := w.foresee(ctx, hook, page); err != nil {
@@ -130,7 +130,8 @@ func (w *Webhooks) Deliveries(ctx context.Context, who Caller, id wallet.Webhook
 	return DeliveryPage{Entries: page}, nil
 }
 
-// foresee sets NextAt of waiting first attempts to when the hourly limit has room again. Retries are not limited.
+// foresee sets NextAt of deliveries that wait for their first attempt to the time at which the hourly limit has room
+// again. If it has room now, nothing changes. Retries are exempt from the limit.
 func (w *Webhooks) foresee(ctx context.Context, hook wallet.Webhook, all []store.LogEntry) error {
 	held := func(e store.LogEntry) bool { return e.State == store.DeliveryWaiting && e.Attempts == 0 }
 	if !slices.ContainsFunc(all, held) {
@@ -153,6 +154,7 @@ func (w *Webhooks) foresee(ctx context.Context, hook wallet.Webhook, all []store
 func (w *Webhooks) neverAttempted(ctx context.Context, id wallet.WebhookID, f DeliveryFilter, from cursor) ([]store.LogEntry, error) {
 	return read(ctx, w.Store, func(tx store.Tx) ([]store.LogEntry, error) {
 		var out []store.LogEntry
+		// Each urgency is a queue of its own. Only its first waitingListed rows are read.
 		for _, urgency := range []store.Urgency{store.Money, store.Normal, store.Prices} {
 			rows, err := tx.DeliveriesOf(id, store.Position{Urgency: urgency}, waitingListed)
 			if err != nil {
@@ -161,6 +163,7 @@ func (w *Webhooks) neverAttempted(ctx context.Context, id wallet.WebhookID, f De
 			for _, d := range rows {
 				e := store.LogEntry{Delivery: d, State: store.DeliveryWaiting}
 				e.Body = nil
+				// A delivery that was attempted is in the log already, with its attempts.
 				if d.Attempts == 0 && (f.Event == "" || f.Event == d.Event) && !d.CreatedAt.Before(f.Since) && from.behind(e) {
 					out = append(out, e)
 				}
@@ -170,13 +173,15 @@ func (w *Webhooks) neverAttempted(ctx context.Context, id wallet.WebhookID, f De
 	})
 }
 
-// logged reads a page of the log, updated to the current state. last is the last entry that was read from it. more means
-// that there may be older ones.
+// logged reads entries of the log until a page is full or pagesRead pages were read. Entries that do not match the filter
+// are read and left out. last is the last entry that was read, and more is true if older ones may follow it.
+// INVALID_REQUEST if the entry that the cursor names is gone.
 func (w *Webhooks) logged(ctx context.Context, id wallet.WebhookID, f DeliveryFilter, from cursor) (out []store.LogEntry, last store.LogEntry, more bool, err error) {
 	page := store.LogPage{After: from.logged, State: f.State, Event: f.Event, Since: f.Since, Limit: f.Limit}
 	more = true
 	for pages := 0; more && len(out) < f.Limit && pages < pagesRead; pages++ {
 		rows, err := w.Log.List(ctx, id, page)
+		// The log drops whole days, so the entry at which the previous page ended may be gone.
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, last, false, wallet.About("cursor", wallet.Refuse(wallet.InvalidRequest, "page.old_cursor"))
 		}
@@ -187,7 +192,8 @@ func (w *Webhooks) logged(ctx context.Context, id wallet.WebhookID, f DeliveryFi
 			last = rows[len(rows)-1]
 			page.After = last.ID
 		}
-		// A dead-lettered delivery may have been put back since it was logged.
+		// A dead-lettered delivery may have been put back since it was logged. Its state is then Waiting, so the filter
+		// by state is applied again.
 		now, err := read(ctx, w.Store, func(tx store.Tx) ([]store.LogEntry, error) { return asTheyAre(tx, rows) })
 		if err != nil {
 			return nil, last, false, err
@@ -201,7 +207,8 @@ func (w *Webhooks) logged(ctx context.Context, id wallet.WebhookID, f DeliveryFi
 	return out, last, more, nil
 }
 
-// asTheyAre updates entries of the log: a dead-lettered delivery may wait again by now.
+// asTheyAre returns entries of the log in their current state. Only a dead-lettered delivery can change after it was
+// logged: if it was put back, it is also a row of the store.
 func asTheyAre(tx store.Tx, logged []store.LogEntry) ([]store.LogEntry, error) {
 	out := slices.Clone(logged)
 	for i := range out {
@@ -239,6 +246,8 @@ func (w *Webhooks) Delivery(ctx context.Context, who Caller, id wallet.WebhookID
 	if err := w.foresee(ctx, hook, one); err != nil {
 		return store.LogEntry{}, false, err
 	}
+	// Consent may have been withdrawn since the event was delivered. Then its content is withheld, and its times and
+	// results remain.
 	entry = one[0]
 	if shown = shown && len(entry.Body) > 0; !shown {
 		entry.Body = nil
@@ -249,7 +258,8 @@ func (w *Webhooks) Delivery(ctx context.Context, who Caller, id wallet.WebhookID
 	return entry, shown, nil
 }
 
-// delivery finds a delivery among those that wait and in the log, and its webhook.
+// delivery finds a delivery among the rows that wait and in the log, and returns it with its webhook. WEBHOOK_NOT_FOUND,
+// NOT_FOUND.
 func (w *Webhooks) delivery(ctx context.Context, who Caller, id wallet.WebhookID, delivery string) (wallet.Webhook, store.LogEntry, error) {
 	var hook wallet.Webhook
 	var waits store.LogEntry
@@ -269,6 +279,7 @@ func (w *Webhooks) delivery(ctx context.Context, who Caller, id wallet.WebhookID
 	if err != nil {
 		return hook, waits, err
 	}
+	// The store was read first: a delivery that ends in between is then found in the log.
 	entry, err := w.Log.Logged(ctx, hook.ID, delivery)
 	switch {
 	case errors.Is(err, store.ErrNotFound) && waits.ID != "":
@@ -293,6 +304,8 @@ func (w *Webhooks) PrepareResend(ctx context.Context, who Caller, id wallet.Webh
 	case len(entry.Body) == 0:
 		return store.Delivery{}, wallet.Refuse(wallet.Conflict, "delivery.body_gone")
 	}
+	// A resend is a delivery of its own with a new ID. It keeps the event's ID, by which the receiver recognizes a
+	// duplicate. It has the highest urgency because a developer waits for it.
 	now := w.Now().UTC()
 	return store.Delivery{ID: w.NewID("dlv"), Webhook: entry.Webhook, EventID: entry.EventID, Event: entry.Event, User: entry.User,
 		OrderingKey: entry.OrderingKey, Urgency: store.Money, Body: entry.Body, CreatedAt: now, NextAt: now, Resend: true}, nil
@@ -305,17 +318,20 @@ func (w *Webhooks) CommitResend(tx store.Tx, who Caller, id wallet.WebhookID, ag
 	if err != nil {
 		return err
 	}
+	// A test is sent whatever the webhook subscribes to.
 	if again.Event != wallet.WebhookTest {
 		if err := takes(hook, again.Event); err != nil {
 			return err
 		}
 	}
+	// Consent and the tier may have changed since the original was delivered.
 	switch may, err := w.May(tx, hook, again.Event, again.User); {
 	case err != nil:
 		return err
 	case !may:
 		return wallet.Refuse(wallet.ConsentRequired, "delivery.not_allowed")
 	}
+	// The ID is new and the webhook was just read, so only an erased person makes the store leave it out.
 	switch added, err := tx.PutDeliveries([]store.Delivery{again}); {
 	case err != nil:
 		return err
@@ -339,7 +355,7 @@ func takes(hook wallet.Webhook, event wallet.EventName) error {
 // Recovered is the result of one call of Recover.
 type Recovered struct {
 	Count int       // deliveries that wait again
-	Next  time.Time // the since of the next call; zero if everything was looked at
+	Next  time.Time // the since of the next call; zero if everything was looked at, or if ctx left no time for a first batch
 }
 
 // Bounds of a recovery.
@@ -379,6 +395,7 @@ func (w *Webhooks) Recover(ctx context.Context, who Caller, id wallet.WebhookID,
 		if err != nil {
 			return done, err
 		}
+		// Check and put back one batch in one transaction. It is short enough not to hold up other writers.
 		put := 0
 		err = w.Store.Update(ctx, func(tx store.Tx) (err error) {
 			put, err = w.putAllBack(tx, who, id, givenUp)
@@ -412,6 +429,7 @@ func (w *Webhooks) putAllBack(tx store.Tx, who Caller, id wallet.WebhookID, give
 	now := w.Now().UTC()
 	var rows []store.Delivery
 	for _, e := range givenUp {
+		// Skip tests, deliveries whose body is no longer kept, and events that the webhook no longer takes.
 		if e.Event == wallet.WebhookTest || len(e.Body) == 0 || takes(hook, e.Event) != nil {
 			continue
 		}
@@ -422,10 +440,12 @@ func (w *Webhooks) putAllBack(tx store.Tx, who Caller, id wallet.WebhookID, give
 		if !may {
 			continue
 		}
+		// The delivery keeps its ID and gets all its attempts again. The store gives it a new place in the queue (Seq).
 		again := e.Delivery
 		again.Attempts, again.NextAt, again.Pause, again.Resend, again.Seq = 0, now, 0, true, 0
 		rows = append(rows, again)
 	}
+	// Deliveries that wait already, and those about erased people, are left out.
 	added, err := tx.PutDeliveries(rows)
 	return len(added), err
 }

@@ -30,10 +30,10 @@ type Developers struct {
 // Limits for one person.
 const (
 	MaxKeys  = 10             // usable at the same time
-	AskPause = 24 * time.Hour // between requests for approval, after a denial or no answer; erasing the account does not end it
+	AskPause = 24 * time.Hour // between two requests for approval; erasing the account does not end it
 )
 
-// Standing is how far a person has come with their access.
+// Standing is how far a person has come with their access. It is computed at each read and never stored.
 type Standing struct {
 	Developer wallet.Developer
 	Missing   []wallet.Verification // steps still to complete, in order, without the operators' approval
@@ -47,6 +47,7 @@ func (d *Developers) Standing(tx store.Tx, user wallet.UserID) (Standing, error)
 		return Standing{}, err
 	}
 	st := Standing{Developer: dev}
+	// The operators' approval is per app and not a step of the person: see Unapproved.
 	for _, step := range wallet.Verifications() {
 		if step != wallet.ByApproval && slices.Contains(d.Steps, step) && !dev.Has(step) {
 			st.Missing = append(st.Missing, step)
@@ -61,8 +62,8 @@ func (d *Developers) Standing(tx store.Tx, user wallet.UserID) (Standing, error)
 	return st, err
 }
 
-// developer returns what is known of a person, with the wallet step as of now. A wallet whose key a program holds does
-// not prove that the person has one, so it does not count.
+// developer returns the stored record of a person, and adds the wallet step if they have connected a wallet. A wallet
+// whose key a program holds does not count, because it proves nothing about the person. Nothing is written.
 func (d *Developers) developer(tx store.Tx, user wallet.UserID) (wallet.Developer, error) {
 	dev, err := tx.Developer(user)
 	if err != nil || dev.Has(wallet.ByWallet) || !slices.Contains(d.Steps, wallet.ByWallet) {
@@ -101,12 +102,14 @@ func (d *Developers) Note(tx store.Tx, user wallet.UserID, wanted wallet.AccessR
 	if err != nil || dev.Request.Waits() {
 		return err
 	}
+	// Only RequestApproval may make a request pending.
 	wanted.ID, wanted.RequestedAt = "", time.Time{}
 	dev.Request = &wanted
 	return tx.PutDeveloper(dev)
 }
 
-// Leave stores what a person wanted when they stopped. The next conversation offers it to them instead of resuming it.
+// Leave stores what a person wanted when they stopped. The next conversation offers it to them instead of resuming it. A
+// request without the name of an app is not worth keeping, and is dropped.
 func (d *Developers) Leave(tx store.Tx, user wallet.UserID, wanted wallet.AccessRequest) error {
 	if wanted.App == "" {
 		return nil
@@ -134,6 +137,7 @@ func (d *Developers) Withheld(dev wallet.Developer, wanted wallet.AccessRequest)
 	approval := dev.Approval(wanted.App, wanted.Purpose)
 	var out []wallet.Scope
 	for _, scope := range wanted.Scopes {
+		// Without operators nobody could approve, so the sensitive scopes are free. The pro tier is never free.
 		sensitive := concernsOthers(wanted, scope) && len(d.Admins) > 0 && slices.Contains(wallet.Sensitive(), scope) && !slices.Contains(approval.Scopes, scope)
 		if sensitive || slices.Contains(wallet.ProOnly(), scope) && approval.Tier != wallet.ProTier {
 			out = append(out, scope)
@@ -188,6 +192,7 @@ func (d *Developers) RequestApproval(tx store.Tx, user wallet.UserID, wanted wal
 	case dev.Request.Waits() && now.Before(dev.Request.RequestedAt.Add(AskPause)):
 		return dev, wallet.Refuse(wallet.Conflict, "approval.pending")
 	}
+	// Operators must not be asked for something that Make would refuse.
 	if _, err := described(wanted, wanted.Scopes); err != nil {
 		return dev, err
 	}
@@ -195,19 +200,21 @@ func (d *Developers) RequestApproval(tx store.Tx, user wallet.UserID, wanted wal
 	if err != nil {
 		return dev, err
 	}
+	// The request is counted in this transaction. The count outlives the account (see account).
 	switch again, err := operatorsAsked().Spend(tx, now, account(person)); {
 	case err != nil:
 		return dev, err
 	case !again.IsZero():
 		return dev, wallet.Refuse(wallet.Conflict, "approval.denied", wallet.TimeArg("Again", again))
 	}
+	// The ID goes into the operators' buttons, so that an old button cannot decide a newer request.
 	wanted.ID, wanted.RequestedAt, wanted.Abandoned = d.NewID("ask"), now, false
 	dev.Request = &wanted
 	return dev, tx.PutDeveloper(dev)
 }
 
-// Withdraw cancels a pending request for approval, and returns the developer as before. AskPause continues. CONFLICT if
-// the request is no longer pending.
+// Withdraw cancels a pending request for approval. question is its ID. It returns the developer as before, so that the
+// caller can name the request that ended. AskPause continues. CONFLICT if this request is no longer pending.
 func (d *Developers) Withdraw(tx store.Tx, user wallet.UserID, question string) (wallet.Developer, error) {
 	dev, err := tx.Developer(user)
 	switch {
@@ -237,8 +244,9 @@ const (
 	Deny        Verdict = "deny"
 )
 
-// Decide records an operator's decision. The first one counts. POLICY_VIOLATION for somebody who is not an operator,
-// CONFLICT if the request is no longer pending, NOT_FOUND if the developer was erased.
+// Decide records an operator's decision. admin is the operator's Telegram ID, and question the ID of the request that
+// they saw. The first decision counts. POLICY_VIOLATION for somebody who is not an operator, CONFLICT if the request is
+// no longer pending, NOT_FOUND if the developer was erased.
 func (d *Developers) Decide(tx store.Tx, admin int64, user wallet.UserID, question string, v Verdict) (wallet.Developer, error) {
 	if !slices.Contains(d.Admins, admin) {
 		return wallet.Developer{}, wallet.Refuse(wallet.PolicyViolation, "approval.operators_only")
@@ -254,6 +262,7 @@ func (d *Developers) Decide(tx store.Tx, admin int64, user wallet.UserID, questi
 	if !dev.Request.Waits() || dev.Request.ID != question {
 		return dev, wallet.Refuse(wallet.Conflict, "approval.answered")
 	}
+	// From here on the request is no longer pending, whatever the decision.
 	asked, now := *dev.Request, d.Now().UTC()
 	asked.ID, asked.RequestedAt = "", time.Time{}
 	// A denial restarts AskPause. The request is kept, to be offered again.
@@ -284,14 +293,16 @@ type Made struct {
 	Keys []NewKey // with their secrets, which are shown only now
 }
 
-// Make creates the requested keys, one of each kind, and their app. Scopes that need an approval and have none are left
-// out. CONFLICT if a step is missing or MaxKeys would be exceeded. INVALID_REQUEST if a key would have no scope.
+// Make creates the requested keys, one of each kind, and their app, in the caller's transaction. Scopes that need an
+// approval and have none are left out. The store keeps only hashes of the secrets, so the caller must show them now.
+// CONFLICT if a step is missing or MaxKeys would be exceeded. INVALID_REQUEST if a key would have no scope.
 func (d *Developers) Make(tx store.Tx, user wallet.UserID, wanted wallet.AccessRequest) (Made, error) {
 	st, err := d.Standing(tx, user)
 	dev := st.Developer
 	if err != nil {
 		return Made{}, err
 	}
+	// Everything that the conversation checked is checked again: it may have changed since.
 	if dev.AcceptedAt.IsZero() || len(st.Missing) > 0 || d.Unapproved(dev, wanted) {
 		return Made{}, wallet.Refuse(wallet.Conflict, "approval.missing")
 	}
@@ -308,6 +319,7 @@ func (d *Developers) Make(tx store.Tx, user wallet.UserID, wanted wallet.AccessR
 	if err != nil {
 		return Made{}, err
 	}
+	// The request is fulfilled. One that waits for operators stays, since it may ask for more than these keys have.
 	if !dev.Request.Waits() {
 		dev.Request = nil
 	}
@@ -328,7 +340,8 @@ func (st Standing) room(more int) error {
 	return nil
 }
 
-// makeKeys creates the described keys for an app, and adds the scopes of all of them to what the app requests.
+// makeKeys creates the described keys for an app with one tier, and adds the scopes of all of them to those that the app
+// requests. Errors: those of appName.
 func (d *Developers) makeKeys(tx store.Tx, app wallet.App, tier wallet.Tier, keys []wallet.Key) (made Made, err error) {
 	for _, key := range keys {
 		for _, scope := range wallet.Grantable(key.Kind, key.Scopes) {

@@ -138,6 +138,7 @@ func (k *Keys) CommitRotation(tx store.Tx, id string, next NewKey, endNow bool) 
 	if err != nil {
 		return time.Time{}, err
 	}
+	// Only the old key and its successor stay usable.
 	if err := k.endOthers(tx, old, next.Key); err != nil {
 		return time.Time{}, err
 	}
@@ -148,6 +149,7 @@ func (k *Keys) CommitRotation(tx store.Tx, id string, next NewKey, endNow bool) 
 	if old.RevokedAt.IsZero() || ends.Before(old.RevokedAt) { // a second rotation does not extend the grace period
 		old.RevokedAt = ends
 	}
+	// Both rows are in one commit: a crash leaves either the old key alone, or the pair.
 	old.Next = next.Key.ID
 	return old.RevokedAt, errors.Join(tx.PutKey(old), tx.CreateKey(next.Key, next.Secret))
 }
@@ -234,6 +236,7 @@ func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (w
 	if err != nil {
 		return wallet.Key{}, err
 	}
+	// Expiry writes nothing, so KeysVersion does not show it: a cached key is checked at each call.
 	now := k.Now()
 	switch {
 	case !key.UsableAt(now):
@@ -351,6 +354,7 @@ func (k *Keys) WriteUse(ctx context.Context) error {
 	err := k.Store.Update(ctx, func(tx store.Tx) error {
 		for id, at := range used {
 			key, err := tx.Key(id)
+			// Skip a key that was deleted, or for which another node has written a later use.
 			if errors.Is(err, store.ErrNotFound) || err == nil && !key.LastUsed.Before(at) {
 				continue
 			}
@@ -367,6 +371,7 @@ func (k *Keys) WriteUse(ctx context.Context) error {
 	if err == nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
+		// A use that was recorded during the commit stays for the next call.
 		maps.DeleteFunc(k.used, func(id string, at time.Time) bool { return used[id].Equal(at) })
 	}
 	return err
@@ -398,6 +403,7 @@ func (k *Keys) SetTier(ctx context.Context, id string, tier wallet.Tier) (wallet
 		if err != nil {
 			return err
 		}
+		// A rotated key in its grace period changes with its successor.
 		changed := false
 		for _, other := range line {
 			if other.Tier == tier || !other.UsableAt(k.Now()) {
@@ -469,6 +475,7 @@ func (k *Keys) RevokeIn(tx store.Tx, id string) (wallet.Key, error) {
 	if err != nil {
 		return key, found(err, wallet.NotFound, "key.unknown")
 	}
+	// A key in its grace period ends now. A key that has ended keeps its time.
 	if now := k.Now().UTC(); key.RevokedAt.IsZero() || now.Before(key.RevokedAt) {
 		key.RevokedAt = now
 	}

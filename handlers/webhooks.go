@@ -33,7 +33,8 @@ type Webhooks struct {
 	Random io.Reader
 }
 
-// Reachability reports beforehand whether deliveries to an address would be attempted.
+// Reachability reports before anything is stored whether deliveries to an address would be attempted. It refuses what the
+// sender itself would refuse (webhooks package).
 type Reachability interface {
 	// Check refuses addresses to which nothing would be delivered, with a reason for the developer. It may use DNS.
 	Check(ctx context.Context, address string) error
@@ -102,6 +103,8 @@ func hookOf(tx store.Tx, who Caller, id wallet.WebhookID) (wallet.Webhook, error
 		}
 		return all[0], nil
 	}
+	// Endpoints of other lineages, endpoints of bot tokens, and listeners are refused like unknown IDs, so that IDs
+	// cannot be probed.
 	hook, err := tx.Webhook(id)
 	if err == nil && (hook.Lineage != who.KeyLineage || hook.Kind != wallet.APIKey || hook.Listener) {
 		err = store.ErrNotFound
@@ -112,7 +115,7 @@ func hookOf(tx store.Tx, who Caller, id wallet.WebhookID) (wallet.Webhook, error
 	return hook, found(err, wallet.WebhookNotFound, "webhooks.unknown")
 }
 
-// recordOf is hookOf with the webhook's health.
+// recordOf finds one of the caller's webhooks and reads its health. WEBHOOK_NOT_FOUND.
 func recordOf(tx store.Tx, who Caller, id wallet.WebhookID) (r HookRecord, err error) {
 	if r.Webhook, err = hookOf(tx, who, id); err != nil {
 		return r, err
@@ -151,6 +154,7 @@ func (w *Webhooks) Prepare(ctx context.Context, key wallet.Key, wanted wallet.We
 	if wanted.Events, err = subscriptions(key.Kind, wanted.Events); err != nil {
 		return wanted, err
 	}
+	// Without a secret of the developer's own, purser draws one. The API shows it in the response to the creation.
 	switch {
 	case wanted.Secret == "":
 		if wanted.Secret, err = w.NewSecret(); err != nil {
@@ -164,6 +168,7 @@ func (w *Webhooks) Prepare(ctx context.Context, key wallet.Key, wanted wallet.We
 	if err := w.CheckURL(ctx, wanted.URL); err != nil { // last, because it may take seconds
 		return wanted, err
 	}
+	// The prefix of an ID shows what it is: wh for an endpoint of an API key, bwh for that of a bot token.
 	prefix := "wh"
 	if key.Kind == wallet.BotKey {
 		prefix, wanted.Active = "bwh", true
@@ -192,6 +197,7 @@ func checkSecret(secret string) error {
 	if len(secret) < shortestSecret || len(secret) > longestSecret || strings.ContainsFunc(secret, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return no("webhook_secret.length", wallet.NumberArg("Least", shortestSecret), wallet.NumberArg("Most", longestSecret))
 	}
+	// The prefix is the same in every such secret, so only the rest counts as random.
 	rest, ours := strings.CutPrefix(secret, secretPrefix)
 	different := map[rune]bool{}
 	for _, r := range rest {
@@ -239,6 +245,7 @@ func (w *Webhooks) Commit(tx store.Tx, made wallet.Webhook) error {
 	if err != nil {
 		return err
 	}
+	// Counted in the transaction that stores it, so that two requests at once cannot exceed the limit.
 	if made.Kind == wallet.APIKey && len(all) >= MaxWebhooks {
 		return wallet.Refuse(wallet.WebhookLimitReached, "webhooks.too_many", wallet.NumberArg("Most", MaxWebhooks))
 	}
@@ -284,6 +291,8 @@ func (w *Webhooks) CommitListener(tx store.Tx, made wallet.Webhook) error {
 // restart of the node.
 func (w *Webhooks) CheckListener(ctx context.Context, listener wallet.Webhook) error {
 	return w.Store.View(ctx, func(tx store.Tx) error {
+		// A rotated key ends after its grace period and the listener goes on with its successor, so the newest usable key
+		// of the lineage decides.
 		line, err := store.KeyLineage(tx, listener.Lineage)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
@@ -308,7 +317,8 @@ func (w *Webhooks) RemoveListener(tx store.Tx, id wallet.WebhookID) error {
 	return nil
 }
 
-// of completes a new webhook with the identity of its key.
+// of completes a new webhook: its ID with this prefix, its times, and the kind, lineage and owner of its key. A webhook
+// belongs to the lineage, so rotating the key does not affect it.
 func (w *Webhooks) of(key wallet.Key, made wallet.Webhook, prefix string) wallet.Webhook {
 	now := w.Now().UTC()
 	made.ID, made.Kind, made.Lineage, made.Owner = wallet.WebhookID(w.NewID(prefix)), key.Kind, key.Lineage(), key.Owner
@@ -328,7 +338,7 @@ func MayHaveWebhooks(key wallet.Key) error {
 	return nil
 }
 
-// deleteHooks deletes webhooks with what waits for them.
+// deleteHooks deletes webhooks and the deliveries that wait for them.
 func deleteHooks(tx store.Tx, all []wallet.Webhook) error {
 	for _, hook := range all {
 		if err := tx.DeleteWebhook(hook.ID); err != nil {
@@ -353,6 +363,7 @@ func (w *Webhooks) Change(tx store.Tx, who Caller, id wallet.WebhookID, c HookCh
 		return r, err
 	}
 	hook, health, restarted := r.Webhook, r.Health, false
+	// A new address, or turning the webhook on again, makes earlier failures meaningless.
 	if c.URL != nil {
 		restarted, hook.URL = hook.URL != *c.URL, *c.URL
 	}
@@ -371,6 +382,7 @@ func (w *Webhooks) Change(tx store.Tx, who Caller, id wallet.WebhookID, c HookCh
 	if err := tx.PutWebhook(hook); err != nil {
 		return HookRecord{}, err
 	}
+	// The health counts from zero, or the next failure could turn the webhook off again at once.
 	if restarted {
 		health.FailingSince, health.Failures = time.Time{}, 0
 		err = tx.PutWebhookHealth(hook.ID, health)
@@ -387,8 +399,9 @@ func (w *Webhooks) Remove(tx store.Tx, who Caller, id wallet.WebhookID) (HookRec
 	return gone, tx.DeleteWebhook(gone.ID)
 }
 
-// RotateSecret replaces a webhook's secret by one from NewSecret. During the grace period deliveries are signed with
-// both.
+// RotateSecret replaces a webhook's secret by one from NewSecret. Deliveries are signed with both until grace is over, so
+// that the receiver can change its configuration in between. grace 0 ends the previous secret immediately. The caller
+// checks grace against LongestSecretGrace. WEBHOOK_NOT_FOUND.
 func (w *Webhooks) RotateSecret(tx store.Tx, who Caller, id wallet.WebhookID, secret string, grace time.Duration) (wallet.Webhook, error) {
 	hook, err := hookOf(tx, who, id)
 	if err != nil {
@@ -426,6 +439,7 @@ func (w *Webhooks) Status(ctx context.Context, who Caller, id wallet.WebhookID) 
 	if err != nil {
 		return status, err
 	}
+	// The log of deliveries is a store of its own, and is read with no transaction open.
 	if status.Hours, err = w.Log.AttemptsByHour(ctx, status.ID, w.Now().Add(-24*time.Hour)); err != nil {
 		return status, err
 	}
@@ -459,6 +473,7 @@ func (w *Webhooks) CommitTest(tx store.Tx, tested store.LogEntry) error {
 	if err != nil {
 		return err
 	}
+	// A delivery that was attempted since is later, and stays.
 	if health.LastTriggered.Before(tested.CreatedAt) {
 		health.LastTriggered = tested.CreatedAt
 	}
