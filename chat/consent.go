@@ -92,7 +92,7 @@ func consentOf(object string) (consent, bool) {
 	return consent{wallet.AppID(parts[0]), parts[1], splitScopes(parts[2]), splitScopes(parts[3])}, true
 }
 
-// joinScopes and splitScopes convert a list of scopes to text and back. No scope contains a comma.
+// joinScopes returns the scopes as one text, separated by commas. No scope contains a comma. splitScopes is its reverse.
 func joinScopes(scopes []wallet.Scope) string {
 	var out []string
 	for _, scope := range scopes {
@@ -101,6 +101,7 @@ func joinScopes(scopes []wallet.Scope) string {
 	return strings.Join(out, ",")
 }
 
+// splitScopes returns the scopes of a text that joinScopes made. The empty text has none.
 func splitScopes(list string) []wallet.Scope {
 	var out []wallet.Scope
 	for _, scope := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' }) {

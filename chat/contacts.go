@@ -58,7 +58,8 @@ type book struct {
 	known  []wallet.Address          // addresses that a mistyped or cut one may mean: contacts, own wallets, paid before
 }
 
-// book reads the person's contacts from the store.
+// book reads the person's contacts and the addresses that they know. A person who is not stored yet gets an empty book. An
+// error means that the store could not be read: the caller must not parse with a partial book, which could mistake a name.
 func (c *Chat) book(ctx context.Context, h Inbound) (book, error) {
 	b := book{byKey: map[string]wallet.Contact{}, listed: c.Transfers.Lists}
 	if h.user.ID == "" {
@@ -113,6 +114,7 @@ func (b book) amount(text string) saidAmount {
 
 // recipient parses a word as an address. A word that is none gets the reason, for example that no contact has this name.
 func (b book) recipient(text string) saidRecipient {
+	// People get the most helpful reason that fits, in this order: a typing mistake, a shortened address, an unknown name.
 	if b.byKey != nil {
 		if err := checkAddress(text); err != nil {
 			return saidRecipient{Wrong: wallet.ReasonOf(err)}
@@ -165,6 +167,7 @@ func (c *Chat) contacts(ctx context.Context, h Inbound) (Action, error) {
 	case action == "findable" && len(args) == 2 && (strings.EqualFold(args[1], "on") || strings.EqualFold(args[1], "off")):
 		return letFind(strings.EqualFold(args[1], "on")), nil
 	}
+	// "/contacts anna" shows one contact.
 	b, err := c.book(ctx, h)
 	if err != nil {
 		return nil, err

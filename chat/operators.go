@@ -12,10 +12,12 @@ import (
 	"purser/wallet"
 )
 
-// questionTo is the card of a request for approval in each operator's chat.
+// questionTo is the name of the card that shows a request for approval in each operator's chat. id is wallet.Developer's
+// Request.ID. Every later state of the request is shown on the same card.
 func questionTo(id string) string { return "access:" + id }
 
-// tapAsk sends the choice of keys to the operators for approval.
+// tapAsk stores the developer's choice of keys as a request and sends it to the operators. Both are one transaction, so no
+// request waits without a question to the operators.
 func (c *Chat) tapAsk(_ context.Context, h Inbound, _ string) (Action, error) {
 	return h.tapChoice(func(s *replyTx) error {
 		dev, err := s.Developers.RequestApproval(s.tx, s.user.ID, switchedOn(dataOf[access](s).Request))
@@ -43,9 +45,11 @@ func (s *replyTx) sayAsked() error {
 	return s.show(askedCard(id), "access.asked", vars{"App": dev.Request.App}, []Button{b})
 }
 
-// tapWithdraw withdraws a request from the operators.
+// tapWithdraw withdraws a request from the operators: their cards then say so, and have no buttons. question is the id of the
+// request, so that the button of an old message cannot withdraw a newer one.
 func (c *Chat) tapWithdraw(_ context.Context, _ Inbound, question string) (Action, error) {
 	return func(s *replyTx) error {
+		// did replies with a toast if the request was answered meanwhile. Then there is nothing to withdraw.
 		before, err := s.Developers.Withdraw(s.tx, s.user.ID, question)
 		if ok, err := s.did(err, "toast.withdrawn"); !ok {
 			return err
@@ -73,6 +77,7 @@ func (s *replyTx) notifyOperators(dev wallet.Developer) error {
 		if err != nil {
 			return err
 		}
+		// Each button names the verdict, the developer and the request, since the operator has no conversation that does.
 		var row [][]Button
 		for _, verdict := range []handlers.Verdict{handlers.ApproveFree, handlers.ApprovePro, handlers.Deny} {
 			b, err := there.ours(verdicts()[verdict], "decide:"+string(verdict)+":"+string(dev.User)+":"+dev.Request.ID,
@@ -92,7 +97,7 @@ func (s *replyTx) notifyOperators(dev wallet.Developer) error {
 	return nil
 }
 
-// verdicts is the catalogue key of each answer's button.
+// verdicts maps each answer of an operator to the catalogue key of its button.
 func verdicts() map[handlers.Verdict]string {
 	return map[handlers.Verdict]string{
 		handlers.ApproveFree: "button.approve_free", handlers.ApprovePro: "button.approve_pro", handlers.Deny: "button.deny",
@@ -118,6 +123,7 @@ func (s *replyTx) aboutDeveloper(user wallet.User, dev wallet.Developer) (vars, 
 		}
 		wants = append(wants, "<b>"+string(text)+"</b>\n"+string(lines))
 	}
+	// The operator sees what the developer has proven so far, to judge how far to trust the rest.
 	for _, v := range dev.Verified {
 		text, err := s.words.text(stepNames()[v.By], nil)
 		if err != nil {
@@ -125,6 +131,7 @@ func (s *replyTx) aboutDeveloper(user wallet.User, dev wallet.Developer) (vars, 
 		}
 		steps = append(steps, string(text))
 	}
+	// Name, app and purpose were typed by the developer: they are shown as text that contains no links.
 	return vars{
 		"Name": cut(echo(user.Name()), 64), "Username": user.Username, "ID": user.TelegramID, "App": r.App, "Purpose": r.Purpose,
 		"Wants": html(strings.Join(wants, "\n")), "Steps": html(strings.Join(steps, ", ")), "Email": dev.Email,
@@ -139,8 +146,9 @@ func stepNames() map[wallet.Verification]string {
 	}
 }
 
-// tapDecide is an operator's answer. object is the verdict, the developer and the request. Developers.Decide checks that the
-// person is an operator and that this request still waits.
+// tapDecide takes an operator's answer. object is "verdict:developer:request", as notifyOperators wrote it. Developers.Decide
+// checks that the person is an operator and that this request still waits, so the first answer counts and a second operator
+// gets a toast.
 func (c *Chat) tapDecide(_ context.Context, h Inbound, object string) (Action, error) {
 	parts := strings.Split(object, ":")
 	if len(parts) != 3 {
@@ -148,6 +156,7 @@ func (c *Chat) tapDecide(_ context.Context, h Inbound, object string) (Action, e
 	}
 	verdict, user, question := handlers.Verdict(parts[0]), wallet.UserID(parts[1]), parts[2]
 	return func(s *replyTx) error {
+		// The request as it was asked is needed for the texts below: Decide changes it.
 		before, err := s.tx.Developer(user)
 		if err != nil {
 			return err
@@ -160,6 +169,7 @@ func (c *Chat) tapDecide(_ context.Context, h Inbound, object string) (Action, e
 		if err != nil {
 			return err
 		}
+		// The decision is stored. Now every operator's card shows it, and the developer gets the answer.
 		v := vars{"By": cut(echo(s.user.Name()), 64), "Denied": verdict == handlers.Deny, "AsPro": verdict == handlers.ApprovePro}
 		if err := s.redrawQuestion(developer, before, question, v); err != nil {
 			return err
@@ -168,7 +178,8 @@ func (c *Chat) tapDecide(_ context.Context, h Inbound, object string) (Action, e
 	}, nil
 }
 
-// redrawQuestion shows every operator the outcome of a request: answered, and by whom, or withdrawn.
+// redrawQuestion replaces the card of a request in every operator's chat by its outcome: answered, and by whom, or withdrawn.
+// asked is the developer as they were when they asked. how sets the variables of the outcome.
 func (s *replyTx) redrawQuestion(developer wallet.User, asked wallet.Developer, question string, how vars) error {
 	for _, admin := range s.Developers.Admins {
 		there, err := s.elsewhere(admin)
@@ -179,6 +190,7 @@ func (s *replyTx) redrawQuestion(developer wallet.User, asked wallet.Developer, 
 		if err != nil {
 			return err
 		}
+		// Templates need every variable, so the outcomes that did not happen are set too.
 		v["Withdrawn"], v["Denied"], v["AsPro"], v["By"] = false, false, false, ""
 		maps.Copy(v, how)
 		if err := there.show(questionTo(question), "operator.answered", v); err != nil {
@@ -191,7 +203,8 @@ func (s *replyTx) redrawQuestion(developer wallet.User, asked wallet.Developer, 
 	return nil
 }
 
-// notifyDeveloper sends an operator's answer to the developer.
+// notifyDeveloper sends an operator's answer to the developer's chat, in this transaction. before and dev are the developer
+// before and after the decision.
 func (s *replyTx) notifyDeveloper(developer wallet.User, before, dev wallet.Developer, verdict handlers.Verdict) error {
 	if developer.Unreachable { // the developer has blocked the bot; /api shows the answer later
 		return nil
@@ -215,6 +228,7 @@ func (s *replyTx) notifyDeveloper(developer wallet.User, before, dev wallet.Deve
 		}
 		return there.end()
 	}
+	// The button leads back to /api, where the keys can be created now.
 	b, err := there.ours("button.go_on", "goon", "access", s.now.Add(menuLife))
 	if err != nil {
 		return err
