@@ -332,7 +332,7 @@ func (k *Keys) Run(ctx context.Context) error {
 		}
 		err := k.WriteUse(context.WithoutCancel(ctx))
 		switch {
-		case errors.Is(err, store.ErrUnknownOutcome):
+		case store.Final(err):
 			return fmt.Errorf("write when keys were used: %w", err)
 		case err != nil && k.Log != nil:
 			k.Log.Warn("when keys were used could not be written", "error", err)

@@ -307,7 +307,7 @@ func (m *Meter) Run(ctx context.Context) error {
 	if after == nil {
 		after = time.After
 	}
-	if err := m.Begin(ctx); errors.Is(err, store.ErrUnknownOutcome) {
+	if err := m.Begin(ctx); store.Final(err) {
 		return err
 	} else if err != nil && ctx.Err() == nil {
 		m.Log.Warn("counting could not begin; trying again at the first request", "error", err)
@@ -327,7 +327,7 @@ func (m *Meter) Run(ctx context.Context) error {
 			case <-after(writeEvery):
 			}
 		}
-		if err := m.flush(context.WithoutCancel(ctx), false); errors.Is(err, store.ErrUnknownOutcome) {
+		if err := m.flush(context.WithoutCancel(ctx), false); store.Final(err) {
 			return err
 		} else if err != nil {
 			m.Log.Warn("counters could not be written; trying again", "error", err)

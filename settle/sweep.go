@@ -2,7 +2,6 @@ package settle
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"purser/store"
@@ -46,7 +45,7 @@ func (w *Watcher) lead(ctx context.Context) error {
 		err := w.pass(ctx, &out)
 		wait := w.Pace.Tick
 		switch {
-		case errors.Is(err, store.ErrUnknownOutcome), errors.Is(err, store.ErrClosed):
+		case store.Final(err):
 			return err
 		case err != nil && ctx.Err() == nil:
 			w.Log.Warn("watch: balances could not be swept; it is tried again", "error", err)

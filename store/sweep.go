@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -25,13 +24,13 @@ const (
 	sweepLease = 3
 )
 
-// Run sweeps until ctx ends. It returns an error only for ErrUnknownOutcome, after which the process must end. Others
+// Run sweeps until ctx ends. It returns only an error that is final (Final). Others
 // are logged, and the next sweep tries again.
 func (s *Sweeper) Run(ctx context.Context) error {
 	ticker := time.NewTicker(s.Every)
 	defer ticker.Stop()
 	for {
-		if err := s.sweep(ctx); errors.Is(err, ErrUnknownOutcome) {
+		if err := s.sweep(ctx); Final(err) {
 			return fmt.Errorf("sweep: %w", err)
 		} else if err != nil && ctx.Err() == nil {
 			s.Log.Warn("sweeping the store failed", "error", err)

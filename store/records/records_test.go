@@ -3,6 +3,7 @@ package records
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"purser/store"
 	"purser/store/bolt"
@@ -128,4 +130,16 @@ func (n nodeStore) Beside() store.Store {
 		n.t.Fatal(err)
 	}
 	return s
+}
+
+// TestAWorkerEndsWithAClosedStore, instead of trying again for ever.
+func TestAWorkerEndsWithAClosedStore(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sweeper := store.Sweeper{Store: s, Every: time.Hour, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	if err := sweeper.Run(t.Context()); !errors.Is(err, store.ErrClosed) || !store.Final(err) {
+		t.Errorf("the sweeper ended with %v", err)
+	}
 }
