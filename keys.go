@@ -323,6 +323,6 @@ func withOperator(ctx context.Context, settings config.Options, world worldOptio
 	if err != nil {
 		return err
 	}
-	keys := &handlers.Keys{Store: s, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: time.Now, NewID: wallet.TimedIDs(time.Now, rand.Reader), Random: rand.Reader}
-	return errors.Join(do(ctx, operator{keys: keys, queues: &handlers.Queues{Store: s, Now: time.Now}}), s.Close())
+	offline := product.NewOperator(product.Options{Config: c, Store: s, Now: time.Now, NewID: wallet.TimedIDs(time.Now, rand.Reader), Random: rand.Reader})
+	return errors.Join(do(ctx, operator{keys: offline.Keys, queues: offline.Queues}), s.Close())
 }

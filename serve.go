@@ -22,7 +22,6 @@ import (
 	"purser/chain"
 	"purser/chat"
 	"purser/config"
-	"purser/handlers"
 	"purser/notify"
 	"purser/pages"
 	"purser/product"
@@ -193,7 +192,7 @@ func (p *process) addFronts(c config.Config, log *slog.Logger) (err error) {
 	p.notifier = &notify.Notifier{Store: p.store, Chat: p.chat, Node: node, Now: time.Now, Log: log, Random: rand.Reader}
 	p.sweeper = &store.Sweeper{Store: p.store, Node: node, Now: time.Now, Log: log, Every: time.Minute}
 	p.overview = &work.Overview{Store: p.store, Queues: store.JobQueues(), Every: time.Minute, Late: 5 * time.Minute, Now: time.Now, Log: log}
-	p.admin = &api.Admin{Keys: p.Keys, Queues: &handlers.Queues{Store: p.store, Now: time.Now}, Log: log}
+	p.admin = &api.Admin{Keys: p.Keys, Queues: p.Queues, Log: log}
 	catalogue, err := webhooks.Describe()
 	if err != nil {
 		return err

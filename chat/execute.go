@@ -57,8 +57,7 @@ func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.T
 		if needs == "" {
 			return nil
 		}
-		people := handlers.People{Store: c.Store, Now: c.Now, Bot: c.BotName}
-		return people.May(tx, cmd.By, p.ID, needs)
+		return c.People.May(tx, cmd.By, p.ID, needs)
 	}
 	if err := c.Store.View(ctx, allowed); err != nil {
 		return nil, err

@@ -63,15 +63,15 @@ type Parts struct {
 	Options
 	Tokens *market.Tokens
 
-	Users         *handlers.Users
-	Wallets       *handlers.Wallets
-	Transactions  *handlers.Transactions // proposals of every kind
-	Transfers     *handlers.Transfers    // sends and payment requests, over Transactions
-	History       *handlers.History      // what happened to wallets, on chain and here
-	Stakes        *handlers.Stakes       // native stakes, over Transactions
-	Signing       *handlers.Signing
-	Contacts      *handlers.Contacts
-	Keys          *handlers.Keys
+	Users        *handlers.Users
+	Wallets      *handlers.Wallets
+	Transactions *handlers.Transactions // proposals of every kind
+	Transfers    *handlers.Transfers    // sends and payment requests, over Transactions
+	History      *handlers.History      // what happened to wallets, on chain and here
+	Stakes       *handlers.Stakes       // native stakes, over Transactions
+	Signing      *handlers.Signing
+	Contacts     *handlers.Contacts
+	Operator
 	Apps          *handlers.Apps
 	People        *handlers.People
 	Notifications *handlers.Notifications
@@ -115,7 +115,7 @@ func New(o Options) (*Parts, error) {
 	p.People = &handlers.People{Store: o.Store, Now: o.Now, Bot: o.BotName}
 	p.Notifications = &handlers.Notifications{Store: o.Store, Now: o.Now, NewID: o.NewID}
 	p.Portal = &handlers.Portal{Store: o.Store, Now: o.Now, Random: o.Random}
-	p.Keys = &handlers.Keys{Store: o.Store, Mainnet: c.Chain.Cluster == wallet.Mainnet, Now: o.Now, NewID: o.NewID, Random: o.Random, Log: o.Log, Bot: o.BotName}
+	p.Operator = NewOperator(o)
 	p.Developers = &handlers.Developers{Store: o.Store, Keys: p.Keys, Steps: c.Access.Steps, Admins: c.Access.Admins,
 		Log: o.Log, Now: o.Now, NewID: o.NewID, Random: o.Random}
 	// Without a mail server the step that verifies an e-mail address is unavailable.
@@ -132,6 +132,22 @@ func New(o Options) (*Parts, error) {
 	return p, nil
 }
 
+// Operator is what the operator's command line works with: beside a server over its admin socket, or without one.
+type Operator struct {
+	Keys   *handlers.Keys
+	Queues *handlers.Queues
+}
+
+// NewOperator makes them. It needs of the options Store, Config.Chain.Cluster, Now, NewID and Random. Without BotName names of
+// apps are not compared with the bot's.
+func NewOperator(o Options) Operator {
+	return Operator{
+		Keys: &handlers.Keys{Store: o.Store, Mainnet: o.Config.Chain.Cluster == wallet.Mainnet, Now: o.Now, NewID: o.NewID,
+			Random: o.Random, Log: o.Log, Bot: o.BotName},
+		Queues: &handlers.Queues{Store: o.Store, Now: o.Now},
+	}
+}
+
 // deliver makes the parts that bring events to webhooks, and the operations by which owners manage their webhooks.
 func (p *Parts) deliver() {
 	c := p.Config.Webhooks
@@ -146,7 +162,7 @@ func (p *Parts) deliver() {
 func (p *Parts) Chat() chat.Options {
 	c := p.Config
 	return chat.Options{Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, History: p.History,
-		Contacts: p.Contacts, Developers: p.Developers, Apps: p.Apps, Portal: p.Portal, Receivers: p.Delivery,
+		Contacts: p.Contacts, Developers: p.Developers, Apps: p.Apps, People: p.People, Portal: p.Portal, Receivers: p.Delivery,
 		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Limits: c.Limits,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
 		BotName: p.BotName, Node: p.Node, Now: p.Now, Random: p.Random, Log: p.Log, Cards: p.Kinds.Cards()}
