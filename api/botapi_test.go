@@ -536,8 +536,8 @@ func TestAnAppReadsAPersonsWalletOnlyWithTheirWalletRead(t *testing.T) {
 		return r.call("POST", "/v1/telegram/execute-command", token, fmt.Sprintf(`{"chat_id":"1001","command":%q,"silent":true}`, command))
 	}
 	reads := []string{"/wallet", "/wallet list", "/WALLET Balance", "/wallet balance SOL", "/wallet sol", "/wallet history", "/wallet history all",
-		"/balance", "/portfolio", "/history", "/history all", "/txs", "/wallets", "/account"}
-	others := []string{"/wallet address", "/address", "/help", "/privacy"}
+		"/balance", "/portfolio", "/history", "/history all", "/txs", "/wallets", "/account", "/stake", "/stake rewards", "/staking", "/stake Positions"}
+	others := []string{"/wallet address", "/address", "/help", "/privacy", "/stake validators"}
 	grant(wallet.BotExecute)
 	for _, command := range reads {
 		r.want(run(a.token, command), 403, wallet.ConsentRequired, "wallet:read")

@@ -41,7 +41,13 @@ func scripted(t *testing.T, say func(method string) string) *Client {
 
 func clientOf(t *testing.T, url string) *Client {
 	t.Helper()
-	c, err := New(Options{RPCURLs: []string{url + secretPath}, Cluster: wallet.Localnet, Timeout: 5 * time.Second, Now: time.Now})
+	return patientClientOf(t, url, 5*time.Second)
+}
+
+// patientClientOf is clientOf with another bound of a call.
+func patientClientOf(t *testing.T, url string, patience time.Duration) *Client {
+	t.Helper()
+	c, err := New(Options{RPCURLs: []string{url + secretPath}, Cluster: wallet.Localnet, Timeout: patience, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +175,7 @@ func TestErrorsOfTheConnectionKeepTheAddress(t *testing.T) {
 		"no JSON-RPC":   {plain, httpStatus(http.StatusNotFound)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			everyCall(t, clientOf(t, test.url), s, func(t *testing.T, err error) {
+			everyCall(t, patientClientOf(t, test.url, time.Minute), s, func(t *testing.T, err error) { // some resolvers take their time
 				nobodyKnows(t, err)
 				if !errors.Is(err, test.why) {
 					t.Errorf("got %v, want %v", err, test.why)

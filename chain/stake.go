@@ -286,8 +286,14 @@ func mergeStakeCodec() ActionCodec {
 		}}
 }
 
-// checkMerge requires that what is merged is then split, undelegated or withdrawn.
+// checkMerge requires that what is merged is then split, undelegated or withdrawn. Nothing is merged into an account that the
+// message makes: the device shows what is split off, and no more than that may be undelegated.
 func checkMerge(all []wallet.Action, at int) error {
+	for _, a := range all {
+		if made := a.Type == wallet.ActionSplitStake || a.Type == wallet.ActionCreateStake; made && a.Account == all[at].Account {
+			return refuse(WrongAccount, "it merges a stake into a new one")
+		}
+	}
 	for _, a := range all[at+1:] {
 		used := a.Account
 		if a.Type == wallet.ActionSplitStake {

@@ -16,9 +16,21 @@ import (
 func stakeCommand() conversation {
 	return conversation{
 		name: "stake",
-		commands: []command{{name: "stake", menu: "menu.stake", usage: "usage.stake", looks: true, run: (*Chat).stake, app: (*Chat).stakeForApp,
+		commands: []command{{name: "stake", menu: "menu.stake", usage: "usage.stake", looks: true, run: (*Chat).stake, app: (*Chat).stakeForApp, appNeeds: stakeNeeds,
 			aliases: map[string]string{"staking": "", "delegate": "delegate", "undelegate": "undelegate", "unstake": "undelegate", "validators": "validators", "rewards": "rewards"}}},
 	}
+}
+
+// stakeNeeds returns the scope that an app needs besides bot:execute: wallet:read for everything that shows what a person has.
+// Proposing a step and listing the validators show nothing of it.
+func stakeNeeds(args []string) wallet.Scope {
+	if len(args) > 0 {
+		action := strings.ToLower(args[0])
+		if _, step := stakeSteps()[action]; step || action == "validators" {
+			return ""
+		}
+	}
+	return wallet.WalletRead
 }
 
 // stakeSteps are the words for the steps of staking.

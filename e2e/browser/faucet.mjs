@@ -78,7 +78,7 @@ function passphrase(person) {
 
 /** Title and button say what is chosen, and that is what comes: test USDC, and then SOL for what follows. */
 async function named(tab) {
-  for (const [choice, name, gone] of [['100 USDC', 'Get test USDC', /^100 USDC went to \w{4}…\w{4}, Alice's wallet\. Send \/balance/], ['5 SOL', 'Get test SOL', /^5 SOL went to \w{4}…\w{4}, Alice's wallet\. Send \/balance/]]) {
+  for (const [choice, name, gone] of [['100 USDC', 'Get test USDC', /^100 USDC went to \w{4}…\w{4}, Alice's wallet\. Send \/wallet balance/], ['5 SOL', 'Get test SOL', /^5 SOL went to \w{4}…\w{4}, Alice's wallet\. Send \/wallet balance/]]) {
     await tab.getByRole('region', { name: 'Get test' }).getByText(choice, { exact: true }).click();
     const faucet = tab.getByRole('region', { name });
     await faucet.getByRole('heading', { name, exact: true }).waitFor();
@@ -150,7 +150,7 @@ async function ownChoices(tab, hold) {
   await faucet.getByText('10 SOL', { exact: true }).click();
   await faucet.getByLabel('To the address').fill(STRANGER);
   await faucet.getByRole('button', { name: 'Get test SOL' }).click();
-  await faucet.getByText("10 SOL went to 9xQe…VFin. /balance in this chat shows another address: Bob's own.").waitFor();
+  await faucet.getByText("10 SOL went to 9xQe…VFin. /wallet balance in this chat shows another address: Bob's own.").waitFor();
   await hold('Alice');
   await chosen('USDC');
   await faucet.getByRole('heading', { name: 'Get test USDC' }).waitFor();

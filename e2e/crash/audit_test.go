@@ -188,6 +188,10 @@ func (c *crowd) toldOnce() {
 			}
 			left, sum = left-n, sum-received.Units
 		}
+		// What the faucet gave may be one of several, if the watcher announced it and no message of its own did.
+		if _, own := last[telling{chat, string(received) + wallet.Lamports(funds).String()}]; !own && left == ^uint64(0) {
+			left, sum = left+1, sum+funds
+		}
 		if left != 0 || sum != 0 {
 			c.Errorf("%s was told of %d payments and %d lamports too few, or too many", chat, int64(left), int64(sum))
 		}

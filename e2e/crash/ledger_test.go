@@ -148,7 +148,8 @@ func (c *couple) once(tx store.Tx, paid []payment) {
 	}
 }
 
-// confirmedOf groups a person's transactions that moved money by their amounts.
+// confirmedOf groups a person's transactions that moved money by their amounts. What the faucet gave them is left out: the
+// watcher announces it when it gets to it, and never twice.
 func (c *couple) confirmedOf(tx store.Tx, telegramID int64) map[uint64][]wallet.Transaction {
 	c.Helper()
 	user, err := tx.UserByTelegram(telegramID)
@@ -156,7 +157,14 @@ func (c *couple) confirmedOf(tx store.Tx, telegramID int64) map[uint64][]wallet.
 	all, err := tx.TransactionsOf(user.ID, store.Page{Limit: math.MaxInt32})
 	c.must(err)
 	moved := map[uint64][]wallet.Transaction{}
+	gifts := 0
 	for _, t := range all {
+		if t.Kind == wallet.Receive && t.Amount == funds {
+			if gifts++; gifts > 1 {
+				c.Errorf("%d has %d receipts of what the faucet gave", telegramID, gifts)
+			}
+			continue
+		}
 		if t.Status == wallet.Confirmed || t.Status == wallet.Received {
 			moved[t.Amount] = append(moved[t.Amount], t)
 		}

@@ -511,8 +511,9 @@ function noneBeyond(references) {
 }
 
 /** Whether what an action of staking prepares is used after it (step 6). */
-function checkStaking(action, after) {
+function checkStaking(action, after, all) {
   const used = (type) => after.some((a) => a.type === type && a.account === action.account);
+  const made = () => all.some((a) => (a.type === 'create_stake' || a.type === 'split_stake') && a.account === action.account);
   switch (action.type) {
     case 'create_stake':
       if (used('initialize_stake')) return;
@@ -525,8 +526,8 @@ function checkStaking(action, after) {
     case 'split_stake':
       if (!used('deactivate')) throw new Refusal('wrong_account', 'split_unused');
       return;
-    case 'merge_stake':
-      if (!used('deactivate') && !used('withdraw_stake') && !after.some((a) => a.type === 'split_stake' && a.source === action.account)) {
+    case 'merge_stake': // never into an account that the message makes: no more is undelegated than what is shown as split off
+      if (made() || (!used('deactivate') && !used('withdraw_stake') && !after.some((a) => a.type === 'split_stake' && a.source === action.account))) {
         throw new Refusal('wrong_account', 'merge_unused');
       }
       return;
@@ -568,7 +569,7 @@ function totals({ actions, transfers, created, limit, price }) {
   if (transfers > 1) throw new Refusal('too_many_actions', 'two_transfers');
   if (transfers === 0) throw new Refusal('no_action', 'no_transfer');
   actions.forEach((action, i) => {
-    if (action !== created) return checkStaking(action, actions.slice(i + 1));
+    if (action !== created) return checkStaking(action, actions.slice(i + 1), actions);
     const paid = actions.find((a) => a.type === 'token_transfer' && a.account === created.account);
     if (!paid) throw new Refusal('wrong_account', 'creates_unpaid');
     paid.to = created.to; // the account follows from owner, mint and program: so all are alike

@@ -489,6 +489,8 @@ refuse('malformed', 'a split without an amount', build([deposit(), split(5, { da
 refuse('malformed', 'a merge of a stake account that cannot change', build([merge({ at: { 1: { pubkey: key(OLDER), isWritable: false } } }), deactivate()]));
 refuse('wrong_account', 'a merge of stakes that are not used', build([merge({ account: addr(0x54) }), deactivate()]));
 refuse('wrong_account', 'a merge into another stake than the one that is split', build([merge({ account: addr(0x54) }), deposit(), split(5), deactivate({ account: OWN })]));
+refuse('wrong_account', 'a merge into the stake that is split off', build([deposit(), split(5), merge({ account: OWN }), deactivate({ account: OWN })]));
+refuse('wrong_account', 'a merge into the account of the part, before the split', build([deposit(), merge({ account: OWN }), split(5), deactivate({ account: OWN })]));
 refuse('wrong_account', 'a merge after what uses it', build([deactivate(), merge()]));
 refuse('wrong_account', 'a merge beside a payment', build([merge(), transfer(5)]));
 refuse('no_action', 'only a merge', build([merge()]));
