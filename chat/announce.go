@@ -69,8 +69,8 @@ func (s *replyTx) announceRun(said string) error {
 		Success: !s.failed, Response: response, Timestamp: wallet.Timestamp(at)})
 }
 
-// publicWords returns the command and the reply as apps may see them. For commands that apps may not run, apps get the name alone.
-// The arguments of an unknown command may be anything, even private, so they are left out too.
+// publicWords returns the command and the reply as apps may see them. For commands that apps may not run, apps get the name
+// alone. The arguments of an unknown command may be anything, even private, so they are left out too.
 func (s *replyTx) publicWords() (words, response string, err error) {
 	if response, err = s.said(s.answered); err != nil {
 		return "", "", err

@@ -11,7 +11,8 @@ import (
 	"purser/wallet"
 )
 
-// TransactionCard returns the card name of the one message that shows a transaction. It is redrawn in each of its states.
+// TransactionCard returns the card name of the one message that shows a transaction. Each step of the transaction edits that
+// message. The store keeps the Telegram message id of a card, so an edit finds it after a restart, and on another node.
 func TransactionCard(id wallet.TransactionID) string { return "tx:" + string(id) }
 
 // showTransaction redraws the card of a transaction in its current state, and moves the conversation that was about it.
@@ -57,7 +58,7 @@ func (s *replyTx) ring(t wallet.Transaction) error {
 			return err
 		}
 	}
-	// Ordinary progress only edits the card.
+	// Ordinary progress only edits the card. Three things ring: an unknown outcome, a failure, and the end of an unknown outcome.
 	if !t.Indeterminate && t.Status != wallet.Failed && (!held || t.LandedAfterCancel() || t.Status != wallet.Confirmed && !t.NeverLanded()) {
 		return nil
 	}
@@ -265,7 +266,8 @@ func (s *replyTx) warnings(t wallet.Transaction) (html, error) {
 	return html(strings.Join(lines, "\n\n")), nil
 }
 
-// warnings is the catalogue key of each warning.
+// warnings is the catalogue key of each warning. A new wallet.Warning needs an entry here: a card whose warning has none cannot
+// be shown.
 func warnings() map[wallet.Warning]string {
 	return map[wallet.Warning]string{
 		wallet.WarnNewRecipient: "warning.new_recipient",
@@ -387,7 +389,8 @@ func (s *replyTx) explorer(t wallet.Transaction) ([][]Button, error) {
 	return [][]Button{{{Text: plain(label), URL: s.explorerLink(t.Signature)}}}, nil
 }
 
-// explorerLink fills a signature and the cluster into Options.ExplorerURL.
+// explorerLink fills a signature and the cluster into Options.ExplorerURL. It translates purser's names of networks into those
+// of Solana's explorers: mainnet is mainnet-beta, and localnet is custom.
 func (c *Chat) explorerLink(signature wallet.Signature) string {
 	cluster := map[string]string{wallet.Mainnet: "mainnet-beta", wallet.Localnet: "custom"}[c.Cluster]
 	if cluster == "" {

@@ -93,7 +93,7 @@ type conversation struct {
 // Kind is what sort of input an Endpoint takes.
 type Kind string
 
-// The kinds of endpoints. Nobody is for what nobody answers.
+// The kinds of endpoints. Nobody marks inputs that get no answer, such as ordinary talk in a group.
 const (
 	Nobody     Kind = ""
 	ByCommand  Kind = "command"  // Route.Name is the command

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Endpoints lists every handler with its route. A front calls it once at start and registers each Endpoint with its
-// router.
+// Endpoints lists every handler with its route. A front calls it once at start and registers each Endpoint with its router.
+// The routes are those that Receive returns in Inbound.Route. Each route occurs once (newRegistry has checked that).
 func (c *Chat) Endpoints() []Endpoint {
 	var all []Endpoint
 	add := func(route Route, groups bool, handler Handler) {
@@ -47,8 +47,8 @@ func (c *Chat) Endpoints() []Endpoint {
 // answerName returns the route name of the endpoint that takes answers in this state of the conversation.
 func answerName(conversation string, state State) string { return conversation + "/" + string(state) }
 
-// handle runs a command that was typed or started by a button. Unless the command only looks, does so itself, or runs in a
-// group, it first ends the question that is open.
+// handle runs a command that was typed or started by a button. It first ends the question that is open, except for commands
+// that change nothing (looks), that end it themselves (begins), or that run in a group, where no question is open.
 func (row command) handle(c *Chat, ctx context.Context, h Inbound) (Action, error) {
 	next, err := row.run(c, ctx, h)
 	if row.bare {

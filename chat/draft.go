@@ -19,7 +19,8 @@ type evaluatedDraft struct {
 	token    wallet.Token
 }
 
-// with returns p with the parts of newer replacing its own.
+// with returns p with the parts of newer replacing its own. References, label and purpose belong to the recipient of their
+// payment link: a new recipient replaces or clears them, so that no payment carries the reference of another request.
 func (p parts) with(newer parts) parts {
 	if newer.Amount.given() {
 		p.Amount = newer.Amount // keeps the token unless newer names another one
@@ -51,9 +52,14 @@ func (p *parts) drop(field wallet.Field) {
 	}
 }
 
-// transfer takes a transfer as far as its parts allow: to a question, a refusal, or a proposal. at is the state of the
-// question that was answered, or idle: then the action also ends what is open. unread is the refusal of the typed words, if any: the part that it is about is asked
-// for again.
+// transfer takes a transfer as far as its parts allow: to a question, a refusal, or a proposal.
+//
+// at is the state of the question that was answered. idle means that the person began a new payment: the action then also
+// ends the question that is open. unread is the refusal of the typed words, or nil. The part that it is about is dropped and
+// asked for again.
+//
+// A refusal becomes a trigger of the table and is no error here. An error means that the store or a node failed before
+// anything was decided, or that the person is over their limit of lookups (tooOften).
 func (c *Chat) transfer(ctx context.Context, h Inbound, at State, p parts, unread error) (Action, error) {
 	p.drop(wallet.FieldOf(unread))
 	w, err := c.weigh(ctx, h, at, evaluatedDraft{parts: p, refusal: unread})
@@ -78,14 +84,16 @@ func (w evaluatedDraft) begin(s *replyTx) error {
 	return w.action(s)
 }
 
-// action saves the parts in the conversation and takes the transition that weigh found.
+// action saves the parts in the conversation and takes the transition that weigh found. The effect of that transition finds
+// the draft in replyTx.found.
 func (w evaluatedDraft) action(s *replyTx) error {
 	s.found, s.refusal, dataOf[payment](s).parts = w, w.refusal, w.parts
 	return s.transition(sendFlow, w.trigger)
 }
 
 // weigh finds out what is missing, wrong, or possible, and sets the trigger accordingly. A labelled error refuses the
-// transfer for good. Checks that need no Solana node come first, so that a stranger's typing costs no requests.
+// transfer for good. Checks that need no Solana node come first, so that a stranger's typing costs no requests. It stores
+// nothing: the proposal is stored by showReview, and funds are reserved only at Confirm.
 func (c *Chat) weigh(ctx context.Context, h Inbound, at State, w evaluatedDraft) (evaluatedDraft, error) {
 	from, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
@@ -99,8 +107,8 @@ func (c *Chat) weigh(ctx context.Context, h Inbound, at State, w evaluatedDraft)
 		}
 		return w, err
 	}
-	// Everything is there: let the operation judge it as a whole.
 	w.checkAmount()
+	// Everything is there: let the operation judge it as a whole.
 	if w.parts.Amount.given() && w.parts.To.given() {
 		if err := c.mayAsk(h); err != nil {
 			return w, err
@@ -210,7 +218,8 @@ func (c *Chat) unlisted(named wallet.TokenRef) (wallet.Address, bool) {
 }
 
 // asksOn reports whether a refused transfer continues with a question: for the part that the refusal is about, or for the
-// same part again if the network did not answer. It drops that part.
+// same part again if the network did not answer. It drops that part and keeps the refusal, which the question shows. Refusals
+// about no single part, such as a wallet that was disconnected, end the conversation.
 func (w *evaluatedDraft) asksOn(at State, err error) bool {
 	silent := wallet.CodeOf(err) == wallet.NetworkError
 	switch field := wallet.FieldOf(err); {
@@ -228,7 +237,8 @@ func (w *evaluatedDraft) asksOn(at State, err error) bool {
 	return true
 }
 
-// offerNamed offers the amounts that a refusal names, so that its buttons do what its sentence says.
+// offerNamed offers the amounts that a refusal names, so that its buttons do what its sentence says: the arguments Least and
+// Most are amounts, and All is what max would send.
 func (w *evaluatedDraft) offerNamed(r wallet.Reason) {
 	for _, arg := range r.Args {
 		amount, ok := arg.Value().(wallet.Amount)
@@ -264,7 +274,8 @@ func (c *Chat) choices(ctx context.Context, from wallet.Address, token wallet.To
 	return append(round[max(0, len(round)-3):], wallet.Quantity{Max: true}), nil
 }
 
-// usualAmounts returns round amounts from small to large. The first usual ones are offered for any balance that allows them.
+// usualAmounts returns round amounts of the token from small to large, in whole tokens and not in base units. The first ones,
+// usual of them, are offered for any balance that allows them. Larger ones are offered only if fewer than three of those fit.
 func usualAmounts(token wallet.Token) (usual int, sums []wallet.Decimal) {
 	texts := []string{"1", "5", "10", "25", "100", "500", "1000", "10000"}
 	if token.Native() {

@@ -19,8 +19,8 @@ type Step struct {
 	Do Effect
 }
 
-// Flow is the table of one conversation: by state and trigger, the next step. docs/conversations.md is generated from
-// it.
+// Flow is the table of one conversation: the next step for each state and trigger. A trigger that a state does not list cannot
+// happen there. docs/conversations.md is generated from these tables. Flows are built once and never change.
 type Flow map[State]map[Trigger]Step
 
 // Next returns the step for a trigger in a state. ok is false if the trigger has no meaning in that state.

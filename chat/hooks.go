@@ -74,7 +74,7 @@ func (s *replyTx) notifyWebhook(trouble wallet.WebhookTroubleData) error {
 // tapPortal sends a link to the portal for the webhooks of one key. The link opens the portal once, for anybody who has it,
 // so it is sent only to the key's owner and marked Secret.
 func (c *Chat) tapPortal(_ context.Context, _ Inbound, id string) (Action, error) {
-	// The random token is drawn outside the transaction, which may run twice.
+	// The random token is drawn outside the transaction, which may run twice. Offer stores only its hash.
 	token, err := c.Portal.NewToken()
 	if err != nil {
 		return nil, err

@@ -9,8 +9,9 @@ import (
 	"purser/wallet"
 )
 
-// parts is what a person has given of a transfer so far. Words are parsed once; a part that is written wrongly is kept with
-// the reason why.
+// parts are the parts of a transfer that a person has given so far. They are stored as JSON in the conversation between two
+// answers (payment). The zero value of a field means that the part is still missing. A part that is written wrongly is kept
+// with the reason, so that the question for it can explain the mistake.
 type parts struct {
 	Amount     saidAmount       `json:"amount,omitzero"`
 	Token      wallet.TokenRef  `json:"token,omitzero"`
@@ -73,7 +74,7 @@ func address(a wallet.Address) saidRecipient {
 // memoWord starts a public note: all words after it belong to the note.
 const memoWord = "memo"
 
-// cutMemo splits the note off the end of the words.
+// cutMemo splits the note off the end of the words. The word memo starts a note only if words stand before and after it.
 func cutMemo(args []string) (rest []string, memo string) {
 	for i, word := range args {
 		if i > 0 && i < len(args)-1 && strings.EqualFold(word, memoWord) {
@@ -83,7 +84,8 @@ func cutMemo(args []string) (rest []string, memo string) {
 	return args, ""
 }
 
-// noMeaning is the reason of a recipient that may have been meant as anything: the only word, and nothing that is known.
+// noMeaning is the reason of a recipient that was the only word and is neither an amount, a token nor a known name. It may have
+// been meant as any part, so the question for the recipient does not insist on it.
 const noMeaning = "input.no_meaning"
 
 // readParts parses "[amount] [token] [address] [memo ...]", where each part may be missing. A token is a symbol, or a mint
@@ -100,6 +102,7 @@ func readParts(args []string, b book) (parts, error) {
 	if len(args) == 1 && wallet.IsPayLink(args[0]) {
 		return payParts(args[0], memo)
 	}
+	// Take word by word. Several words may be one part, such as a contact's name.
 	r := reading{book: b, parts: parts{Memo: memo}}
 	for len(args) > 0 {
 		n, err := r.take(args)
@@ -108,6 +111,7 @@ func readParts(args []string, b book) (parts, error) {
 		}
 		args = args[n:]
 	}
+	// An unknown word can only be the recipient, since amounts and tokens are recognised by their form. It is never ignored.
 	switch {
 	case r.odd != "" && r.To.given():
 		return r.strange(r.odd)
@@ -132,7 +136,11 @@ type reading struct {
 	afterSign bool // the word before was a lone sign of a currency, as in "$ 5"
 }
 
-// take parses the next word or words and returns how many it used. On an error, r.parts holds what still counts.
+// take parses the next word or words and returns how many it used. On an error, r.parts holds the parts that stay valid.
+//
+// The order of the cases decides what an ambiguous word means: a listed token before a contact, a contact before an address,
+// an amount before a token. r.byKey is nil for apps. They get no contacts, currencies or cashtags, so that the API reads
+// exactly one way.
 func (r *reading) take(args []string) (int, error) {
 	word := args[0]
 	symbol, tagged := cashtag(word)
@@ -246,7 +254,8 @@ func (r *reading) takeToken(word string) (err error) {
 	return err
 }
 
-// strange refuses a word that has no meaning here, and drops all parts: a guess could send money to the wrong place.
+// strange refuses a word that has no meaning here, and drops all parts: a guess could send money to the wrong place. It always
+// returns an error.
 func (r *reading) strange(word string) (parts, error) {
 	r.parts = parts{}
 	return r.parts, wallet.Refuse(wallet.InvalidRequest, "input.unclear", wallet.TextArg("Word", echo(word)))
@@ -395,7 +404,8 @@ func readAmount(text string) saidAmount {
 	return plainAmount(text)
 }
 
-// plainAmount parses an amount as the API does.
+// plainAmount parses an amount as the API does: ASCII digits with at most one point, or max. The number of decimals is checked
+// later, once the token is known (checkAmount).
 func plainAmount(text string) saidAmount {
 	q, err := wallet.ParseQuantity(text)
 	return saidAmount{Quantity: q, Wrong: wallet.ReasonOf(err)}

@@ -30,7 +30,8 @@ func (s *replyTx) draft() evaluatedDraft {
 	return w
 }
 
-// showReview stores the proposed transaction and shows its card. From here on the conversation follows the transaction.
+// showReview stores the proposed transaction and shows its card. From here on the conversation follows the transaction, and
+// lives as long as it waits for Confirm. Nothing is reserved yet: Confirm checks the funds again.
 func (s *replyTx) showReview() error {
 	t := s.draft().proposal.Transaction
 	if err := s.Transfers.Commit(s.tx, s.draft().proposal); err != nil {
@@ -141,7 +142,9 @@ func (c *Chat) tapAddress(ctx context.Context, h Inbound, text string) (Action, 
 	return c.tapAnswer(ctx, h, asksAddress, parts{To: book{}.recipient(text)}, code(text))
 }
 
-// tapAnswer takes a button as the answer to the question in this state; answer is shown below the question when it closes. Buttons of older questions get a toast.
+// tapAnswer takes a button as the answer to the question in this state. answer is shown below the question when it closes.
+// Buttons of older questions get a toast. The transfer is evaluated before the transaction; the action then marks the button
+// as used, so that of two quick taps only one is an answer.
 func (c *Chat) tapAnswer(ctx context.Context, h Inbound, at State, said parts, answer html) (Action, error) {
 	if !h.newest(sendFlow, at) {
 		return toast("toast.old"), nil
@@ -159,7 +162,8 @@ func (c *Chat) tapAnswer(ctx context.Context, h Inbound, at State, said parts, a
 	}, nil
 }
 
-// paid returns the person's own payment whose card was tapped; store.ErrNotFound for another person's.
+// paid returns the person's own payment whose card was tapped. The id comes from the stored button. For another person's
+// payment paid returns store.ErrNotFound, as if it did not exist.
 func (c *Chat) paid(ctx context.Context, h Inbound) (t wallet.Transaction, err error) {
 	err = c.Store.View(ctx, func(tx store.Tx) error {
 		t, err = tx.Transaction(wallet.TransactionID(h.button.Subject))
@@ -171,7 +175,8 @@ func (c *Chat) paid(ctx context.Context, h Inbound) (t wallet.Transaction, err e
 	return t, err
 }
 
-// tapSendAgain proposes the same payment again. Each tap makes a new proposal, and each proposal needs its own Confirm.
+// tapSendAgain proposes the same payment again: amount, token, recipient and note. The references of a payment link are left
+// out: they belong to the first payment. Each tap makes a new proposal, and each proposal needs its own Confirm.
 func (c *Chat) tapSendAgain(ctx context.Context, h Inbound, _ string) (Action, error) {
 	t, err := c.paid(ctx, h)
 	if err != nil {

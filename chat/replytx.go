@@ -83,8 +83,8 @@ func copyOf[D any](data any) (d D) {
 func (s *replyTx) renew(data any) { s.question, s.data = question{}, data }
 
 // play runs an action in the caller's store transaction with everything around it: it records the person, ends a conversation
-// that timed out, announces the input to apps and queues the replies. It returns store.ErrConflict if the conversation has
-// changed since Receive read it.
+// that timed out, announces the input to apps and queues the replies. All of that commits together or not at all. play
+// returns store.ErrConflict if the conversation has changed since Receive read it.
 func (c *Chat) play(tx store.Tx, h Inbound, action Action) error {
 	s := &replyTx{Chat: c, tx: tx, inbound: h, user: h.user, now: c.Now().UTC(), conv: h.conv}
 	s.question, s.data = c.open(&s.conv)
@@ -111,6 +111,7 @@ func (c *Chat) play(tx store.Tx, h Inbound, action Action) error {
 	if err := action(s); err != nil {
 		return err
 	}
+	// After the action, because apps get the command with its replies.
 	if err := s.announce(); err != nil {
 		return fmt.Errorf("announce what was said: %w", err)
 	}
@@ -122,8 +123,9 @@ func (c *Chat) play(tx store.Tx, h Inbound, action Action) error {
 	return s.end()
 }
 
-// end writes the conversation, if it moved, and queues the collected replies. store.SaveConversation compares the row's version and
-// returns store.ErrConflict if another input was faster.
+// end writes the conversation, if it moved, and queues the collected replies. It is the last step of every run: an action
+// that fails before it leaves nothing behind. store.SaveConversation compares the row's version. It returns
+// store.ErrConflict if another input was faster.
 func (s *replyTx) end() error {
 	if s.moved {
 		var err error
@@ -151,8 +153,9 @@ func (s *replyTx) state() State {
 	return State(s.conv.State)
 }
 
-// transition takes one step of a flow: it sets the new state, closes the previous question and runs the step's effect. All of
+// transition takes one step of a flow: it sets the new state, runs the step's effect and closes the previous question. All of
 // it is saved together by end. A trigger that the table does not have in this state is an error, and a bug of the caller.
+// The question is closed last, because closing depends on whether the effect asked a new one.
 func (s *replyTx) transition(flow string, by Trigger) error {
 	step, ok := s.registry.flow(flow).Next(s.state(), by)
 	if !ok {
@@ -261,7 +264,8 @@ const longestToast = 200
 func plain(text html) string { return cut(stdhtml.UnescapeString(string(text)), longestToast) }
 
 // refused explains why an operation was refused, with buttons below. err must be labelled (see labelled). A tap also gets the
-// headline as a toast. If an app runs the command, refused returns err, which the API answers with. A conversation may replace the message (conversation.refusals).
+// headline as a toast. A conversation may replace the message (conversation.refusals). If an app runs the command, refused
+// sends nothing and returns err, which the API answers with.
 func (s *replyTx) refused(err error, rows ...[]Button) error {
 	if s.inbound.app != nil { // a program gets the error itself, and nothing is posted
 		return err

@@ -30,7 +30,8 @@ const (
 	signed         Trigger = "signed"
 )
 
-// payment is the data of the /send conversation. After review has begun only Transaction is set.
+// payment is the data of the /send conversation. After review has begun only Transaction is set: from then on the stored
+// transaction alone says what is paid, and the conversation only follows it.
 type payment struct {
 	parts
 	Transaction wallet.TransactionID `json:"transaction,omitempty"`
@@ -67,6 +68,8 @@ func sendConversation() conversation {
 }
 
 // sendTable returns the table of /send. Any answer may leave any part missing, so every asking state leads to every other.
+// Cancelling in review or before the signature also rejects the transaction. A time-out there does not: settle ends the
+// transaction at its own deadline.
 func sendTable() Flow {
 	asking := func() map[Trigger]Step {
 		return map[Trigger]Step{
@@ -197,19 +200,21 @@ func (c *Chat) receiveAmount(ctx context.Context, h Inbound, args []string) (Act
 		return nil, err
 	}
 	got, err := readParts(args, known)
-	// Words that name nobody are a failed answer to this question, and do not replace the recipient.
+	// A word without a meaning is a failed answer to this question. It must not replace the recipient that was given before.
 	nobody := got.To.Wrong.Key == noMeaning || got.To.Wrong.Key == "input.contact_meant"
 	if wallet.FieldOf(err) == "" && (err != nil || !got.Amount.given() && (!got.To.given() || nobody)) {
 		got, err = parts{}, wallet.Refuse(wallet.InvalidRequest, "input.amount")
 	}
 	p := copyOf[payment](h.data).parts
+	// After an amount in dollars, a number alone may mean dollars again. It would be read as SOL, so the token must be named.
 	if q := got.Amount.Quantity; p.Currency && got.Token.IsZero() && !q.IsZero() {
 		got.Amount = saidAmount{Wrong: wallet.Because("amount.of_what", wallet.TextArg("Amount", q.String()))}
 	}
 	return c.transfer(ctx, h, h.at(sendFlow), p.with(got), err)
 }
 
-// receiveAddress takes the answer to the question for a recipient.
+// receiveAddress takes the answer to the question for a recipient: an address, a contact's name, or a whole payment link, which
+// also replaces the other parts that it names.
 func (c *Chat) receiveAddress(ctx context.Context, h Inbound, args []string) (Action, error) {
 	known, err := c.book(ctx, h)
 	if err != nil {
@@ -238,7 +243,8 @@ func (c *Chat) receiveToken(ctx context.Context, h Inbound, args []string) (Acti
 	return c.transfer(ctx, h, asksToken, p, err)
 }
 
-// askAmount asks for the amount, with buttons for amounts that the balance allows.
+// askAmount asks for the amount, with buttons for amounts that the balance allows. The buttons work until the question times
+// out, and only while it is the newest question.
 func (s *replyTx) askAmount() error {
 	if err := s.newQuestion(); err != nil {
 		return err

@@ -60,13 +60,15 @@ func (c *Chat) stake(ctx context.Context, h Inbound) (Action, error) {
 	return func(s *replyTx) error { return s.replyUsage("stake") }, nil
 }
 
-// hasAmount reports whether one of the words is an amount.
+// hasAmount reports whether one of the words is not an address, and so is meant as an amount. It does not check the amount:
+// readStake does, and explains what is wrong with it.
 func hasAmount(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { _, err := wallet.ParseAddress(word); return err != nil })
 }
 
-// readStake parses the words of a step: an amount, and the address of a validator or a stake account, in any order. Without
-// an amount it is all.
+// readStake parses the words of a step: an amount of SOL, and an address, in any order. The address is the vote account of a
+// validator for delegate, and a stake account for the other steps. Without an amount, the step takes everything (max). args[0]
+// must be a key of stakeSteps. A second amount or address is INVALID_REQUEST: a guess could move the wrong stake.
 func readStake(args []string) (handlers.StakeRequest, error) {
 	req := handlers.StakeRequest{Kind: stakeSteps()[strings.ToLower(args[0])], Amount: wallet.Quantity{Max: true}}
 	named, given := wallet.Address{}, false
@@ -93,7 +95,8 @@ func readStake(args []string) (handlers.StakeRequest, error) {
 	return req, nil
 }
 
-// proposeStake proposes a step. Its card has Confirm and Reject.
+// proposeStake proposes a step. Its card has Confirm and Reject. Prepare reads the chain and runs before the transaction. Commit
+// stores the proposal, and the card is queued in that same transaction.
 func (c *Chat) proposeStake(ctx context.Context, h Inbound) (Action, error) {
 	req, err := readStake(h.line.args)
 	if err != nil {
@@ -114,7 +117,8 @@ func (c *Chat) proposeStake(ctx context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// stakeForApp is /stake run by an app: what reads, and complete steps, which the person is asked to confirm.
+// stakeForApp is /stake run by an app: the lists, and complete steps, which the person is asked to confirm. No question can be
+// asked, so a delegation needs an amount. Refusals are returned as errors, which the API answers with.
 func (c *Chat) stakeForApp(ctx context.Context, h Inbound) (Action, error) {
 	args := h.line.args
 	if len(args) == 0 {
@@ -174,6 +178,7 @@ func (c *Chat) stakeOverview(ctx context.Context, h Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		var lines []string
 		var rows [][]Button
+		// staked is in lamports and counts all stakes, also those that the message leaves out. ready: one can be withdrawn now.
 		staked, ready := uint64(0), false
 		for i, one := range p.All {
 			if one.State != wallet.StakeInactive {
@@ -203,7 +208,7 @@ func (c *Chat) stakeOverview(ctx context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// left writes how many are not shown; "" for none.
+// left returns the number of entries that a message leaves out, for its text; "" for none.
 func left(n int) string {
 	if n <= 0 {
 		return ""
@@ -211,7 +216,8 @@ func left(n int) string {
 	return strconv.Itoa(n)
 }
 
-// stakeLine returns the text about a position, and a row with the button of its next step, if there is one.
+// stakeLine returns the text about a position, numbered n, and a row with the buttons of its next steps. There is no row for a
+// position that nobody can move now, such as one under a lockup (p.Hold).
 func (s *replyTx) stakeLine(n int, p handlers.Position) (html, [][]Button, error) {
 	v := vars{"N": n, "Staked": wallet.Lamports(p.Stake).String(), "Balance": wallet.Lamports(p.Lamports).String(), "Withdrawable": html(""),
 		"Validator": html(escape(p.Validator.Name)), "Tail": html(""), "State": string(p.State), "Hold": string(p.Hold), "ChangesAt": "", "Delinquent": p.Validator.Delinquent && p.Delegated()}
@@ -313,12 +319,14 @@ func (s *replyTx) pageButtons(page, pages int) ([][]Button, error) {
 	return s.menu(turn...)
 }
 
-// percent writes basis points as a percentage, without needless zeros.
+// percent returns basis points (hundredths of a percent) as a percentage without trailing zeros: 750 is "7.5".
 func percent(points uint64) string {
 	return wallet.Amount{Units: points, Decimals: 2}.String()
 }
 
-// askStake answers /stake delegate without an amount: it says which validator it would be, and offers amounts.
+// askStake answers /stake delegate without an amount. It shows the validator, which is the best one if none is named, and offers
+// two amounts: the least that the network accepts, and max. Each button runs the complete command. A validator that is not on
+// the list is refused.
 func (c *Chat) askStake(ctx context.Context, h Inbound) (Action, error) {
 	if err := c.mayAsk(h); err != nil {
 		return nil, err

@@ -30,8 +30,8 @@ func (c *Chat) Run(ctx context.Context) error {
 	return nil
 }
 
-// timeouts is the pool that handles time-outs of conversations, put by store.SaveConversation. A failed job is retried without limit:
-// it may be what removes a key from a chat.
+// timeouts is the pool that handles time-outs of conversations. store.SaveConversation puts their jobs. A failed job is
+// retried without limit, because it may be the one that removes a key from a chat.
 func (c *Chat) timeouts() *work.Pool {
 	return &work.Pool{Store: c.Store, Queue: store.ConversationTimeouts, Node: cmp.Or(c.Node, "main"), Width: timeoutWidth, PerOwner: 1, Lease: timeoutLease,
 		Schedule: work.Schedule{First: 5 * time.Second, Most: time.Hour}, Handle: c.HandleTimeout, Now: c.Now, After: c.After, Log: c.Log}
@@ -52,8 +52,6 @@ func (c *Chat) HandleTimeout(ctx context.Context, job store.Job) (work.Result, e
 	case err != nil:
 		return work.Result{}, err
 	case conv.State == "" || conv.ExpiresAt.IsZero(): // the conversation has ended already
-		// The step may lead to a state that can time out as well. Its time-out is put again, since the end of this job
-		// would remove it.
 		return work.Result{Commit: func(tx store.Tx) error { _, err := unmoved(tx, conv); return err }}, nil
 	case c.Now().Before(conv.ExpiresAt):
 		return work.Result{Again: conv.ExpiresAt, Commit: func(tx store.Tx) error { _, err := unmoved(tx, conv); return err }}, nil
@@ -62,6 +60,8 @@ func (c *Chat) HandleTimeout(ctx context.Context, job store.Job) (work.Result, e
 		if err := c.endTimedOut(tx, conv); err != nil {
 			return err
 		}
+		// The step may lead to a state that can time out as well. Its time-out is put again, since the end of this job
+		// would remove it.
 		now, err := tx.Conversation(conv.Chat, conv.User, conv.Slot)
 		if err != nil || now.State == "" || now.ExpiresAt.IsZero() {
 			return err
@@ -79,7 +79,9 @@ func unmoved(tx store.Tx, was store.Conversation) (store.Conversation, error) {
 	return conv, err
 }
 
-// endTimedOut takes the step that a time-out means in the conversation's table.
+// endTimedOut takes the time-out step of the conversation's table. Some conversations take no step: unreadable data and erased
+// people only end them, a slot has its own function, and a cleanup that cannot run yet is put off. endTimedOut returns
+// store.ErrConflict if the conversation has changed since it was read as was. The job is then tried again.
 func (c *Chat) endTimedOut(tx store.Tx, was store.Conversation) error {
 	conv, err := unmoved(tx, was)
 	if err != nil {

@@ -7,7 +7,9 @@ import (
 	"purser/wallet"
 )
 
-// walletChosen answers /wallet use and /wallet disconnect. The argument is an address or the last characters of one.
+// walletChosen answers /wallet use and /wallet disconnect. The argument is an address or the last characters of one. Without an
+// argument it asks which wallet is meant, unless there is only one. use takes effect at once. disconnect asks for confirmation
+// first, because it also rejects the wallet's payments that wait for Confirm or a signature.
 func (c *Chat) walletChosen(action string, args []string) Action {
 	return func(s *replyTx) error {
 		all, err := s.tx.WalletsOf(s.user.ID)
@@ -23,7 +25,8 @@ func (c *Chat) walletChosen(action string, args []string) Action {
 		case len(args) == 0:
 			return s.whichWallet(action, all)
 		}
-		// People copy an address in groups of four, as purser shows it, or only its end. purser shows short addresses as "…abcd", which people copy together with the ellipsis.
+		// People copy an address in groups of four characters, as purser shows it. Or they copy a short address with its
+		// ellipsis ("…abcd").
 		name := strings.TrimLeft(strings.Join(args, ""), "….")
 		if action == "use" {
 			w, err := s.Wallets.Use(s.tx, s.user.ID, name)
@@ -54,7 +57,8 @@ func (s *replyTx) whichWallet(action string, all []wallet.Wallet) error {
 	return s.reply("wallet.which", vars{"Action": action}, rows...)
 }
 
-// askDisconnect asks for confirmation before a wallet is disconnected.
+// askDisconnect asks for confirmation before a wallet is disconnected. The question stands beside the conversation (aside), so
+// it does not end what the person is doing. It has a card of its own, since a person may ask for two wallets in a row.
 func (s *replyTx) askDisconnect(w wallet.Wallet) error {
 	nonce, err := s.nonce()
 	if err != nil {
@@ -79,6 +83,7 @@ func (s *replyTx) askDisconnect(w wallet.Wallet) error {
 // tapDisconnect disconnects a wallet. Its keys stay on the owner's device.
 func (c *Chat) tapDisconnect(_ context.Context, _ Inbound, address string) (Action, error) {
 	return func(s *replyTx) error {
+		// now is the default wallet after the operation: another wallet if the default was disconnected, or the zero address.
 		gone, now, err := s.Wallets.Disconnect(s.tx, s.user.ID, address)
 		if ok, err := s.did(err, "toast.disconnected"); !ok {
 			return err
