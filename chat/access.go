@@ -130,7 +130,8 @@ func (s *replyTx) goOn() error {
 	}[st.Missing[0]])
 }
 
-// knowApp checks whether the person already has an app of the given name, and takes over its purpose.
+// knowApp checks whether the person already has an app of the given name, and takes over its purpose unless they gave another
+// one.
 func (s *replyTx) knowApp(a *access) error {
 	if a.Known = false; a.Request.App == "" {
 		return nil
@@ -159,7 +160,7 @@ func (s *replyTx) askApp() error {
 	if err != nil {
 		return err
 	}
-	const most = 8 // the number of apps offered, newest first
+	const most = 8 // the number of apps offered: the newest
 	// An unfinished request comes first, unless an app of that name exists by now.
 	var rows [][]Button
 	draft := dev.Request
@@ -172,7 +173,7 @@ func (s *replyTx) askApp() error {
 	} else {
 		draft = nil
 	}
-	// Then the person's own apps. AppsOf returns the oldest first, so the newest are at the end.
+	// Then the newest of the person's own apps. AppsOf returns the oldest first, so they are at the end.
 	for _, app := range mine[max(0, len(mine)-most):] {
 		b, err := s.button(html(escape(app.Name)), "app:"+string(app.ID), s.question.Ask, s.conv.ExpiresAt)
 		if err != nil {
@@ -218,7 +219,8 @@ func (s *replyTx) askContact() error {
 	return s.openKeyboard("access.ask_contact", v, "access.contact_closed", Keyboard{Contact: plain(label)})
 }
 
-// askWallet leads to /wallet new and back. Its buttons outlive this conversation, because /wallet new ends it.
+// askWallet leads to /wallet new and back. The buttons for both outlive this conversation, because /wallet new ends it. The
+// question is not closed with the conversation for the same reason (question.Asked stays empty). Only Cancel ends with it.
 func (s *replyTx) askWallet() error {
 	if err := s.newQuestion(); err != nil {
 		return err

@@ -35,7 +35,9 @@ const (
 	keySaved       Trigger = "I've saved it"
 )
 
-// apiConversation is /api: it leads a person to an API key or bot token, and manages the keys that they have.
+// apiConversation is /api: it leads a person to an API key or bot token, and manages the keys that they have. Its files are
+// access.go (the questions), mailcode.go (the proof of a mail address), choice.go (kinds and scopes), operators.go (requests
+// for approval) and keys.go (showing and managing keys).
 func apiConversation() conversation {
 	texts := map[State]Handler{
 		namingApp: (*Chat).receiveApp,
@@ -116,7 +118,8 @@ func onboarding() Flow {
 		{choosingKey, verified, (*replyTx).askWhichKeys},
 	}
 	flow := Flow{idle: {keyMade: {keyShown, (*replyTx).showKeys}}} // a rotation shows a new key without any question
-	// A mailed code is asked for only after a mail address.
+	// From each question every later one can follow, since the steps between may be done already. A mailed code is asked for
+	// only after a mail address.
 	for i, q := range questions {
 		if q.by != codeMailed {
 			flow[idle][q.by] = Step{q.at, q.ask}

@@ -7,8 +7,8 @@ import (
 	"purser/wallet"
 )
 
-// notifyAppEvents notifies a person that an app changed which events about them it receives. It also says that the person's own
-// notifications stay as they are.
+// notifyAppEvents notifies a person that an app changed which events about them it receives. The person's own notifications
+// stay as they are, and the message says so. An app that turned all of its events off gets a message without subjects.
 func (s *replyTx) notifyAppEvents(chosen wallet.AppEventsChosenData) error {
 	v := vars{"KeyHint": html(""), "Foreign": false, "App": "", "About": html("")}
 	if err := s.askedBy(chosen.KeyID, s.user.ID, v); err != nil {
@@ -26,6 +26,8 @@ func (s *replyTx) notifyAppEvents(chosen wallet.AppEventsChosenData) error {
 
 // subjectsOf describes in words what event names are about, each subject once; "" if none is known.
 func (s *replyTx) subjectsOf(events []string) (html, error) {
+	// The family of an event is the part of its name before the first point: "transaction" of "transaction.signed". Families
+	// that are missing here are not mentioned.
 	subjects := []struct {
 		word     string
 		families []string

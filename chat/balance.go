@@ -28,7 +28,8 @@ func (c *Chat) walletBalanceOf(ctx context.Context, h Inbound, word string) (Act
 	return c.balanceIn(ctx, h, &ref)
 }
 
-// balanceIn shows the balance of the default wallet: all of it, or only of the token that only names.
+// balanceIn shows the balance of the default wallet: all of it, or only of the token that only names. A nil only means all
+// tokens. The balance is read from a Solana node before the transaction and costs one of the person's lookups.
 func (c *Chat) balanceIn(ctx context.Context, h Inbound, only *wallet.TokenRef) (Action, error) {
 	w, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
@@ -51,6 +52,7 @@ func (c *Chat) balanceIn(ctx context.Context, h Inbound, only *wallet.TokenRef) 
 		"Balance": code(wallet.Lamports(balance.Lamports).String()), "Tail": code("…" + w.Address.Tail()),
 		"Reserved": html(""), "Free": html(""), "Network": c.network(),
 	}
+	// Reserved is at most Lamports (handlers.Balance), so the difference cannot underflow.
 	if balance.Reserved > 0 {
 		v["Reserved"] = code(wallet.Lamports(balance.Reserved).String())
 		v["Free"] = code(wallet.Lamports(balance.Lamports - balance.Reserved).String())

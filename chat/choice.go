@@ -10,7 +10,8 @@ import (
 	"purser/wallet"
 )
 
-// askWhichKeys shows a toggle for each kind of key and scope. Toggling redraws the same message.
+// askWhichKeys shows a toggle for each kind of key and scope. Toggling redraws the same message: the state choosingKey is entered
+// again, and the question keeps its name (access.Choice) so that its card and its buttons stay the same.
 func (s *replyTx) askWhichKeys() error {
 	a := dataOf[access](s)
 	if a.Choice == "" || a.Choice != s.question.Ask {
@@ -199,9 +200,11 @@ func (s *replyTx) scopeText(key string, scope wallet.Scope, v vars) (_ html, err
 	return s.words.text(key, v)
 }
 
-// tapTurn sets a kind of key, a scope or the tier. object is "on:" or "off:", the sort of item, and its name.
+// tapTurn sets a kind of key, a scope or the tier. object is "on:" or "off:", the sort of item, and its name, such as
+// "on:scope:wallet:read". It comes from the stored button, so it is one that toggles has made.
 func (c *Chat) tapTurn(_ context.Context, h Inbound, object string) (Action, error) {
 	return h.onNewest(choosingKey, func(s *replyTx) error {
+		// Cut twice only: names of scopes contain a colon themselves.
 		turn, rest, _ := strings.Cut(object, ":")
 		what, name, _ := strings.Cut(rest, ":")
 		r := &dataOf[access](s).Request
@@ -244,7 +247,8 @@ func (c *Chat) tapNewPurpose(_ context.Context, h Inbound, _ string) (Action, er
 	return h.tapAccess(choosingKey, func(s *replyTx) error { return s.transition(apiFlow, purposeUnknown) }), nil
 }
 
-// tapMake creates the chosen keys.
+// tapMake creates the chosen keys. Those scopes that need an approval and have none are left out, as the button says. The
+// secrets exist only in replyTx.found, until showKeys puts them into the reply.
 func (c *Chat) tapMake(_ context.Context, h Inbound, _ string) (Action, error) {
 	return h.tapChoice(func(s *replyTx) error {
 		made, err := s.Developers.Make(s.tx, s.user.ID, switchedOn(dataOf[access](s).Request))

@@ -266,7 +266,8 @@ func (c *Chat) tapSwitch(_ context.Context, _ Inbound, object string) (Action, e
 	}, nil
 }
 
-// tapAllow grants the app the scopes that are switched on.
+// tapAllow grants the app the scopes that are switched on. Apps.Allow also gets the scopes that the message showed, and refuses
+// if the app asks for others by now: nobody grants what they have not read.
 func (c *Chat) tapAllow(_ context.Context, h Inbound, object string) (Action, error) {
 	choice, ok := consentOf(object)
 	if !ok {

@@ -15,7 +15,8 @@ func helpCommand() conversation {
 	}
 }
 
-// help answers /help and its topics.
+// help answers /help and its topics. The order decides what a word means that is several things: a topic of a conversation, then
+// a command, then a command of another wallet.
 func (c *Chat) help(_ context.Context, h Inbound) (Action, error) {
 	topic := ""
 	if len(h.line.args) > 0 {

@@ -59,7 +59,9 @@ func (c *Chat) tapOlderOfAll(ctx context.Context, h Inbound, cursor string) (Act
 	return c.historyPage(ctx, h, true, cursor)
 }
 
-// historyPage reads the page behind a cursor, and returns the action that words it.
+// historyPage reads the page behind a cursor, and returns the action that words it. It may read up to mostPages pages of the
+// list, because a filter can leave few entries on each. It stops early when a node does not answer: the page then says that it
+// is incomplete. All reading happens before the transaction.
 func (c *Chat) historyPage(ctx context.Context, h Inbound, all bool, cursor string) (Action, error) {
 	if err := c.mayAsk(h); err != nil {
 		return nil, err

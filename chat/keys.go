@@ -25,8 +25,8 @@ type newKeys struct {
 	oldEnds time.Time // when the rotated key ends; zero if none was rotated
 }
 
-// showKeys shows new keys once. Their secrets are only in this reply, never in the conversation's data. The conversation
-// remembers the card and removes it after KeyShown.
+// showKeys shows new keys once. Their secrets are only in this reply, never in the conversation's data: a key that was not
+// copied in time is lost, and has to be rotated. The conversation remembers the card and removes it after KeyShown.
 func (s *replyTx) showKeys() error {
 	nonce, err := s.nonce()
 	if err != nil {
@@ -58,7 +58,8 @@ func (s *replyTx) showKeys() error {
 	return s.enqueue(Reply{Kind: Message, Text: string(text), Secret: true, Buttons: append(rows, []Button{saved})}, card)
 }
 
-// keyBlocks returns the new keys as text, and a button for each that copies it.
+// keyBlocks returns the new keys as text, and a button for each that copies it. Its result contains secrets: it may go only
+// into a Reply that is marked Secret.
 func (s *replyTx) keyBlocks(fresh newKeys) (html, [][]Button, error) {
 	var blocks []string
 	var rows [][]Button
@@ -188,7 +189,8 @@ func (s *replyTx) listKeys(st handlers.Standing) error {
 	return s.showList(st)
 }
 
-// redrawList updates the newest list after a key has changed. Without a list in the chat it does nothing.
+// redrawList updates the newest list after a key has changed. Without a list in the chat it does nothing, since nobody asked
+// for one.
 func (s *replyTx) redrawList() error {
 	switch _, err := s.tx.Card(s.conv.Chat, keysCard); {
 	case errors.Is(err, store.ErrNotFound):
@@ -413,7 +415,8 @@ func (c *Chat) tapKeepKey(_ context.Context, _ Inbound, id string) (Action, erro
 	}, nil
 }
 
-// tapRotateYes rotates a key: it shows the successor, and the old key keeps working for a grace period.
+// tapRotateYes rotates a key: it shows the successor, and the old key keeps working for a grace period
+// (handlers.RotationGrace). The successor's random secret is drawn before the transaction, which may run twice.
 func (c *Chat) tapRotateYes(ctx context.Context, _ Inbound, id string) (Action, error) {
 	next, err := c.Developers.Keys.PrepareRotation(ctx, id)
 	if err != nil {
@@ -445,7 +448,7 @@ func (c *Chat) tapRotateYes(ctx context.Context, _ Inbound, id string) (Action, 
 	}, nil)
 }
 
-// tapRevokeYes revokes a key at once.
+// tapRevokeYes revokes a key at once. It cannot be undone.
 func (c *Chat) tapRevokeYes(_ context.Context, _ Inbound, id string) (Action, error) {
 	return func(s *replyTx) error {
 		key, err := s.Developers.Key(s.tx, s.user.ID, id)

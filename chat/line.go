@@ -77,6 +77,7 @@ const (
 func ungroup(words []string) []string {
 	var out []string
 	for i := 0; i < len(words); i++ {
+		// words[i:n] are the longest run of groups that can begin here.
 		n, most := i, min(len(words), i+longestAddress/wallet.AddressGroup)
 		for n < most && len(words[n]) == wallet.AddressGroup {
 			n++
@@ -84,6 +85,7 @@ func ungroup(words []string) []string {
 		if n < most && len(words[n]) < wallet.AddressGroup { // the last group may be shorter than four
 			n++
 		}
+		// Try the whole run first, then shorter ones: the words behind an address may have four characters too.
 		joined := 0
 		for ; n-i >= shortestAddress/wallet.AddressGroup; n-- {
 			if _, err := wallet.ParseAddress(strings.Join(words[i:n], "")); err == nil {
@@ -133,9 +135,11 @@ func near(word string, known []string) []string {
 	return found
 }
 
-// distance is the Levenshtein distance, where a swap of two neighbouring letters counts as one mistake.
+// distance is the Levenshtein distance, where a swap of two neighbouring letters counts as one mistake (optimal string
+// alignment). It takes time and memory in proportion to len(a)*len(b), so callers bound the length of what people type.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
+	// rows[i][j] is the distance between the first i letters of a and the first j letters of b.
 	rows := make([][]int, len(x)+1)
 	for i := range rows {
 		rows[i] = make([]int, len(y)+1)

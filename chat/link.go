@@ -8,7 +8,11 @@ import (
 	"purser/wallet"
 )
 
-// makeLink begins /wallet new. A new link replaces an older one.
+// makeLink begins /wallet new. A new link replaces an older one: a person has at most one attempt to connect (wallet.Bind).
+//
+// An attempt has three steps: the chat sends a link (sendLink), the signing page proves an
+// address with it (notifyProven), and the person answers in the chat which address their device shows (choose). Only the
+// right answer connects the wallet. Somebody who stole the link does not know it.
 func (s *replyTx) makeLink() error { return s.transition(walletFlow, linked) }
 
 // sendLink creates a link to the signing page and sends it to its owner's private chat, and nowhere else.
@@ -32,7 +36,8 @@ func (s *replyTx) sendLink() error {
 }
 
 // newLink creates a link and sends it with the text of the given key. offeredBy is the id of the key whose program asked for
-// it, or "" if the person did. Only the hash of the link's token is stored.
+// it, or "" if the person did. Only the hash of the link's token is stored. The token itself is in the button of the reply,
+// which is marked Secret.
 func (s *replyTx) newLink(offeredBy, key string, v vars) (wallet.Bind, error) {
 	link, err := s.Wallets.PrepareLink(s.user)
 	if err != nil {
@@ -216,7 +221,7 @@ func (s *replyTx) useThis(address wallet.Address) ([][]Button, error) {
 	return [][]Button{{b}}, err
 }
 
-// linkIsOver answers a tap on a question that has expired.
+// linkIsOver answers a tap on a question that has expired or was cancelled, with a button that begins again.
 func (s *replyTx) linkIsOver() error {
 	if err := s.toast("toast.link_over", nil); err != nil {
 		return err

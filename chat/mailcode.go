@@ -149,8 +149,8 @@ func (c *Chat) mailCode(ctx context.Context, h Inbound, address string) (Action,
 	}, nil
 }
 
-// inputName names an input, so that it is recognised when it is handled again. A chat has one message of an id, and Telegram
-// gives each tap an id of its own.
+// inputName names an input, so that it is recognised when it is handled again and no second mail is sent for it. Message ids are
+// unique within a chat, and callback ids within the bot.
 func inputName(h Inbound) string {
 	if h.Tap != nil {
 		return "tap " + h.Tap.CallbackID
@@ -158,7 +158,8 @@ func inputName(h Inbound) string {
 	return "message " + strconv.Itoa(h.MessageID)
 }
 
-// tryCode checks what was typed as the code. Too many wrong attempts end the code.
+// tryCode checks what was typed as the code. A wrong code keeps the question open. Too many wrong attempts end the code, and the
+// question for an address comes again. TryCode counts the attempt in this transaction, even if it was wrong.
 func (s *replyTx) tryCode(typed string) error {
 	err := s.Developers.TryCode(s.tx, s.user.ID, typed)
 	if wallet.CodeOf(err) == wallet.InvalidRequest && s.state() == coding {
@@ -199,7 +200,7 @@ func (c *Chat) tapNewMail(_ context.Context, h Inbound, _ string) (Action, error
 	return h.tapAccess(coding, func(s *replyTx) error { return s.transition(apiFlow, emailMissing) }), nil
 }
 
-// codeIn reports whether a text has enough digits to contain a mailed code.
+// codeIn reports whether a text has enough digits to contain a mailed code. They may be spread over the text, as in "12 34 56".
 func codeIn(text string) bool {
 	digits := 0
 	for _, r := range text {

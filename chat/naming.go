@@ -29,7 +29,8 @@ func (s *replyTx) askName() error {
 // sayNotNamed confirms /cancel: nothing was saved.
 func (s *replyTx) sayNotNamed() error { return s.reply("contacts.not_named", nil) }
 
-// name begins the conversation that asks for a name.
+// name begins the conversation that asks for a name. The address comes from a stored row or a checked command, never from a
+// client, so the answer has to bring the name only.
 func (c *Chat) name(of namedContact) (Action, error) {
 	return c.begin(func(s *replyTx) error {
 		s.renew(&of)

@@ -33,7 +33,8 @@ func (r Receipts) plus(other Receipts) Receipts {
 	return sum
 }
 
-// add adds an amount to the token's total. If the sum would overflow 64 bits, it starts another total for the token.
+// add adds an amount in base units to the token's total. If the sum would overflow 64 bits, it starts another total for the
+// token: anybody can create a token with any supply, and a receipt must never show a wrong sum.
 func (r *Receipts) add(more ReceiptTotal) {
 	for i, total := range r.Totals {
 		units, carry := bits.Add64(total.Units, more.Units, 0)

@@ -217,8 +217,8 @@ func (r *registry) flow(name string) Flow {
 	return nil
 }
 
-// asMeant resolves an alias: it replaces a command that other wallets have with ours, and puts the alias's arguments
-// first.
+// asMeant resolves an alias: it replaces a command that other wallets have with ours, and puts the alias's arguments first:
+// "/balance usdc" becomes "/wallet balance usdc". Other lines are returned unchanged.
 func (r *registry) asMeant(l line) line {
 	to, ok := r.aliases[l.command]
 	if !ok {

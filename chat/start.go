@@ -13,7 +13,8 @@ func startCommand() conversation {
 	}
 }
 
-// start begins what the payload of a deep link is for. Without a payload that a conversation knows, it sends the welcome.
+// start begins what the payload of a deep link is for. Anybody can make such a link, so a payload may only begin a question and
+// never decide anything. Without a payload that a conversation knows, start sends the welcome.
 func (c *Chat) start(_ context.Context, h Inbound) (Action, error) {
 	if len(h.line.args) == 1 && h.Private {
 		if action := c.linked(h.line.args[0]); action != nil {
@@ -26,7 +27,8 @@ func (c *Chat) start(_ context.Context, h Inbound) (Action, error) {
 	return afterNote(h.line.args, "/start", (*replyTx).welcome), nil
 }
 
-// linked returns the action of a deep link's payload, or nil if no conversation has one.
+// linked returns the action of a deep link's payload, or nil if no conversation has one. At most one prefix fits
+// (registry.checkLinks).
 func (c *Chat) linked(payload string) Action {
 	for _, conv := range c.registry.all {
 		for prefix, begin := range conv.links {

@@ -29,6 +29,10 @@ type linking struct {
 }
 
 // walletConversation is /wallet: it shows the person's wallets and connects new ones.
+//
+// Only /wallet new is a conversation. Its attempt to connect is a stored wallet.Bind of its own, which outlives the
+// conversation: the person may do something else while the signing page is open. Whether a step is still valid is therefore
+// decided by the Bind, and the conversation only follows (link.go).
 func walletConversation() conversation {
 	return conversation{
 		name: walletFlow,
@@ -75,7 +79,7 @@ func walletConversation() conversation {
 	}
 }
 
-// walletAliases maps the commands of other wallets to actions of /wallet.
+// walletAliases maps the commands of other wallets to actions of /wallet, so that people who come from them are understood.
 func walletAliases() map[string]string {
 	return map[string]string{
 		"balance": "balance", "bal": "balance", "funds": "balance", "portfolio": "balance", "tokens": "balance",
@@ -113,7 +117,8 @@ func walletActions() []string {
 	return []string{"list", "balance", "address", "history", "new", "use", "disconnect"}
 }
 
-// wallet answers /wallet and its actions.
+// wallet answers /wallet and its actions. The first word is the action, in any case. Words that an action does not take are
+// answered with a note and otherwise ignored. Keep walletForApp in step with it.
 func (c *Chat) wallet(ctx context.Context, h Inbound) (Action, error) {
 	action := ""
 	if len(h.line.args) > 0 {
@@ -123,6 +128,7 @@ func (c *Chat) wallet(ctx context.Context, h Inbound) (Action, error) {
 	if len(h.line.args) > 0 {
 		more = h.line.args[1:]
 	}
+	// Actions that take more words come first.
 	switch {
 	case action == "address" && len(more) > 0:
 		return c.walletRequest(ctx, h)
@@ -209,7 +215,8 @@ func (c *Chat) walletOverview(ctx context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// claims lists the person's wallets that another account has proven since, each with a button to keep it.
+// claims lists the person's wallets that another account has proven as well, each with a button to keep it. If the person does
+// nothing for handlers.ClaimWindow, the other account can take the address over (claim.go).
 func (s *replyTx) claims(all []wallet.Wallet) (html, [][]Button, error) {
 	var lines []string
 	var rows [][]Button
