@@ -8,7 +8,8 @@ import (
 )
 
 // notifyAppEvents notifies a person that an app changed which events about them it receives. The person's own notifications
-// stay as they are, and the message says so. An app that turned all of its events off gets a message without subjects.
+// stay as they are, and the message says so. For an app that turned all events off,
+// it names no subjects.
 func (s *replyTx) notifyAppEvents(chosen wallet.AppEventsChosenData) error {
 	v := vars{"KeyHint": html(""), "Foreign": false, "App": "", "About": html("")}
 	if err := s.askedBy(chosen.KeyID, s.user.ID, v); err != nil {
