@@ -2,6 +2,7 @@ package settle
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -15,6 +16,7 @@ type incoming struct {
 	of     wallet.Wallet
 	listed func(wallet.Address) (wallet.Token, bool)
 	at     time.Time
+	log    *slog.Logger
 
 	user  *wallet.User     // the owner, once read; the zero User for a wallet without one
 	known []wallet.Address // whom the owner knows; read with user
@@ -42,6 +44,9 @@ func (in *incoming) receive(a wallet.Activity, gain wallet.NetChange) error {
 	switch _, err := in.Transaction(wallet.ReceivedID(a.Signature, in.of.Address, gain.Token.Mint)); {
 	case err == nil:
 		return nil
+	case damaged(err): // it was written, so it was announced
+		in.log.Error("watch: a receipt is damaged; its payment is not announced again", "wallet", in.of.Address, "transaction", a.Signature, "error", err)
+		return nil
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}
@@ -58,7 +63,7 @@ func (in *incoming) receive(a wallet.Activity, gain wallet.NetChange) error {
 	switch {
 	case err == nil && own.To == in.of.Address && own.Token.Mint == gain.Token.Mint: // a payment that purser made
 		paid.From, paid.PaymentRequestRef = own.From, own.PaymentRequestRef
-	case err != nil && !errors.Is(err, store.ErrNotFound):
+	case err != nil && !errors.Is(err, store.ErrNotFound) && !damaged(err):
 		return err
 	default:
 		if in.folded(a, gain, from) {
@@ -73,6 +78,9 @@ func (in *incoming) receive(a wallet.Activity, gain wallet.NetChange) error {
 	receipt, event, err := paid.ReceiptOf(in.of, in.user.TelegramID, in.at)
 	if err == nil {
 		err = in.CreateTransaction(receipt)
+	}
+	if errors.Is(err, store.ErrConflict) { // the receipt of an erased owner of the wallet, which nobody can read any more
+		return nil
 	}
 	if err != nil {
 		return err
@@ -90,7 +98,11 @@ func (in *incoming) readOwner() (err error) {
 		if user, err = in.User(in.of.Owner); err != nil {
 			return err
 		}
-		if in.known, err = store.KnownTo(in, in.of.Owner); err != nil {
+		if in.known, err = store.KnownTo(in, in.of.Owner); damaged(err) { // nobody is known then, and what they pay is announced
+			in.log.Error("watch: whom a person knows cannot be read", "wallet", in.of.Address, "error", err)
+			in.known, err = nil, nil
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -110,6 +122,11 @@ func (in *incoming) folded(a wallet.Activity, gain wallet.NetChange, from wallet
 		}
 	}
 	return gain.Dust() && !slices.ContainsFunc(a.Net, func(n wallet.NetChange) bool { return !n.Lost && !n.Dust() })
+}
+
+// damaged reports whether an error is about one row that is not what was written.
+func damaged(err error) bool {
+	return errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrUnsealed)
 }
 
 // mostRequests is how many of a wallet's newest transactions are searched for a payment request.

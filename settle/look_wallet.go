@@ -172,18 +172,20 @@ func (l *look) account(ctx context.Context, to wallet.WatchedAccount) {
 	}
 	l.row.Accounts[i] = a
 	if l.more && l.trouble == nil {
-		l.newest(ctx, a.Address)
+		l.newest(ctx, a)
 	}
 }
 
-// newest reads the newest finalized transactions of an account out of turn. The watermark does not move by them: in their
-// turn they are read again. An error is no trouble for the same reason.
-func (l *look) newest(ctx context.Context, account wallet.Address) {
-	page, _, err := l.Chain.History(ctx, account, wallet.Signature{}, newestPage)
+// newest reads the newest finalized transactions of an account out of turn, as far as they lie behind its watermark. The
+// watermark does not move by them: in their turn they are read again. An error is no trouble for the same reason.
+func (l *look) newest(ctx context.Context, a wallet.WatchedAccount) {
+	page, _, err := l.Chain.History(ctx, a.Address, wallet.Signature{}, newestPage)
 	if err != nil {
 		return
 	}
-	page = slices.DeleteFunc(page, func(e wallet.SignatureEntry) bool { return !e.Finalized })
+	page = slices.DeleteFunc(page, func(e wallet.SignatureEntry) bool {
+		return !e.Finalized || e.Slot < a.Mark.Slot || slices.Contains(a.Mark.Seen, e.Signature)
+	})
 	for _, entry := range page[:min(newestFirst, len(page))] {
 		if l.one(ctx, entry) != nil {
 			return
@@ -216,6 +218,9 @@ func (l *look) one(ctx context.Context, entry wallet.SignatureEntry) error {
 	activity, err := l.activity(ctx, entry.Signature, entry.Slot)
 	switch {
 	case unreadableNow(err):
+		if errors.Is(err, errAnotherSlot) { // what shows the same slot once more is believed
+			entry.Slot = activity.Slot
+		}
 		l.keepUnread(entry, err)
 		return nil
 	case err != nil:
@@ -228,14 +233,14 @@ func (l *look) one(ctx context.Context, entry wallet.SignatureEntry) error {
 // errAnotherSlot says that a node shows a finalized transaction in another block than its history did.
 var errAnotherSlot = errors.New("the transaction is in another block than the history said")
 
-// activity reads what a transaction did for the wallet.
+// activity reads what a transaction did for the wallet. With errAnotherSlot comes what the node showed.
 func (l *look) activity(ctx context.Context, signature wallet.Signature, slot uint64) (wallet.Activity, error) {
 	read, err := l.Chain.Activities(ctx, signature, l.of.Address)
 	if err != nil {
 		return wallet.Activity{}, err
 	}
 	if read[0].Slot != slot {
-		return wallet.Activity{}, errAnotherSlot
+		return read[0], errAnotherSlot
 	}
 	return read[0], nil
 }
@@ -281,6 +286,7 @@ func (l *look) giveUp(u wallet.UnreadTransaction) {
 // tryUnread tries those again that are due. The wait grows with the time since the first try.
 func (l *look) tryUnread(ctx context.Context, now time.Time) {
 	l.row.Unread = slices.Clone(l.row.Unread)
+	shown := map[wallet.Signature]uint64{} // slots that nodes show instead of the noted ones
 	l.row.Unread = slices.DeleteFunc(l.row.Unread, func(u wallet.UnreadTransaction) bool {
 		if now.Before(u.Next) || l.trouble != nil {
 			return false
@@ -293,6 +299,8 @@ func (l *look) tryUnread(ctx context.Context, now time.Time) {
 		case !unreadableNow(err):
 			l.trouble = errors.Join(l.trouble, fmt.Errorf("read transaction %s: %w", u.Signature, err))
 			return false
+		case errors.Is(err, errAnotherSlot):
+			shown[u.Signature] = activity.Slot
 		}
 		if now.Sub(u.Since) > unreadFor {
 			l.giveUp(u)
@@ -302,6 +310,9 @@ func (l *look) tryUnread(ctx context.Context, now time.Time) {
 		return false
 	})
 	for i, u := range l.row.Unread {
+		if slot, ok := shown[u.Signature]; ok {
+			l.row.Unread[i].Slot = slot
+		}
 		if !now.Before(u.Next) {
 			l.row.Unread[i].Next = now.Add(min(max(now.Sub(u.Since), firstUnread), unreadEvery))
 		}
@@ -315,12 +326,14 @@ func (l *look) commit(tx store.Tx) error {
 	}
 	all := make([]wallet.Activity, 0, len(l.activities))
 	for _, a := range l.activities {
-		all = append(all, a)
+		if a.Slot >= l.row.Since { // nothing of before the wallet was connected is announced, whatever led to it
+			all = append(all, a)
+		}
 	}
 	slices.SortFunc(all, func(a, b wallet.Activity) int {
 		return cmp.Or(cmp.Compare(a.Slot, b.Slot), slices.Compare(a.Signature[:], b.Signature[:]))
 	})
-	in := incoming{Tx: tx, of: l.of, listed: l.Listed, at: l.Now().UTC()}
+	in := incoming{Tx: tx, of: l.of, listed: l.Listed, at: l.Now().UTC(), log: l.Log}
 	for _, a := range all {
 		if err := in.announce(a); err != nil {
 			return fmt.Errorf("announce %s to %s: %w", a.Signature, l.of.Address, err)

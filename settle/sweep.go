@@ -2,6 +2,7 @@ package settle
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"purser/store"
@@ -25,7 +26,11 @@ type lookout struct {
 	listed   int // wallets
 	accounts int // of those that were swept, at the beginning of the pass; 0 in the first one
 	failures int // passes in a row that a node kept from being complete
+	behind   int // calls of this pass for which every node was behind
 }
+
+// mostBehind is how many such calls a pass makes before it ends: the nodes lag, and asking more does not help.
+const mostBehind = 200
 
 // rhythm is when a wallet is swept.
 type rhythm struct {
@@ -83,6 +88,7 @@ func (w *Watcher) pass(ctx context.Context, out *lookout) error {
 	if err != nil {
 		return err
 	}
+	out.behind = 0
 	for len(due) > 0 {
 		part := due[:min(readsAtOnce, len(due))]
 		due = due[len(part):]
@@ -224,11 +230,20 @@ func (out *lookout) of(at wallet.Address) *rhythm {
 }
 
 // sweep reads the balances of wallets, as many wallets with each call as fit, and orders looks at those that moved. What
-// an earlier call found is ordered even if a later one fails.
+// an earlier call found is ordered even if a later one fails. If all nodes are behind what is known of one of the wallets,
+// such as after a node named a slot that does not exist, the others of its call are asked for one by one.
 func (w *Watcher) sweep(ctx context.Context, out *lookout, targets []target) error {
 	for len(targets) > 0 {
 		n, accounts, slot := batch(targets)
 		balances, err := w.Chain.Sweep(ctx, accounts, slot)
+		if errors.Is(err, wallet.ErrNodeBehind) && out.behind < mostBehind {
+			out.behind++
+			if err := w.apart(ctx, out, targets[:n], err); err != nil {
+				return err
+			}
+			targets = targets[n:]
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -236,6 +251,22 @@ func (w *Watcher) sweep(ctx context.Context, out *lookout, targets []target) err
 			return err
 		}
 		targets = targets[n:]
+	}
+	return nil
+}
+
+// apart sweeps wallets one by one whose common call found all nodes behind, and passes over the one that is to blame.
+func (w *Watcher) apart(ctx context.Context, out *lookout, targets []target, cause error) error {
+	if len(targets) == 1 {
+		at := targets[0].of.Address
+		w.Log.Warn("watch: every node is behind what is known of a wallet; it is looked at again", "wallet", at, "error", cause)
+		w.later(out, []wallet.Address{at})
+		return nil
+	}
+	for i := range targets {
+		if err := w.sweep(ctx, out, targets[i:i+1]); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -243,8 +243,10 @@ func TestOneThatCannotBeReadHidesNoOther(t *testing.T) {
 		r := newWatching(t)
 		m := r.moody()
 		r.Fund(r.bob.Address(), sol)
+		tries := uint64(0)
 		m.activity = func(sig wallet.Signature, out []wallet.Activity, err error) ([]wallet.Activity, error) {
-			out[0].Slot++ // another block than the history says
+			tries++
+			out[0].Slot += tries // another block than the history says, and than it said before
 			return out, err
 		}
 		r.final()
