@@ -35,9 +35,9 @@ const (
 	keySaved       Trigger = "I've saved it"
 )
 
-// apiConversation is /api: it leads a person to an API key or bot token, and manages the keys that they have. Its files are
-// access.go (the questions), mailcode.go (the proof of a mail address), choice.go (kinds and scopes), operators.go (requests
-// for approval) and keys.go (showing and managing keys).
+// apiConversation is /api: it leads a person to an API key or bot token, and manages the keys that they have. Its files
+// are api_access.go (the questions), api_mailcode.go (the proof of a mail address), api_choice.go (kinds and scopes),
+// api_operators.go (requests for approval) and api_keys.go (showing and managing keys).
 func apiConversation() conversation {
 	texts := map[State]Handler{
 		namingApp: (*Chat).receiveApp,

@@ -11,9 +11,9 @@
 //  3. The front commits the resulting Turn. The Action runs in a replyTx, which writes the conversation, the operation
 //     and the replies in one store transaction.
 //
-// A conversation is one value: its commands, its table of states (Flow) and the handlers of its buttons and answers. Each
-// lies in a file of its own beside its sentences (send.go, send.en.toml), and all.go lists them. The rest of the package is
-// the kernel. The kernel finds conversations through the registry and knows none of them by name.
+// A conversation is one value: its commands, its table of states (Flow) and the handlers of its buttons and answers. Its
+// files begin with its name (send.go, send_draft.go), beside its sentences (send.en.toml), and all.go lists them all. The
+// rest of the package is the kernel. The kernel finds conversations through the registry and knows none of them by name.
 //
 // Events take a shorter way: notify calls Chat.Notify, which finds the notice for the type of event and queues its replies. A
 // Card says how transactions of one kind are shown.

@@ -16,29 +16,16 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// filesOf are the sources of each conversation; its sentences are in <name>.en.toml. Every other file is the kernel.
-func filesOf() map[string][]string {
-	return map[string][]string{
-		"start":     {"start.go"},
-		"wallet":    {"wallet.go", "wallet_choice.go", "balance.go", "link.go", "claim.go", "history.go", "qr.go"},
-		"send":      {"send.go", "draft.go", "payment.go", "parts.go", "people.go", "poisoning.go", "incomplete.go"},
-		"cards":     {"card.go", "card_names.go", "card_taps.go", "cards.go", "receipts.go"},
-		"contacts":  {"contacts.go", "contact_card.go", "naming.go"},
-		"api":       {"api.go", "access.go", "choice.go", "keys.go", "mailcode.go", "operators.go", "hooks.go"},
-		"apps":      {"consent.go", "reply.go", "app_events.go"},
-		"cancel":    {"cancel.go"},
-		"help":      {"help.go"},
-		"privacy":   {"privacy.go"},
-		"delete_me": {"delete_me.go"},
-		"stake":     {"stake.go", "stake_cards.go", "stake_rewards.go"},
-		"planned":   {"planned.go"},
-	}
+// conversationNames are the names of all conversations: each one's sources are <name>.go and <name>_*.go, its sentences
+// <name>.en.toml. Every other file is the kernel.
+func conversationNames() []string {
+	return []string{"start", "wallet", "send", "cards", "contacts", "api", "apps", "cancel", "help", "privacy", "delete_me", "stake", "planned"}
 }
 
 // groupOf is the conversation that a file belongs to; "" for the kernel.
 func groupOf(file string) string {
-	for name, files := range filesOf() {
-		if slices.Contains(files, file) {
+	for _, name := range conversationNames() {
+		if file == name+".go" || strings.HasPrefix(file, name+"_") {
 			return name
 		}
 	}
@@ -61,11 +48,9 @@ func sources(t *testing.T) (*token.FileSet, map[string]*ast.File) {
 			t.Fatal(err)
 		}
 	}
-	for name, files := range filesOf() {
-		for _, file := range files {
-			if all[file] == nil {
-				t.Errorf("%s has no %s", name, file)
-			}
+	for _, name := range conversationNames() {
+		if all[name+".go"] == nil {
+			t.Errorf("%s has no %s.go", name, name)
 		}
 	}
 	return fset, all
@@ -129,7 +114,7 @@ func TestSentencesStandBesideWhatSaysThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		group := strings.TrimSuffix(name, ".en.toml")
-		if group != "chat" && filesOf()[group] == nil {
+		if group != "chat" && !slices.Contains(conversationNames(), group) {
 			t.Errorf("%s belongs to no conversation", name)
 		}
 		for section, texts := range file {
