@@ -55,7 +55,7 @@ type Webhooks interface {
 	// Waiting counts the deliveries that wait for a webhook, up to a limit. It and WaitingWebhooks may count damaged
 	// ones.
 	Waiting(id wallet.WebhookID, limit int) (int, error)
-	// Reschedule writes Attempts, NextAt and Pause of deliveries that still wait where they were listed; one that is
+	// Reschedule writes Attempts, NextAt, Pause and Counted of deliveries that still wait where they were listed; one that is
 	// gone is no error.
 	Reschedule([]Delivery) error
 	// DoneDeliveries removes deliveries where they were listed; one that is gone is no error.
@@ -99,6 +99,7 @@ type Delivery struct {
 	Attempts    int              `json:"attempts,omitzero"` // made so far
 	NextAt      time.Time        `json:"next_at"`           // not before; before the first attempt, when it was put
 	Pause       time.Duration    `json:"pause,omitzero"`    // from the last attempt to NextAt: bounds the wait if a clock is set back
+	Counted     bool             `json:"counted,omitzero"`  // the hourly limit has counted it, and its first attempt was interrupted
 	Resend      bool             `json:"resend"`            // a person asked to send an ended delivery again
 	Seq         uint64           `json:"seq"`               // set by the store
 }

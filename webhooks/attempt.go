@@ -26,6 +26,9 @@ type attemptResult struct {
 // overLimit reports that nothing was sent because the hourly limit is reached.
 func (f attemptResult) overLimit() bool { return f.limit.Limit > 0 && !f.limit.OK }
 
+// wasCounted reports whether a delivery has taken from the hourly limit already, so that its next attempt is free.
+func wasCounted(d store.Delivery) bool { return d.Attempts > 0 || d.Counted }
+
 // attempt sends a delivery once. Before that it checks again that the webhook exists and may have the event, as keys are
 // revoked and people withdraw their consent while deliveries wait. It writes nothing to the store but the counter of the
 // hourly limit.
@@ -48,9 +51,9 @@ func (s *Service) attempt(ctx context.Context, d store.Delivery) attemptResult {
 		f.state = store.DeliveryDeadLettered
 		return f
 	}
-	// An event counts against the hourly limit at its first attempt; retries are free. If the first attempt is
-	// interrupted, it does not count as one, and the event counts once more.
-	if d.Attempts == 0 {
+	// An event counts against the hourly limit once, at its first attempt. A first attempt that was interrupted does not
+	// count as one, but the event was counted.
+	if !wasCounted(d) {
 		if f.limit, f.err = s.Meter.Take(ctx, counterOf(hook), s.Limit); f.err != nil || f.overLimit() {
 			return f
 		}
@@ -80,12 +83,12 @@ func (s *Service) lookUp(ctx context.Context, d store.Delivery) (hook wallet.Web
 }
 
 // classify decides from the receiver's answer whether a delivery is delivered, dead-lettered, or waits for its next
-// attempt. at is when the attempt was sent. An interrupted attempt does not count, and is made again by this or the
-// next process.
+// attempt. at is when the attempt was sent. An interrupted attempt is not counted among the attempts, and is made again
+// by this or the next process. If it was the first, the delivery is marked as counted against the hourly limit.
 func (s *Service) classify(f attemptResult, at time.Time, r Result) attemptResult {
 	verdict := r.Verdict()
 	if verdict == Interrupted {
-		f.err = context.Canceled
+		f.err, f.delivery.Counted = context.Canceled, f.delivery.Counted || f.delivery.Attempts == 0
 		return f
 	}
 	f.delivery.Attempts++

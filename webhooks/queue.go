@@ -39,7 +39,7 @@ type queue struct {
 	width    int       // how many attempts may run at once
 	failures int       // attempts that failed in a row
 	left     int       // deliveries left of the hourly limit, by the last attempt; no more attempts than these run at once
-	until    time.Time // no first attempts before this time: the hourly limit is reached
+	until    time.Time // before this time only what was counted is sent: the hourly limit is reached
 }
 
 // lineKey identifies a line: one ordering key within one urgency.
@@ -143,7 +143,8 @@ func (q *queue) next(now time.Time) *line {
 	// Urgencies are numbered from the most urgent. A line whose first attempt has to wait is passed over and keeps its place.
 	for u := range q.ready {
 		for i, l := range q.ready[u] {
-			if l.items[0].Attempts == 0 && (q.until.After(now) || broken && q.waitsForAttempt()) {
+			first := l.items[0].Delivery
+			if !wasCounted(first) && q.until.After(now) || first.Attempts == 0 && broken && q.waitsForAttempt() {
 				continue
 			}
 			q.ready[u] = append(q.ready[u][:i], q.ready[u][i+1:]...)

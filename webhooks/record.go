@@ -24,7 +24,7 @@ const (
 )
 
 // outcome is the result of an attempt at a delivery, or of a decision without one (superseded, revoked), to be
-// written.
+// written. One that still waits and was not sent changes only the delivery's row (store.Delivery.Counted).
 type outcome struct {
 	delivery  store.Delivery
 	state     store.DeliveryState
@@ -300,6 +300,9 @@ func stillOurs(batch []outcome) []outcome {
 func (r *recorder) entries(ctx context.Context, batch []outcome) []store.LogEntry {
 	out := make([]store.LogEntry, 0, len(batch))
 	for _, o := range batch {
+		if o.state == store.DeliveryWaiting && !o.sent { // no attempt to log
+			continue
+		}
 		e := store.LogEntry{Delivery: o.delivery, State: o.state, Attempted: o.attempted}
 		if o.delivery.Attempts > len(o.attempted) || o.delivery.Resend { // attempts of an earlier process, or before a resend
 			if before, err := r.Log.Logged(ctx, o.delivery.Webhook, o.delivery.ID); err == nil { // else it is gone or damaged

@@ -1,6 +1,7 @@
 package webhooks_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -138,6 +139,56 @@ func TestAScheduleSurvivesARestart(t *testing.T) {
 		if log := r.logged(hook); len(log) != 1 || len(log[0].Attempted) != 6 {
 			t.Errorf("log %+v", log)
 		}
+	})
+}
+
+// TestAnInterruptedFirstAttemptCountsOnce: an event takes from the hourly limit once, whether this process or the next one
+// repeats its interrupted first attempt. What was counted is sent even if the limit is reached meanwhile.
+func TestAnInterruptedFirstAttemptCountsOnce(t *testing.T) {
+	inBubble(t, func(r *harness) {
+		r.service.Limit.Count = 60
+		alice, hook := r.subscriber()
+		used := func(want uint64) {
+			t.Helper()
+			if used, _, err := r.service.Used(context.Background(), hook); used != want || err != nil {
+				t.Errorf("%d of the hour are used up, not %d (%v)", used, want, err)
+			}
+		}
+		// In one process: three interruptions, then an answer.
+		interrupted := 0
+		r.answer(hook, func(webhooks.Message) webhooks.Result {
+			if interrupted++; interrupted <= 3 {
+				return webhooks.Result{Interrupted: true}
+			}
+			return webhooks.Result{Status: 200}
+		})
+		r.run()
+		r.emit(r.paid(alice, 1))
+		time.Sleep(10 * time.Second)
+		if got := len(r.took()); got != 4 {
+			t.Errorf("%d attempts, not 4", got)
+		}
+		if log := r.logged(hook); len(log) != 1 || log[0].Attempts != 1 || len(log[0].Attempted) != 1 {
+			t.Errorf("the log has %+v", log)
+		}
+		used(1)
+		// A stop of the process interrupts an attempt, which the next process repeats.
+		r.service.Transport = transportFunc(func(ctx context.Context, m webhooks.Message) webhooks.Result {
+			<-ctx.Done()
+			return webhooks.Result{Interrupted: true}
+		})
+		r.emit(r.paid(alice, 2))
+		synctest.Wait()
+		used(2)
+		r.close()
+		r.open()
+		r.service.Limit.Count = 2 // reached
+		r.answer(hook, nil)
+		r.run()
+		if got := len(r.took()); got != 1 {
+			t.Errorf("%d attempts after the restart, not 1", got)
+		}
+		used(2)
 	})
 }
 

@@ -24,6 +24,8 @@ const (
 	turn = time.Minute
 	// readAgain is the pause after the store could not be read.
 	readAgain = time.Second
+	// lastWrites is how long a session whose ctx has ended waits for the outcomes of its attempts to be written.
+	lastWrites = time.Second
 	// maxHeld is how many deliveries are in a node's memory, or about to be, before windows shrink.
 	maxHeld = 32768
 )
@@ -96,13 +98,15 @@ func (in *inbox) put(change func(*inbox)) {
 	in.ring()
 }
 
-// run sends until nothing waits, until others need the place, or until ctx ends. It returns when the webhook's next
+// run sends until nothing waits, until others need the place, or until ctx ends, which interrupts the attempts in
+// flight. It returns when the webhook's next
 // session is to begin: the zero time if nothing waits.
 func (x *session) run(ctx context.Context) (next time.Time) {
 	defer x.close()
 	timer := time.NewTimer(x.pollEvery)
 	defer timer.Stop()
-	stopping := x.stopping
+	stopping, done := x.stopping, ctx.Done()
+	var tooLong <-chan time.Time
 	for {
 		// Take what others left, then read, then send. None of it waits for a receiver.
 		x.takeIn()
@@ -117,12 +121,15 @@ func (x *session) run(ctx context.Context) (next time.Time) {
 		if over {
 			return next
 		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && x.inFlight+x.unwritten == 0 {
 			return x.Now()
 		}
 		timer.Reset(wait)
 		select {
-		case <-ctx.Done():
+		case <-done: // attempts end with ctx: what is left is to write their outcomes, if the store can
+			done, tooLong = nil, time.After(lastWrites)
+		case <-tooLong:
+			return x.Now()
 		case <-stopping:
 			x.stopped, stopping = true, nil
 		case <-x.record.over:
@@ -469,12 +476,16 @@ func (x *session) adapt(f *attemptResult) {
 }
 
 // recordAttempt hands the outcome of an attempt to the recorder. There is none if nothing was sent, or if nobody
-// knows whether it was.
+// knows whether it was. Of a first attempt that was interrupted, what is written is that it was counted.
 func (x *session) recordAttempt(a attemptDone) {
-	if a.result.err != nil || a.result.overLimit() {
+	first := a.line.items[0]
+	switch {
+	case a.result.delivery.Counted && !first.Counted:
+		x.write(outcome{delivery: a.result.delivery, state: store.DeliveryWaiting})
+		return
+	case a.result.err != nil || a.result.overLimit():
 		return
 	}
-	first := a.line.items[0]
 	if a.result.attempt != nil {
 		first.attempted = append(first.attempted, *a.result.attempt)
 	}

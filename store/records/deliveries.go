@@ -320,7 +320,7 @@ func (t *tx) listed(d store.Delivery) bool {
 	return d.ID != "" && string(t.get(deliveries, deliveryKey(d.Webhook, d.Position()))) == d.ID
 }
 
-// Reschedule writes the attempts and the next time of deliveries that still wait. It rewrites the plain part, so it
+// Reschedule writes the attempts of deliveries that still wait, their next time, and whether they were counted. It rewrites the plain part, so it
 // encrypts nothing. The body stays as it was put.
 func (t *tx) Reschedule(all []store.Delivery) error {
 	for _, d := range all {
@@ -333,7 +333,7 @@ func (t *tx) Reschedule(all []store.Delivery) error {
 			t.skipDamaged(deliveryRows, key, err)
 			continue
 		}
-		old.Attempts, old.NextAt, old.Pause = d.Attempts, d.NextAt, d.Pause
+		old.Attempts, old.NextAt, old.Pause, old.Counted = d.Attempts, d.NextAt, d.Pause, d.Counted
 		if err := t.rewrite(deliveryRows, key, r, old); err != nil {
 			return err
 		}

@@ -234,7 +234,7 @@ func testDeliveries(t *testing.T, open Open) {
 	absent(t, s, "one that does not wait", func(tx store.Tx) error { _, err := tx.Delivery("none"); return err })
 
 	tried := all[1]
-	tried.Attempts, tried.NextAt, tried.Pause = 3, noon().Add(time.Minute), 4*time.Second
+	tried.Attempts, tried.NextAt, tried.Pause, tried.Counted = 3, noon().Add(time.Minute), 4*time.Second, true
 	update(t, s, func(tx store.Tx) error { return tx.Reschedule([]store.Delivery{tried, delivery("gone", "wh_1", "")}) })
 	same(t, "put off, in its place", lineOf(t, s, "wh_1", all[0].Position(), 1), []store.Delivery{tried})
 	for range 2 {
