@@ -146,7 +146,7 @@ func TestAScheduleSurvivesARestart(t *testing.T) {
 // repeats its interrupted first attempt. What was counted is sent even if the limit is reached meanwhile.
 func TestAnInterruptedFirstAttemptCountsOnce(t *testing.T) {
 	inBubble(t, func(r *harness) {
-		r.service.Limit.Count = 60
+		r.service.Limit.Count = 2
 		alice, hook := r.subscriber()
 		used := func(want uint64) {
 			t.Helper()
@@ -154,23 +154,34 @@ func TestAnInterruptedFirstAttemptCountsOnce(t *testing.T) {
 				t.Errorf("%d of the hour are used up, not %d (%v)", used, want, err)
 			}
 		}
-		// In one process: three interruptions, then an answer.
+		// In one process: three interruptions, then an answer. Meanwhile another event reaches the limit.
+		first, second, over := r.paid(alice, 1), r.paid(alice, 2), r.paid(alice, 3)
 		interrupted := 0
-		r.answer(hook, func(webhooks.Message) webhooks.Result {
-			if interrupted++; interrupted <= 3 {
+		r.answer(hook, func(m webhooks.Message) webhooks.Result {
+			if m.EventID == first.ID && interrupted < 3 {
+				interrupted++
 				return webhooks.Result{Interrupted: true}
 			}
 			return webhooks.Result{Status: 200}
 		})
 		r.run()
-		r.emit(r.paid(alice, 1))
-		time.Sleep(10 * time.Second)
-		if got := len(r.took()); got != 4 {
-			t.Errorf("%d attempts, not 4", got)
-		}
-		if log := r.logged(hook); len(log) != 1 || log[0].Attempts != 1 || len(log[0].Attempted) != 1 {
+		r.emit(first)
+		r.comes(first.ID)
+		if log := r.logged(hook); len(log) != 0 {
 			t.Errorf("the log has %+v", log)
 		}
+		used(1)
+		r.emit(second, over)
+		r.comes(second.ID)
+		used(2)
+		time.Sleep(5 * time.Second)
+		r.comes(first.ID, first.ID, first.ID)
+		if log := r.logged(hook); len(log) != 2 || log[0].Attempts != 1 || log[1].Attempts != 1 {
+			t.Errorf("the log has %+v", log)
+		}
+		used(2)
+		time.Sleep(2 * time.Hour)
+		r.comes(over.ID)
 		used(1)
 		// A stop of the process interrupts an attempt, which the next process repeats.
 		r.service.Transport = transportFunc(func(ctx context.Context, m webhooks.Message) webhooks.Result {
@@ -183,12 +194,33 @@ func TestAnInterruptedFirstAttemptCountsOnce(t *testing.T) {
 		r.close()
 		r.open()
 		r.service.Limit.Count = 2 // reached
-		r.answer(hook, nil)
 		r.run()
 		if got := len(r.took()); got != 1 {
 			t.Errorf("%d attempts after the restart, not 1", got)
 		}
 		used(2)
+	})
+}
+
+// TestAStopWaitsForNoStoreThatFails: what was interrupted cannot be written, and the service ends all the same.
+func TestAStopWaitsForNoStoreThatFails(t *testing.T) {
+	inBubble(t, func(r *harness) {
+		alice, _ := r.subscriber()
+		full := &refusing{Store: r.store}
+		r.service.Store = full
+		r.service.Transport = transportFunc(func(ctx context.Context, m webhooks.Message) webhooks.Result {
+			<-ctx.Done()
+			return webhooks.Result{Interrupted: true}
+		})
+		r.run()
+		r.emit(r.paid(alice, 1))
+		synctest.Wait()
+		full.left.Store(1 << 40)
+		begun := time.Now()
+		r.stop()
+		if took := time.Since(begun); took > 10*time.Second {
+			t.Errorf("it took %s", took)
+		}
 	})
 }
 
