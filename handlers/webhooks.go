@@ -455,7 +455,7 @@ func (w *Webhooks) Test(ctx context.Context, who Caller, id wallet.WebhookID) (s
 		return store.LogEntry{}, err
 	}
 	event, err := wallet.NewEvent(w.NewID("evt"), wallet.WebhookTest, w.Now().UTC(), hook.Owner,
-		wallet.WebhookTestData{WebhookID: hook.ID, Message: "This is a test. Nothing happened."})
+		wallet.WebhookTestData{WebhookID: hook.ID})
 	if err != nil {
 		return store.LogEntry{}, err
 	}

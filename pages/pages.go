@@ -5,8 +5,9 @@
 //
 // Its main types and parts:
 //
-//   - Server, made by New from Options, serves all files from memory with their headers, which start from the signing page's (signer.Headers). Run serves a listener until its
-//     context ends.
+//   - Server, made by New from Options, serves all files from memory with their headers, which start from the signing
+//     page's (signer.Headers). Run serves a listener until its context ends.
+//   - answers.go has the answers that are no page, such as 404. Their texts are in en.json.
 //   - document.go reads the OpenAPI document and the catalogue of events into the data of docs.html. The documentation is
 //     rendered on the first request. It is English, like the API it describes; static/ has its style and scripts.
 //   - portal.html and portal/ are the portal: ES modules without a build step that call the API with a session. main.js
@@ -24,7 +25,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -44,7 +44,7 @@ const (
 	Portal = "/portal"
 )
 
-//go:embed static docs.html portal portal.html
+//go:embed static docs.html portal portal.html en.json
 var files embed.FS
 
 // Options configure the pages. URL may be nil; all other fields are required.
@@ -64,6 +64,7 @@ type Server struct {
 	docs   func() (file, error)
 	portal string          // Content-Security-Policy of the portal's files
 	common []signer.Header // of every response
+	say    answers
 }
 
 // file is one response body with its Content-Type (kind) and ETag (tag).
@@ -99,7 +100,12 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("render the portal: %w", err)
 	}
-	s := &Server{common: signer.Headers(o.URL), files: map[string]file{Docs: {}, Portal: made(".html", portal)}, docs: sync.OnceValues(docs), portal: policy + "; connect-src 'self' " + o.API.Scheme + "://" + o.API.Host}
+	say, err := readAnswers()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{common: signer.Headers(o.URL), files: map[string]file{Docs: {}, Portal: made(".html", portal)}, docs: sync.OnceValues(docs), say: say,
+		portal: policy + "; connect-src 'self' " + o.API.Scheme + "://" + o.API.Host}
 	// The embedded files of each folder are served below their page's path.
 	for folder, under := range map[string]string{"static": Docs, "portal": Portal} {
 		list, err := files.ReadDir(folder)
@@ -178,17 +184,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		w.Header().Set("Location", Docs)
-		refuse(w, http.StatusFound, "The documentation is at "+Docs+".")
+		s.say.write(w, http.StatusFound, "moved")
 	case !ok:
-		refuse(w, http.StatusNotFound, "This page does not exist. The documentation is at "+Docs+".")
+		s.say.write(w, http.StatusNotFound, "not_found")
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, "Only GET and HEAD work here.")
+		s.say.write(w, http.StatusMethodNotAllowed, "method")
 	default:
 		if r.URL.Path == Docs {
 			var err error
 			if found, err = s.docs(); err != nil {
-				refuse(w, http.StatusServiceUnavailable, "The documentation is not available. The API description is at /v1/openapi.json.")
+				s.say.write(w, http.StatusServiceUnavailable, "unavailable")
 				return
 			}
 		}
@@ -196,13 +202,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", found.tag)
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(found.content))
 	}
-}
-
-// refuse answers with a line of plain text.
-func refuse(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text+"\n") // an error means that the client has gone
 }
 
 // Run serves ln until ctx ends, then gives open requests drainTimeout to finish. It returns nil after an orderly end, and an

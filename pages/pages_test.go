@@ -9,6 +9,7 @@ import (
 	"html"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -555,6 +556,30 @@ func TestPagesAreNotMadeOfHalves(t *testing.T) {
 		if _, err := New(o); err == nil {
 			t.Errorf("made without %s", name)
 		}
+	}
+}
+
+// TestAnswersThatAreNoPageComeFromTheCatalogue: each says its own sentence of en.json, whose variables are paths, and each
+// sentence is used. The catalogue itself is no page.
+func TestAnswersThatAreNoPageComeFromTheCatalogue(t *testing.T) {
+	sound, broken := serve(t, api.Document()), serve(t, []byte("{"))
+	said := map[string]string{}
+	for _, c := range []struct {
+		key, method, address, text string
+		status                     int
+	}{
+		{"moved", "GET", sound + "/", "The documentation is at /docs.\n", 302},
+		{"not_found", "GET", sound + "/en.json", "This page does not exist. The documentation is at /docs.\n", 404},
+		{"method", "POST", sound + Docs, "Only GET and HEAD work here.\n", 405},
+		{"unavailable", "GET", broken + Docs, "The documentation is not available. The API description is at /v1/openapi.json.\n", 503},
+	} {
+		if answer, body := do(t, c.method, c.address); answer.StatusCode != c.status || body != c.text {
+			t.Errorf("%s: %d %q", c.key, answer.StatusCode, body)
+		}
+		said[c.key] = strings.TrimSpace(c.text)
+	}
+	if texts, err := readAnswers(); err != nil || !maps.Equal(said, texts) {
+		t.Errorf("the catalogue has %v, and %v is said (%v)", texts, said, err)
 	}
 }
 

@@ -255,7 +255,7 @@ type CommandExecutedData struct {
 // WebhookTestData is `data` of webhook.test.
 type WebhookTestData struct {
 	WebhookID WebhookID `json:"webhook_id"`
-	Message   string    `json:"message"`
+	Message   string    `json:"message"` // rendered when the event is delivered (package webhooks)
 }
 
 // WalletClaimedData is `data` of the internal event that warns an owner of a claim.

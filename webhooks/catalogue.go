@@ -84,7 +84,7 @@ func Catalogue() []EventType {
 			data: wallet.StakeUndelegatedData{UserID: user, WalletAddress: owner, ValidatorAddress: validator, Amount: "10", TransactionSignature: signature,
 				CooldownEnd: "2026-02-02T12:00:00.000Z", UndelegatedAt: at}},
 		{Name: wallet.WebhookTest, Kind: api, When: "A test of the webhook was requested. It is sent only to that webhook.",
-			data: wallet.WebhookTestData{WebhookID: "wh_0c6e", Message: "This is a test. Nothing happened."}},
+			data: wallet.WebhookTestData{WebhookID: "wh_0c6e"}},
 
 		{Name: wallet.MessageReceived, Kind: bot, When: "A person wrote to the bot outside its own questions. A reply to an app's message is sent only to that app and to operators.", Scope: wallet.BotMessages,
 			data: wallet.MessageReceivedData{ChatID: chat, Username: "@alice", Message: "Good morning!", Timestamp: at}},
@@ -150,6 +150,22 @@ func failed(data json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(stored.TransactionFailedData)
 }
 
+// tested returns the data of webhook.test as it is published: with its message, in English.
+func tested(data json.RawMessage) (json.RawMessage, error) {
+	var test wallet.WebhookTestData
+	if err := json.Unmarshal(data, &test); err != nil {
+		return nil, err
+	}
+	printer, err := english()
+	if err != nil {
+		return nil, err
+	}
+	if test.Message, err = printer.Text("webhooks.test", nil); err != nil {
+		return nil, err
+	}
+	return json.Marshal(test)
+}
+
 // Body renders an event for webhooks of a kind, in the envelope of docs/specification.md: {event, data, timestamp},
 // or {event, data} for bots. Every attempt sends these same bytes, so they are signed as they are stored. An error is
 // a mistake of the program: the kind has no such event, or its data is not what the catalogue says.
@@ -157,19 +173,18 @@ func Body(kind wallet.KeyKind, e wallet.Event) ([]byte, error) {
 	if _, ok := ruleOf(kind, e.Name); !ok {
 		return nil, fmt.Errorf("%s is no event of webhooks of the kind %s", e.Name, kind)
 	}
-	// Most data is published as it was stored. These two are not.
-	data := e.Data
-	if e.Name == wallet.WalletConnected {
-		var err error
-		if data, err = connected(kind, data); err != nil {
-			return nil, fmt.Errorf("render %s: %w", e.Name, err)
-		}
+	// Most data is published as it was stored. These three are not.
+	data, err := e.Data, error(nil)
+	switch e.Name {
+	case wallet.WalletConnected:
+		data, err = connected(kind, data)
+	case wallet.TransactionFailed:
+		data, err = failed(data)
+	case wallet.WebhookTest:
+		data, err = tested(data)
 	}
-	if e.Name == wallet.TransactionFailed {
-		var err error
-		if data, err = failed(data); err != nil {
-			return nil, fmt.Errorf("render %s: %w", e.Name, err)
-		}
+	if err != nil {
+		return nil, fmt.Errorf("render %s: %w", e.Name, err)
 	}
 	if len(data) == 0 {
 		return nil, fmt.Errorf("%s without data", e.Name)
