@@ -306,7 +306,7 @@ func TestATestTellsStatusAndNotTheBody(t *testing.T) {
 		t.Errorf("replay: %s, sent %d times", replay.body, len(got.list()))
 	}
 	one := r.get(path+"/deliveries/"+a.text("data", "delivery_id"), key)
-	if body := string(got.list()[0].Body); one.text("data", "body") != body || !strings.Contains(body, `"event":"webhook.test"`) || !strings.Contains(body, `"message":"This is a test. Nothing happened."`) ||
+	if body := string(got.list()[0].Body); one.text("data", "body") != body || !strings.Contains(body, `"event":"webhook.test"`) || !strings.Contains(body, `"data":{"webhook_id":"`+strings.TrimPrefix(path, "/v1/webhooks/")+`","message":"This is a test. Nothing happened."}`) ||
 		!strings.Contains(string(one.body), `"answer":"what the receiver says \ufffd"`) && !strings.Contains(string(one.body), "what the receiver says \ufffd") || one.text("data", "state") != "dead_lettered" {
 		t.Errorf("logged: %s", one.body)
 	}
