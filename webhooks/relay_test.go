@@ -59,10 +59,14 @@ func TestBodiesAreWhatEncodingJSONWouldWrite(t *testing.T) {
 			}
 			seen++
 			data := e.Data
-			if e.Name == wallet.WalletConnected {
-				if data, err = connected(kind, data); err != nil {
-					t.Fatal(err)
-				}
+			switch e.Name {
+			case wallet.WalletConnected:
+				data, err = connected(kind, data)
+			case wallet.WebhookTest:
+				data, err = json.RawMessage(`{"webhook_id":"wh_0c6e","message":"This is a test. Nothing happened."}`), nil
+			}
+			if err != nil {
+				t.Fatal(err)
 			}
 			var want []byte
 			if kind == wallet.BotKey {
