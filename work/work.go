@@ -121,7 +121,8 @@ const (
 	Returned     Outcome = "returned"      // the pool stopped: any node may claim it
 )
 
-// Metrics receives the figures of a pool. Many goroutines call its methods.
+// Metrics receives the figures of a pool. It is the hook for an exporter of metrics, and main sets none yet
+// (docs/architecture.md, Jobs). Many goroutines call its methods, so they must be quick and safe for concurrent use.
 type Metrics interface {
 	// Claimed reports that jobs were claimed or handed over.
 	Claimed(queue store.Queue, jobs int)
