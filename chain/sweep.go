@@ -18,7 +18,7 @@ const minSlotNotReached = -32016
 // Sweep reads the finalized balances of wallets and token accounts, 100 with each call (getMultipleAccounts with a slice of their
 // data), in the order of the addresses. Every answer is from minSlot or later: a node that is behind is not believed,
 // and the next one is asked. Those of one call are from one slot. Errors are wallet.NetworkError, with
-// wallet.ErrNodeBehind inside if every node is behind.
+// wallet.ErrNodeBehind inside if every node that could be asked is behind.
 func (c *Client) Sweep(ctx context.Context, as []wallet.Address, minSlot uint64) ([]wallet.AccountBalance, error) {
 	ctx = InBackground(ctx)
 	out := make([]wallet.AccountBalance, 0, len(as))
@@ -37,20 +37,22 @@ func (c *Client) Sweep(ctx context.Context, as []wallet.Address, minSlot uint64)
 // sweep reads up to 100 accounts from the first node that can be believed.
 func (c *Client) sweep(ctx context.Context, as []wallet.Address, minSlot uint64) ([]accountSnapshot, error) {
 	const method = "getMultipleAccounts"
-	var first error
+	var first, lag error
 	for _, n := range c.nodes {
 		read, err := snapshots(ctx, n, finalized, sweepData, minSlot, as...)
 		if err == nil && read[0].Slot < minSlot || behind(err) {
 			err = n.nodeError(method, wallet.ErrNodeBehind)
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			return read, nil
-		}
-		if first == nil || errors.Is(first, wallet.ErrNodeBehind) { // what may be over in a moment is the lesser reason
+		case errors.Is(err, wallet.ErrNodeBehind):
+			lag = err
+		case first == nil:
 			first = err
 		}
 	}
-	return nil, first
+	return nil, errors.Join(first, lag)
 }
 
 // behind tells whether a node says of itself that it has not come to the slot that was asked for.

@@ -78,6 +78,21 @@ func TestASweepBelievesNoNodeThatIsBehind(t *testing.T) {
 	}
 }
 
+// TestANodeThatIsDownHidesNoLag: it can be told that all nodes that answer are behind, whichever comes first.
+func TestANodeThatIsDownHidesNoLag(t *testing.T) {
+	old := func(string) string { return result(`{"context":{"slot":5},"value":[null]}`) }
+	down := func(string) string { return `{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"s3cr3t"}}` }
+	for name, said := range map[string][2]func(string) string{"first": {down, old}, "second": {old, down}} {
+		both, closed := withSecond(t, scripted(t, said[0]), scripted(t, said[1]))
+		defer closed()
+		_, err := both.Sweep(t.Context(), []wallet.Address{testKey(1).address()}, 6)
+		if !errors.Is(err, wallet.ErrNodeBehind) || wallet.CodeOf(err) != wallet.NetworkError {
+			t.Errorf("%s: %v", name, err)
+		}
+		nobodyKnows(t, err)
+	}
+}
+
 func TestASweepTakesNoMintForAnAccount(t *testing.T) {
 	data := make([]byte, sweepData)
 	data[108] = 1

@@ -21,6 +21,8 @@ const (
 	newestFirst, newestPage = 10, 200
 	// patience is how long all nodes may deny what must be there, before the wallet is watched on without it.
 	patience = time.Hour
+	// behindTries is how many attempts of a job have failed at least before all nodes count as behind for as long as patience.
+	behindTries = 30
 	// mostUnread bounds the transactions of a wallet that are kept to be tried again, and unreadFor for how long.
 	mostUnread = 64
 	unreadFor  = 7 * 24 * time.Hour
@@ -33,6 +35,7 @@ type look struct {
 	*Watcher
 	of  wallet.Wallet
 	row wallet.Watch
+	job store.Job // that asks for the look
 
 	full       bool // read every history
 	reads      int  // transactions that were asked for
@@ -88,14 +91,26 @@ func (l *look) again(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// sweep reads the balances of all accounts that are watched.
+// sweep reads the balances of all accounts that are watched, from nodes that have come as far as the row.
 func (l *look) sweep(ctx context.Context) ([]wallet.WatchedAccount, error) {
-	accounts := make([]wallet.Address, len(l.row.Accounts))
 	var slot uint64
-	for i, a := range l.row.Accounts {
-		accounts[i], slot = a.Address, max(slot, a.Slot)
+	for _, a := range l.row.Accounts {
+		slot = max(slot, a.Slot)
 	}
-	balances, err := l.Chain.Sweep(ctx, accounts, slot)
+	found, err := l.balances(ctx, slot)
+	if errors.Is(err, wallet.ErrNodeBehind) && l.job.Failures >= behindTries && l.Now().Sub(l.job.At) >= patience {
+		return l.rebase(ctx, slot)
+	}
+	return found, err
+}
+
+// balances reads the balances of all accounts that are watched, from nodes that have come to minSlot.
+func (l *look) balances(ctx context.Context, minSlot uint64) ([]wallet.WatchedAccount, error) {
+	accounts := make([]wallet.Address, len(l.row.Accounts))
+	for i, a := range l.row.Accounts {
+		accounts[i] = a.Address
+	}
+	balances, err := l.Chain.Sweep(ctx, accounts, minSlot)
 	if err != nil {
 		return nil, fmt.Errorf("sweep %s: %w", l.of.Address, err)
 	}
@@ -104,6 +119,33 @@ func (l *look) sweep(ctx context.Context) ([]wallet.WatchedAccount, error) {
 		out[i] = watched(l.of.Address, b)
 	}
 	return out, nil
+}
+
+// rebase takes the slots back that no node has come to for as long as patience: one that a node once named and that never
+// was, or those of a chain that was reset. Where an account's watermark lies within what the nodes have now, its history is
+// read again from there, and nothing is lost.
+func (l *look) rebase(ctx context.Context, known uint64) ([]wallet.WatchedAccount, error) {
+	found, err := l.balances(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	lowest := found[0].Slot
+	for i, to := range found {
+		lowest = min(lowest, to.Slot)
+		a := &l.row.Accounts[i]
+		switch {
+		case a.Mark.Slot > to.Slot+1: // nobody knows how far it was read
+			*a = to
+			a.Mark = wallet.Watermark{Slot: to.Slot + 1}
+		case a.Slot > to.Slot:
+			a.Slot, a.Cursor, a.DeniedSince = max(a.Mark.Slot, 1)-1, nil, time.Time{}
+		}
+	}
+	l.row.Since = min(l.row.Since, lowest+1)
+	l.full, l.row.FullAt = true, time.Time{}
+	l.Log.Error("every node has been behind what is known of a wallet: it is watched on from what they show now, and payments since its last look may be missing",
+		"wallet", l.of.Address, "known_slot", known, "slot", lowest)
+	return found, nil
 }
 
 // addAccounts adds token accounts that the wallet has, or is expected to have, and that no transaction showed.
@@ -139,7 +181,8 @@ func (l *look) account(ctx context.Context, to wallet.WatchedAccount) {
 	hopeless := !a.DeniedSince.IsZero() && l.Now().Sub(a.DeniedSince) >= patience
 	walk, err := l.Chain.Walk(ctx, wallet.HistoryQuery{Address: a.Address, From: a.Mark, Cursor: a.Cursor, Finalized: true, MinSlot: to.Slot,
 		Changed: changed && !hopeless})
-	lost := errors.Is(err, wallet.ErrHistoryPruned) || errors.Is(err, wallet.ErrHistoryUnknown)
+	lost := errors.Is(err, wallet.ErrHistoryPruned) || errors.Is(err, wallet.ErrHistoryUnknown) ||
+		errors.Is(err, wallet.ErrNodeBehind) && a.Mark.Slot > to.Slot+1 // a watermark where no block is
 	// Everything up to a.Slot was read. A node that has the blocks from there on need not show what is older.
 	enough := errors.Is(err, wallet.ErrHistoryPruned) && walk.Since <= a.Slot && (len(walk.Entries) > 0 || !changed)
 	if err != nil && !enough && !(lost && hopeless) {

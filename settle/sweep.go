@@ -32,10 +32,15 @@ type lookout struct {
 // mostBehind is how many such calls a pass makes before it ends: the nodes lag, and asking more does not help.
 const mostBehind = 200
 
+// behindLook is for how long all nodes have been behind what is known of a wallet before a look is ordered, which tries on
+// alone and heals a row with a slot that does not exist.
+const behindLook = 5 * time.Minute
+
 // rhythm is when a wallet is swept.
 type rhythm struct {
 	next     time.Time
 	movedAt  time.Time
+	behind   time.Time // since when every node has been behind what is known of it; zero: they are not
 	accounts int
 }
 
@@ -258,10 +263,7 @@ func (w *Watcher) sweep(ctx context.Context, out *lookout, targets []target) err
 // apart sweeps wallets one by one whose common call found all nodes behind, and passes over the one that is to blame.
 func (w *Watcher) apart(ctx context.Context, out *lookout, targets []target, cause error) error {
 	if len(targets) == 1 {
-		at := targets[0].of.Address
-		w.Log.Warn("watch: every node is behind what is known of a wallet; it is looked at again", "wallet", at, "error", cause)
-		w.later(out, []wallet.Address{at})
-		return nil
+		return w.ahead(ctx, out, targets[0].of, cause)
 	}
 	for i := range targets {
 		if err := w.sweep(ctx, out, targets[i:i+1]); err != nil {
@@ -269,6 +271,22 @@ func (w *Watcher) apart(ctx context.Context, out *lookout, targets []target, cau
 		}
 	}
 	return nil
+}
+
+// ahead sweeps a wallet later for which all nodes are behind. If that lasts, it is left to a look.
+func (w *Watcher) ahead(ctx context.Context, out *lookout, of wallet.Wallet, cause error) error {
+	w.Log.Warn("watch: every node is behind what is known of a wallet; it is looked at again", "wallet", of.Address, "error", cause)
+	now := w.Now().UTC()
+	r := out.of(of.Address)
+	if r.behind.IsZero() {
+		r.behind = now
+	}
+	lasts := now.Sub(r.behind)
+	r.next = now.Add(max(w.Pace.Soon, lasts/coolingParts))
+	if lasts < behindLook {
+		return nil
+	}
+	return w.Store.Update(ctx, func(tx store.Tx) error { return store.OrderWatch(tx, of, store.WatchOrder{}, store.JobSoon, now) })
 }
 
 // batch is the accounts of the first wallets that fit into a call, at least of one wallet, and the slot that the node must
@@ -316,7 +334,7 @@ func (w *Watcher) order(ctx context.Context, out *lookout, targets []target, bal
 	}
 	for i, t := range targets {
 		r := out.of(t.of.Address)
-		r.accounts = len(t.row.Accounts)
+		r.accounts, r.behind = len(t.row.Accounts), time.Time{}
 		if len(found[i].Found) > 0 {
 			r.movedAt = now
 		}

@@ -133,7 +133,7 @@ func (w *Watcher) Handle(ctx context.Context, job store.Job) (work.Result, error
 	if row.Version == 0 {
 		return w.begin(ctx, of)
 	}
-	l := &look{Watcher: w, of: of, row: row, activities: map[wallet.Signature]wallet.Activity{}}
+	l := &look{Watcher: w, of: of, row: row, job: job, activities: map[wallet.Signature]wallet.Activity{}}
 	// An attempt after another one begins with balances of its own: those of the order may be outdated.
 	if job.Attempt > 1 {
 		order = store.WatchOrder{}
