@@ -135,34 +135,34 @@ func isUnknown(err error) bool {
 // is not believed, and the next one is asked.
 //
 // Errors are wallet.NetworkError. Inside may be wallet.ErrNodeBehind, wallet.ErrNothingNew, wallet.ErrHistoryPruned and
-// wallet.ErrHistoryUnknown. With the last two comes what is known, from the newest transaction back: the caller decides
-// whether to go on without the rest, from Next.
+// wallet.ErrHistoryUnknown, several if nodes differ. With the last two comes what is known, from the newest transaction back,
+// even if another node could not be asked: the caller decides when to go on without the rest, from Next.
 func (c *Client) Walk(ctx context.Context, query wallet.HistoryQuery) (wallet.HistoryWalk, error) {
-	var best wallet.HistoryWalk
-	var reason error
-	for i, n := range c.nodes {
+	best := wallet.HistoryWalk{Next: query.From}
+	var reason, denied error
+	for _, n := range c.nodes {
 		found, err := newWalker(n, query).walk(ctx)
 		if err == nil && query.Changed && len(found.Entries) == 0 && !found.More {
 			err = n.nodeError("getSignaturesForAddress", wallet.ErrNothingNew)
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			return found, nil
-		}
-		if i == 0 || len(found.Entries) > len(best.Entries) || len(found.Entries) == len(best.Entries) && found.Since < best.Since {
-			best = found
-		}
-		if reason == nil || severity(err) > severity(reason) {
+		case errors.Is(err, wallet.ErrHistoryPruned) || errors.Is(err, wallet.ErrHistoryUnknown):
+			if denied == nil || len(found.Entries) > len(best.Entries) || len(found.Entries) == len(best.Entries) && found.Since < best.Since {
+				best = found
+			}
+			if denied == nil || severity(err) > severity(denied) {
+				denied = err
+			}
+		case reason == nil || severity(err) > severity(reason):
 			reason = err
 		}
 	}
-	if !errors.Is(reason, wallet.ErrHistoryPruned) && !errors.Is(reason, wallet.ErrHistoryUnknown) {
-		return wallet.HistoryWalk{Next: query.From}, reason // another time, a node may know all
-	}
-	return best, reason
+	return best, errors.Join(reason, denied)
 }
 
-// severity orders the reasons for which nodes are not believed. A node that could not be asked might know everything:
-// that is the reason to tell, so that nobody goes on without the rest.
+// severity orders the reasons for which nodes are not believed. A node that could not be asked might know everything.
 func severity(err error) int {
 	switch {
 	case errors.Is(err, wallet.ErrHistoryPruned):

@@ -49,7 +49,7 @@ type look struct {
 func (l *look) run(ctx context.Context, order store.WatchOrder) (work.Result, error) {
 	l.skipped = map[wallet.Signature]bool{}
 	now := l.Now().UTC()
-	l.full = !now.Before(l.row.FullAt.Add(l.Pace.Full))
+	l.full = l.row.FullTo > 0 || !now.Before(l.row.FullAt.Add(l.Pace.Full))
 	found := order.Found
 	if l.full {
 		l.addAccounts(ctx)
@@ -59,6 +59,9 @@ func (l *look) run(ctx context.Context, order store.WatchOrder) (work.Result, er
 		if found, err = l.sweep(ctx); err != nil {
 			return work.Result{}, err // nothing is known: the job waits and tries again
 		}
+	}
+	if l.full && l.row.FullTo == 0 {
+		l.row.FullTo = lowestSlot(found)
 	}
 	l.tryUnread(ctx, now)
 	for _, balance := range found {
@@ -75,7 +78,7 @@ func (l *look) run(ctx context.Context, order store.WatchOrder) (work.Result, er
 		l.row.Failures = 0
 	}
 	if l.full && l.trouble == nil && !l.more {
-		l.row.FullAt = now
+		l.row.FullAt, l.row.FullSlot, l.row.FullTo = now, l.row.FullTo, 0
 	}
 	return work.Result{Commit: l.commit, Again: l.again(now)}, nil
 }
@@ -121,52 +124,6 @@ func (l *look) balances(ctx context.Context, minSlot uint64) ([]wallet.WatchedAc
 	return out, nil
 }
 
-// rebase takes the slots back that no node has come to for as long as patience: one that a node once named and that never
-// was, or those of a chain that was reset. Where an account's watermark lies within what the nodes have now, its history is
-// read again from there, and nothing is lost.
-func (l *look) rebase(ctx context.Context, known uint64) ([]wallet.WatchedAccount, error) {
-	found, err := l.balances(ctx, 0)
-	if err != nil {
-		return nil, err
-	}
-	lowest := found[0].Slot
-	for i, to := range found {
-		lowest = min(lowest, to.Slot)
-		a := &l.row.Accounts[i]
-		switch {
-		case a.Mark.Slot > to.Slot+1: // nobody knows how far it was read
-			*a = to
-			a.Mark = wallet.Watermark{Slot: to.Slot + 1}
-		case a.Slot > to.Slot:
-			a.Slot, a.Cursor, a.DeniedSince = max(a.Mark.Slot, 1)-1, nil, time.Time{}
-		}
-	}
-	l.row.Since = min(l.row.Since, lowest+1)
-	l.full, l.row.FullAt = true, time.Time{}
-	l.Log.Error("every node has been behind what is known of a wallet: it is watched on from what they show now, and payments since its last look may be missing",
-		"wallet", l.of.Address, "known_slot", known, "slot", lowest)
-	return found, nil
-}
-
-// addAccounts adds token accounts that the wallet has, or is expected to have, and that no transaction showed.
-func (l *look) addAccounts(ctx context.Context) {
-	all, err := l.accountsOf(ctx, l.of.Address)
-	if err != nil {
-		l.trouble = errors.Join(l.trouble, err)
-		return
-	}
-	for _, at := range all {
-		l.add(at)
-	}
-}
-
-// add begins to watch an account. Its history is read from the slot on from which the wallet is watched.
-func (l *look) add(at wallet.Address) {
-	if !l.row.Lists(at) && len(l.row.Accounts) < mostAccounts {
-		l.row.Accounts = append(l.row.Accounts, wallet.WatchedAccount{Address: at, Mark: wallet.Watermark{Slot: l.row.Since}})
-	}
-}
-
 // account reads the history of one account up to a balance, if that moved or all histories are due.
 func (l *look) account(ctx context.Context, to wallet.WatchedAccount) {
 	i := slices.IndexFunc(l.row.Accounts, func(a wallet.WatchedAccount) bool { return a.Address == to.Address })
@@ -175,7 +132,12 @@ func (l *look) account(ctx context.Context, to wallet.WatchedAccount) {
 	}
 	a := l.row.Accounts[i]
 	changed := moved(a, to)
-	if !changed && !(l.full && to.Slot > a.Slot && (a.Exists || len(a.Mark.Seen) > 0 || i == 0)) {
+	switch {
+	case changed:
+	case !l.full || a.Slot >= l.row.FullTo || to.Slot <= a.Slot: // this full reading has been there
+		return
+	case i > 0 && absent(a, to):
+		l.row.Accounts[i].Slot, l.row.Accounts[i].Mark = to.Slot, wallet.Watermark{Slot: to.Slot + 1}
 		return
 	}
 	hopeless := !a.DeniedSince.IsZero() && l.Now().Sub(a.DeniedSince) >= patience
@@ -291,9 +253,7 @@ func (l *look) activity(ctx context.Context, signature wallet.Signature, slot ui
 // tell takes in an activity, and watches the token accounts that it shows.
 func (l *look) tell(a wallet.Activity) {
 	l.activities[a.Signature] = a
-	for _, at := range a.Accounts {
-		l.add(at)
-	}
+	l.accountsIn(a)
 }
 
 // unreadableNow tells whether an error is about one transaction alone.

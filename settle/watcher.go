@@ -181,6 +181,7 @@ func (w *Watcher) begin(ctx context.Context, of wallet.Wallet) (work.Result, err
 			row.Since = a.Mark.Slot
 		}
 	}
+	row.FullSlot = row.Since - 1
 	return work.Result{Commit: func(tx store.Tx) error {
 		if err := unchanged(tx, of); err != nil {
 			return gone(err)

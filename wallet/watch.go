@@ -12,6 +12,10 @@ type Watch struct {
 	// Since is the first slot that is watched. What is older is the wallet's history and is not announced.
 	Since  uint64    `json:"since"`
 	FullAt time.Time `json:"full_at"` // when all histories were last read, whether a balance had moved or not
+	// FullSlot is the slot up to which they were read then, and FullTo the one up to which they are being read again; zero:
+	// they are not. An account whose Slot is FullTo or later was read.
+	FullSlot uint64 `json:"full_slot,omitzero"`
+	FullTo   uint64 `json:"full_to,omitzero"`
 	// Accounts are the wallet itself, then its token accounts: those that are known, and those that it would be paid to.
 	Accounts []WatchedAccount    `json:"accounts"`
 	Unread   []UnreadTransaction `json:"unread,omitempty"`
