@@ -28,9 +28,31 @@ func (l *look) addAccounts(ctx context.Context) {
 
 // add begins to watch an account, unless it is watched.
 func (l *look) add(a wallet.WatchedAccount) {
-	if !l.row.Lists(a.Address) && len(l.row.Accounts) < mostAccounts {
+	switch {
+	case l.row.Lists(a.Address):
+	case len(l.row.Accounts) >= mostAccounts:
+		if len(l.without) < mostAccounts {
+			l.without = append(l.without, a)
+		}
+	default:
 		l.row.Accounts = append(l.row.Accounts, a)
+		if len(l.row.Accounts) == mostAccounts {
+			l.Log.Warn("watch: a wallet has as many token accounts as are watched: payments into others are not announced", "wallet", l.of.Address, "accounts", mostAccounts)
+		}
 	}
+}
+
+// makeRoom ends the watch of accounts that a full look found closed, as the one before it did, except those that the wallet
+// is expected to be paid to. One that is opened again is added again.
+func (l *look) makeRoom() {
+	for _, token := range l.Expected {
+		delete(l.closed, wallet.AssociatedAccount(l.of.Address, token.Mint, token.Program))
+	}
+	l.row.Accounts = slices.DeleteFunc(l.row.Accounts, func(a wallet.WatchedAccount) bool { return l.closed[a.Address] })
+	for _, a := range l.without {
+		l.add(a)
+	}
+	l.without = nil
 }
 
 // accountsIn begins to watch the token accounts that a transaction shows. The history of one that it opened begins with it.

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// readsALook is how many transactions of one wallet are read before other wallets have their turn.
+	// readsALook is how many transactions of one wallet are read in their turn before other wallets have theirs, and how many
+	// are read out of turn.
 	readsALook = 100
 	// newestFirst is how many of the newest are read out of turn when there are more, so that a payment that just came does
 	// not wait behind a flood. newestPage is how many are listed for that: the very newest are not final yet.
@@ -37,9 +38,11 @@ type look struct {
 	row wallet.Watch
 	job store.Job // that asks for the look
 
-	full       bool // read every history
-	reads      int  // transactions that were asked for
-	more       bool // there is more to do at once
+	full       bool                    // read every history
+	reads      int                     // transactions that were asked for
+	closed     map[wallet.Address]bool // accounts that are watched no longer
+	without    []wallet.WatchedAccount // accounts for which there was no room
+	more       bool                    // there is more to do at once
 	trouble    error
 	activities map[wallet.Signature]wallet.Activity // that were read
 	skipped    map[wallet.Signature]bool            // that need not be read, or cannot be
@@ -47,7 +50,7 @@ type look struct {
 
 // run looks. What was found before an error is true all the same and is written.
 func (l *look) run(ctx context.Context, order store.WatchOrder) (work.Result, error) {
-	l.skipped = map[wallet.Signature]bool{}
+	l.skipped, l.closed = map[wallet.Signature]bool{}, map[wallet.Address]bool{}
 	now := l.Now().UTC()
 	l.full = l.row.FullTo > 0 || !now.Before(l.row.FullAt.Add(l.Pace.Full))
 	found := order.Found
@@ -64,12 +67,14 @@ func (l *look) run(ctx context.Context, order store.WatchOrder) (work.Result, er
 		l.row.FullTo = lowestSlot(found)
 	}
 	l.tryUnread(ctx, now)
-	for _, balance := range found {
+	// Each look begins at another account, so that one that takes all reads keeps no other waiting.
+	for i := range found {
 		if ctx.Err() != nil {
 			return work.Result{}, ctx.Err()
 		}
-		l.account(ctx, balance)
+		l.account(ctx, found[(uint64(i)+l.row.Version)%uint64(len(found))])
 	}
+	l.makeRoom()
 	switch {
 	case l.trouble != nil:
 		l.row.Failures++
@@ -137,7 +142,15 @@ func (l *look) account(ctx context.Context, to wallet.WatchedAccount) {
 	case !l.full || a.Slot >= l.row.FullTo || to.Slot <= a.Slot: // this full reading has been there
 		return
 	case i > 0 && absent(a, to):
+		l.closed[a.Address] = a.Slot >= l.row.FullSlot
 		l.row.Accounts[i].Slot, l.row.Accounts[i].Mark = to.Slot, wallet.Watermark{Slot: to.Slot + 1}
+		return
+	case l.reads >= readsALook: // its turn comes
+		l.more = true
+		return
+	}
+	if l.reads >= 2*readsALook {
+		l.more = true
 		return
 	}
 	hopeless := !a.DeniedSince.IsZero() && l.Now().Sub(a.DeniedSince) >= patience
@@ -166,17 +179,20 @@ func (l *look) account(ctx context.Context, to wallet.WatchedAccount) {
 	if newer := slices.IndexFunc(entries, func(e wallet.SignatureEntry) bool { return e.Slot > to.Slot }); newer >= 0 {
 		entries, walk.More = entries[:newer], false
 	}
-	taken := l.read(ctx, entries)
+	taken, err := l.read(ctx, entries)
+	had := a.Exists
 	a.Mark, a.Cursor, a.DeniedSince = a.Mark.Past(entries[:taken]), nil, time.Time{}
 	switch {
 	case taken < len(entries): // a failure, or too many for one look
+		a.Cursor = cursorBehind(walk, taken)
 	case walk.More:
 		l.more, a.Cursor = true, walk.Cursor
 	default:
 		a.Slot, a.Exists, a.Units = to.Slot, to.Exists, to.Units
+		l.closed[a.Address] = l.full && i > 0 && !had && !to.Exists && a.Mark.Slot < l.row.FullSlot
 	}
 	l.row.Accounts[i] = a
-	if l.more && l.trouble == nil {
+	if err == nil && (taken < len(entries) || walk.More) {
 		l.newest(ctx, a)
 	}
 }
@@ -192,25 +208,37 @@ func (l *look) newest(ctx context.Context, a wallet.WatchedAccount) {
 		return !e.Finalized || e.Slot < a.Mark.Slot || slices.Contains(a.Mark.Seen, e.Signature)
 	})
 	for _, entry := range page[:min(newestFirst, len(page))] {
-		if l.one(ctx, entry) != nil {
+		if l.reads >= 2*readsALook || l.one(ctx, entry) != nil {
 			return
 		}
 	}
 }
 
-// read reads the transactions of entries, oldest first, and returns how many of them are done with.
-func (l *look) read(ctx context.Context, entries []wallet.SignatureEntry) int {
+// cursorBehind is the cursor of a walk of which n entries were read: from its deepest place on, the next walk lists little
+// more than what one look reads.
+func cursorBehind(walk wallet.HistoryWalk, n int) wallet.HistoryCursor {
+	const every = 900 // less than a page, so that one call shows what was read, too
+	out := slices.Clone(walk.Cursor)
+	for i := len(walk.Entries) - 1; i >= n+every/2; i -= every {
+		out = append(out, walk.Entries[i].Signature)
+	}
+	return out
+}
+
+// read reads the transactions of entries, oldest first, and returns how many of them are done with. An error is the trouble
+// that keeps it from the next one.
+func (l *look) read(ctx context.Context, entries []wallet.SignatureEntry) (int, error) {
 	for i, entry := range entries {
 		if l.reads >= readsALook {
 			l.more = true
-			return i
+			return i, nil
 		}
 		if err := l.one(ctx, entry); err != nil {
 			l.trouble = errors.Join(l.trouble, fmt.Errorf("read transaction %s: %w", entry.Signature, err))
-			return i
+			return i, err
 		}
 	}
-	return len(entries)
+	return len(entries), nil
 }
 
 // one reads one transaction, unless it was read or failed. One that no node shows in a way that can be read is kept for

@@ -65,8 +65,9 @@ func (l *moneyLedger) Sweep(_ context.Context, as []wallet.Address, min uint64) 
 	return out, nil
 }
 
+// Walk lists the history as the real client does, from the deepest place of the cursor that it knows.
 func (l *moneyLedger) Walk(_ context.Context, q wallet.HistoryQuery) (wallet.HistoryWalk, error) {
-	const most = 10_000
+	const most, page = 10_000, 1000
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	seen := map[wallet.Signature]bool{}
@@ -79,13 +80,26 @@ func (l *moneyLedger) Walk(_ context.Context, q wallet.HistoryQuery) (wallet.His
 			found = append(found, e)
 		}
 	}
-	l.calls["walk"] += 1 + len(found)/1000
+	cursor := slices.Clone(q.Cursor)
+	for ; len(cursor) > 0; cursor = cursor[:len(cursor)-1] {
+		if at := slices.IndexFunc(found, func(e wallet.SignatureEntry) bool { return e.Signature == cursor[len(cursor)-1] }); at > 0 {
+			found = found[:at]
+			break
+		}
+	}
+	l.calls["walk"] += 1 + len(found)/page
 	if q.Changed && len(found) == 0 {
 		return wallet.HistoryWalk{Next: q.From}, wallet.ErrNothingNew
 	}
-	more := len(found) > most
-	found = found[:min(len(found), most)]
-	return wallet.HistoryWalk{Entries: found, Next: q.From.Past(found), More: more}, nil
+	for at := len(found) - page; at >= most; at -= page {
+		cursor = append(cursor, found[at].Signature)
+	}
+	out := wallet.HistoryWalk{Entries: found[:min(len(found), most)], More: len(cursor) > 0 || len(found) > most}
+	if len(cursor) > 0 {
+		out.Cursor = cursor[:len(cursor)-1]
+	}
+	out.Next = q.From.Past(out.Entries)
+	return out, nil
 }
 
 func (l *moneyLedger) History(_ context.Context, at wallet.Address, _ wallet.Signature, limit int) ([]wallet.SignatureEntry, bool, error) {
