@@ -15,7 +15,7 @@ func InBackground(ctx context.Context) context.Context { return withClass(ctx, i
 // Activities reads what one landed transaction did for each of some owners, in their order, with one call. A node that
 // does not have the transaction, or shows it in a way that contradicts itself, is not believed: the next one is asked.
 // Errors: *wallet.UnreadableTransaction if all nodes answer, and none in a way that can be read; else a
-// wallet.NetworkError, with wallet.ErrTransactionUnknown inside if a node does not have it.
+// wallet.NetworkError, with wallet.ErrTransactionUnknown inside if all nodes answer, and one does not have it.
 func (c *Client) Activities(ctx context.Context, sig wallet.Signature, owners ...wallet.Address) ([]wallet.Activity, error) {
 	ctx = forHistory(ctx)
 	var failed, unread error
@@ -28,7 +28,7 @@ func (c *Client) Activities(ctx context.Context, sig wallet.Signature, owners ..
 		switch {
 		case errors.As(err, &why):
 			unread = &wallet.UnreadableTransaction{Signature: sig, Why: n.name + ": " + string(why)}
-		case failed == nil:
+		case failed == nil || errors.Is(failed, wallet.ErrTransactionUnknown): // a node that could not be asked may have it
 			failed = err
 		}
 	}

@@ -183,6 +183,14 @@ func TestUnreadableIsOneThingAndUnreachableAnother(t *testing.T) {
 	if _, err := broken.Activities(t.Context(), sig, owner); errors.As(err, &unread) || wallet.CodeOf(err) != wallet.NetworkError {
 		t.Errorf("one node is broken: %v", err)
 	}
+	// Nor if the other one does not have it, whichever comes first.
+	for name, said := range map[string][2]string{"first": {"", result("null")}, "second": {result("null"), ""}} {
+		half, closed := withSecond(t, scripted(t, func(string) string { return said[0] }), scripted(t, func(string) string { return said[1] }))
+		defer closed()
+		if _, err := half.Activities(t.Context(), sig, owner); errors.Is(err, wallet.ErrTransactionUnknown) || wallet.CodeOf(err) != wallet.NetworkError {
+			t.Errorf("the %s node is broken: %v", name, err)
+		}
+	}
 	both, closed := withSecond(t, none, w.Client)
 	defer closed()
 	if got, err := both.Activities(t.Context(), sig, owner); err != nil || w.told(got[0]) != w.told(w.activities(sig, "bob")[0]) {

@@ -24,11 +24,6 @@ const (
 	patience = time.Hour
 	// behindTries is how many attempts of a job have failed at least before all nodes count as behind for as long as patience.
 	behindTries = 30
-	// mostUnread bounds the transactions of a wallet that are kept to be tried again, and unreadFor for how long.
-	mostUnread = 64
-	unreadFor  = 7 * 24 * time.Hour
-	// firstUnread and unreadEvery are the waits before another try: the first one, and the longest.
-	firstUnread, unreadEvery = time.Minute, 6 * time.Hour
 )
 
 // look is one look at a wallet. It asks the chain and changes its own copy of the row. Nothing of it is true before commit.
@@ -192,7 +187,7 @@ func (l *look) account(ctx context.Context, to wallet.WatchedAccount) {
 		l.closed[a.Address] = l.full && i > 0 && !had && !to.Exists && a.Mark.Slot < l.row.FullSlot
 	}
 	l.row.Accounts[i] = a
-	if err == nil && (taken < len(entries) || walk.More) {
+	if (err == nil || errors.Is(err, errManyUnread)) && (taken < len(entries) || walk.More) {
 		l.newest(ctx, a)
 	}
 }
@@ -208,7 +203,10 @@ func (l *look) newest(ctx context.Context, a wallet.WatchedAccount) {
 		return !e.Finalized || e.Slot < a.Mark.Slot || slices.Contains(a.Mark.Seen, e.Signature)
 	})
 	for _, entry := range page[:min(newestFirst, len(page))] {
-		if l.reads >= 2*readsALook || l.one(ctx, entry) != nil {
+		if l.reads >= 2*readsALook {
+			return
+		}
+		if err := l.one(ctx, entry); err != nil && !errors.Is(err, errManyUnread) {
 			return
 		}
 	}
@@ -242,7 +240,7 @@ func (l *look) read(ctx context.Context, entries []wallet.SignatureEntry) (int, 
 }
 
 // one reads one transaction, unless it was read or failed. One that no node shows in a way that can be read is kept for
-// later.
+// later, and so is one that could not be asked for in an hour of looks. errManyUnread: there is no room for it.
 func (l *look) one(ctx context.Context, entry wallet.SignatureEntry) error {
 	if _, known := l.activities[entry.Signature]; known || entry.Failed || l.skipped[entry.Signature] || l.isUnread(entry.Signature) {
 		return nil
@@ -250,12 +248,11 @@ func (l *look) one(ctx context.Context, entry wallet.SignatureEntry) error {
 	l.reads++
 	activity, err := l.activity(ctx, entry.Signature, entry.Slot)
 	switch {
-	case unreadableNow(err):
+	case err != nil && (unreadableNow(err) || l.row.Failures >= failuresBefore):
 		if errors.Is(err, errAnotherSlot) { // what shows the same slot once more is believed
 			entry.Slot = activity.Slot
 		}
-		l.keepUnread(entry, err)
-		return nil
+		return l.keepUnread(entry, err)
 	case err != nil:
 		return err
 	}
@@ -282,72 +279,6 @@ func (l *look) activity(ctx context.Context, signature wallet.Signature, slot ui
 func (l *look) tell(a wallet.Activity) {
 	l.activities[a.Signature] = a
 	l.accountsIn(a)
-}
-
-// unreadableNow tells whether an error is about one transaction alone.
-func unreadableNow(err error) bool {
-	var unreadable *wallet.UnreadableTransaction
-	return errors.As(err, &unreadable) || errors.Is(err, wallet.ErrTransactionUnknown) || errors.Is(err, errAnotherSlot)
-}
-
-func (l *look) isUnread(signature wallet.Signature) bool {
-	return slices.ContainsFunc(l.row.Unread, func(u wallet.UnreadTransaction) bool { return u.Signature == signature })
-}
-
-// keepUnread notes a transaction that is tried again later. The oldest give way.
-func (l *look) keepUnread(entry wallet.SignatureEntry, cause error) {
-	now := l.Now().UTC()
-	l.skipped[entry.Signature] = true
-	l.Log.Warn("watch: a transaction cannot be read; it is tried again", "wallet", l.of.Address, "transaction", entry.Signature, "error", cause)
-	l.row.Unread = append(l.row.Unread, wallet.UnreadTransaction{Signature: entry.Signature, Slot: entry.Slot, Since: now, Next: now.Add(firstUnread)})
-	if extra := len(l.row.Unread) - mostUnread; extra > 0 {
-		for _, u := range l.row.Unread[:extra] {
-			l.giveUp(u)
-		}
-		l.row.Unread = slices.Delete(l.row.Unread, 0, extra)
-	}
-}
-
-// giveUp tells the operator of a transaction that nobody could read.
-func (l *look) giveUp(u wallet.UnreadTransaction) {
-	l.Log.Error("a transaction of a wallet was never shown in a way that can be read: if it was a payment, it is not announced",
-		"wallet", l.of.Address, "transaction", u.Signature)
-}
-
-// tryUnread tries those again that are due. The wait grows with the time since the first try.
-func (l *look) tryUnread(ctx context.Context, now time.Time) {
-	l.row.Unread = slices.Clone(l.row.Unread)
-	shown := map[wallet.Signature]uint64{} // slots that nodes show instead of the noted ones
-	l.row.Unread = slices.DeleteFunc(l.row.Unread, func(u wallet.UnreadTransaction) bool {
-		if now.Before(u.Next) || l.trouble != nil {
-			return false
-		}
-		l.reads++
-		switch activity, err := l.activity(ctx, u.Signature, u.Slot); {
-		case err == nil:
-			l.tell(activity)
-			return true
-		case !unreadableNow(err):
-			l.trouble = errors.Join(l.trouble, fmt.Errorf("read transaction %s: %w", u.Signature, err))
-			return false
-		case errors.Is(err, errAnotherSlot):
-			shown[u.Signature] = activity.Slot
-		}
-		if now.Sub(u.Since) > unreadFor {
-			l.giveUp(u)
-			l.skipped[u.Signature] = true
-			return true
-		}
-		return false
-	})
-	for i, u := range l.row.Unread {
-		if slot, ok := shown[u.Signature]; ok {
-			l.row.Unread[i].Slot = slot
-		}
-		if !now.Before(u.Next) {
-			l.row.Unread[i].Next = now.Add(min(max(now.Sub(u.Since), firstUnread), unreadEvery))
-		}
-	}
 }
 
 // commit writes what the look found: announcements, oldest first, and how far the wallet was read.

@@ -1,0 +1,94 @@
+package settle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"purser/wallet"
+)
+
+const (
+	// mostUnread bounds the transactions of a wallet that are kept to be tried again, and unreadFor for how long.
+	mostUnread = 64
+	unreadFor  = 7 * 24 * time.Hour
+	// firstUnread and unreadEvery are the waits before another try: the first one, and the longest.
+	firstUnread, unreadEvery = time.Minute, 6 * time.Hour
+	// failuresBefore is how many looks in a row failed, about an hour of them, before a transaction that could not be asked
+	// for is kept for later as one that cannot be read: one node may be down for good while the others do not have it.
+	failuresBefore = 60
+)
+
+// errManyUnread says that no more transactions can be kept to be tried again.
+var errManyUnread = errors.New("too many transactions cannot be read")
+
+// unreadableNow tells whether an error is about one transaction alone.
+func unreadableNow(err error) bool {
+	var unreadable *wallet.UnreadableTransaction
+	return errors.As(err, &unreadable) || errors.Is(err, wallet.ErrTransactionUnknown) || errors.Is(err, errAnotherSlot)
+}
+
+func (l *look) isUnread(signature wallet.Signature) bool {
+	return slices.ContainsFunc(l.row.Unread, func(u wallet.UnreadTransaction) bool { return u.Signature == signature })
+}
+
+// keepUnread notes a transaction that is tried again later. If there are too many, the history is not read beyond it until
+// one of them was read or given up: a node that shows nothing for a while must not make it all lost.
+func (l *look) keepUnread(entry wallet.SignatureEntry, cause error) error {
+	now := l.Now().UTC()
+	if len(l.row.Unread) >= mostUnread {
+		if now.Sub(l.row.Unread[0].Since) <= unreadFor {
+			return fmt.Errorf("%w: %w", errManyUnread, cause)
+		}
+		l.giveUp(l.row.Unread[0])
+		l.row.Unread = slices.Delete(l.row.Unread, 0, 1)
+	}
+	l.skipped[entry.Signature] = true
+	l.Log.Warn("watch: a transaction cannot be read; it is tried again", "wallet", l.of.Address, "transaction", entry.Signature, "error", cause)
+	l.row.Unread = append(l.row.Unread, wallet.UnreadTransaction{Signature: entry.Signature, Slot: entry.Slot, Since: now, Next: now.Add(firstUnread)})
+	return nil
+}
+
+// giveUp tells the operator of a transaction that nobody could read.
+func (l *look) giveUp(u wallet.UnreadTransaction) {
+	l.Log.Error("a transaction of a wallet was never shown in a way that can be read: if it was a payment, it is not announced",
+		"wallet", l.of.Address, "transaction", u.Signature)
+}
+
+// tryUnread tries those again that are due. The wait grows with the time since the first try.
+func (l *look) tryUnread(ctx context.Context, now time.Time) {
+	l.row.Unread = slices.Clone(l.row.Unread)
+	shown := map[wallet.Signature]uint64{} // slots that nodes show instead of the noted ones
+	l.row.Unread = slices.DeleteFunc(l.row.Unread, func(u wallet.UnreadTransaction) bool {
+		if now.Before(u.Next) || l.trouble != nil {
+			return false
+		}
+		l.reads++
+		switch activity, err := l.activity(ctx, u.Signature, u.Slot); {
+		case err == nil:
+			l.tell(activity)
+			return true
+		case !unreadableNow(err):
+			l.trouble = errors.Join(l.trouble, fmt.Errorf("read transaction %s: %w", u.Signature, err))
+			return false
+		case errors.Is(err, errAnotherSlot):
+			shown[u.Signature] = activity.Slot
+		}
+		if now.Sub(u.Since) > unreadFor {
+			l.giveUp(u)
+			l.skipped[u.Signature] = true
+			return true
+		}
+		return false
+	})
+	for i, u := range l.row.Unread {
+		if slot, ok := shown[u.Signature]; ok {
+			l.row.Unread[i].Slot = slot
+		}
+		if !now.Before(u.Next) {
+			l.row.Unread[i].Next = now.Add(min(max(now.Sub(u.Since), firstUnread), unreadEvery))
+		}
+	}
+}

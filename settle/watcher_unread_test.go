@@ -1,0 +1,147 @@
+package settle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"purser/wallet"
+)
+
+// hiding is a chain that does not show some transactions, and counts how often it was asked for them.
+type hiding struct {
+	*moneyLedger
+	hides func(wallet.Signature) error // nil: nothing
+	asked int
+}
+
+func (h *hiding) Activities(ctx context.Context, sig wallet.Signature, owners ...wallet.Address) ([]wallet.Activity, error) {
+	if h.hides != nil {
+		if err := h.hides(sig); err != nil {
+			h.asked++
+			return nil, err
+		}
+	}
+	return h.moneyLedger.Activities(ctx, sig, owners...)
+}
+
+// hidingLedger is a harness whose nodes may hide transactions.
+func hidingLedger(t *testing.T) (*watching, *hiding) {
+	t.Helper()
+	r, chain := onLedger(t)
+	h := &hiding{moneyLedger: chain}
+	r.Watcher.Chain = h
+	r.Pass(time.Minute)
+	return r, h
+}
+
+// TestManyThatAreNotShownAreNotLost: a balancer's node has none of a hundred payments for a while.
+func TestManyThatAreNotShownAreNotLost(t *testing.T) {
+	r, h := hidingLedger(t)
+	var want []string
+	for i := range uint64(100) {
+		h.pay(r.bob.Address(), (i+1)*sol)
+		want = append(want, fmt.Sprintf("%d SOL to bob", i+1))
+	}
+	h.hides = func(wallet.Signature) error { return network(wallet.ErrTransactionUnknown) }
+	r.look()
+	for range 20 {
+		r.Pass(10 * time.Minute)
+		r.drain()
+	}
+	if n := len(r.watched().Unread); n != 64 {
+		t.Errorf("%d are kept to be tried again", n)
+	}
+	h.hides = nil
+	r.Pass(12 * time.Hour)
+	r.drain()
+	r.look()
+	r.Pass(12 * time.Hour)
+	r.look()
+	got := r.told()
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) || strings.Contains(r.log.String(), "was never shown") {
+		t.Errorf("announced were %d: %q", len(got), got)
+	}
+	if n := len(r.watched().Unread); n != 0 {
+		t.Errorf("%d are still kept", n)
+	}
+}
+
+// TestManyThatCannotBeReadHideNoNewOne: more than are kept. What comes after them is told at once, and in the end they give way.
+func TestManyThatCannotBeReadHideNoNewOne(t *testing.T) {
+	r, h := hidingLedger(t)
+	planted := map[wallet.Signature]bool{}
+	for range 70 {
+		planted[h.pay(r.bob.Address(), sol)] = true
+	}
+	h.hides = func(sig wallet.Signature) error {
+		if planted[sig] {
+			return &wallet.UnreadableTransaction{Signature: sig, Why: "garbage"}
+		}
+		return nil
+	}
+	h.pay(r.bob.Address(), 2*sol)
+	r.look()
+	r.expect("2 SOL to bob")
+	asked := h.asked
+	r.Pass(time.Minute)
+	r.drain()
+	if more := h.asked - asked; more > 80 {
+		t.Errorf("%d calls for them in the next try", more)
+	}
+	h.pay(r.bob.Address(), 3*sol)
+	r.Pass(time.Minute)
+	r.drain()
+	r.expect("2 SOL to bob", "3 SOL to bob")
+	if row := r.watched(); len(row.Unread) != 64 || row.Accounts[0].Units != 0 || strings.Contains(r.log.String(), "was never shown") {
+		t.Errorf("%+v", row)
+	}
+	for range 8 * 8 {
+		r.Pass(3 * time.Hour)
+		r.look()
+	}
+	if row := r.watched(); len(row.Unread) != 6 || row.Accounts[0].Units != 75*sol {
+		t.Errorf("after a week: %+v", row)
+	}
+	if n := strings.Count(r.log.String(), "was never shown"); n != 64 {
+		t.Errorf("%d were given up", n)
+	}
+	r.expect("2 SOL to bob", "3 SOL to bob")
+}
+
+// TestOneThatCannotBeAskedForHidesNoOtherForLong: one node is down for good, and the other one does not have the transaction.
+func TestOneThatCannotBeAskedForHidesNoOtherForLong(t *testing.T) {
+	r, h := hidingLedger(t)
+	gone := h.pay(r.bob.Address(), sol)
+	h.hides = func(sig wallet.Signature) error {
+		if sig == gone {
+			return network(errors.New("no answer"))
+		}
+		return nil
+	}
+	h.pay(r.bob.Address(), 2*sol)
+	r.look()
+	for range 50 {
+		r.Pass(time.Minute)
+		r.drain()
+	}
+	r.expect()
+	if len(r.watched().Unread) != 0 {
+		t.Error("it is kept for later after less than an hour")
+	}
+	for range 20 {
+		r.Pass(time.Minute)
+		r.drain()
+	}
+	r.expect("2 SOL to bob")
+	h.hides = nil
+	r.Pass(7 * time.Hour)
+	r.look()
+	r.expect("2 SOL to bob", "1 SOL to bob")
+}
