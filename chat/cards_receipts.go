@@ -81,6 +81,19 @@ func (s *replyTx) notifyReceived(t wallet.Transaction) error {
 	return s.showReceipt(t)
 }
 
+// notifyFolded sends the summary of payments that are not announced one by one. Who does not want to be notified of payments
+// does not get it either.
+func (s *replyTx) notifyFolded(data wallet.PaymentsFoldedData) error {
+	if !s.user.Wants(string(wallet.TransactionReceived)) {
+		return nil
+	}
+	rows, err := s.menu("button.history", "/wallet history all")
+	if err != nil {
+		return err
+	}
+	return s.reply("receipts.folded", vars{"One": data.Count == 1, "N": data.Count}, rows...)
+}
+
 // showReceipt sends the receipt of one payment with all details.
 func (s *replyTx) showReceipt(t wallet.Transaction) error {
 	v, err := s.facts(t)

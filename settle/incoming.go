@@ -18,40 +18,44 @@ type incoming struct {
 	at     time.Time
 	log    *slog.Logger
 
-	user  *wallet.User     // the owner, once read; the zero User for a wallet without one
-	known []wallet.Address // whom the owner knows; read with user
+	user  *wallet.User                      // the owner, once read; the zero User for a wallet without one
+	known []wallet.Address                  // whom the owner knows; read with user
+	asked map[wallet.Address]wallet.Address // the token of each open payment request, by its reference; nil: not read yet
 }
 
 // announce writes a receipt for each token that a finalized transaction brought. A receipt that exists was announced
-// before: by an earlier look, by the settlement of a payment between two wallets of purser, or for a payment request.
-func (in *incoming) announce(a wallet.Activity) error {
+// before: by an earlier look, by the settlement of a payment between two wallets of purser, or for a payment request. The
+// result tells whether something came in that is not announced.
+func (in *incoming) announce(a wallet.Activity) (folded bool, _ error) {
 	if a.Failure != "" || a.Signed && a.Kind != wallet.ActivityReceived { // what the owner did is no news to them
-		return nil
+		return false, nil
 	}
 	for _, gain := range a.Net {
 		if gain.Lost {
 			continue
 		}
-		if err := in.receive(a, gain); err != nil {
-			return err
+		one, err := in.receive(a, gain)
+		if err != nil {
+			return false, err
 		}
+		folded = folded || one
 	}
-	return nil
+	return folded || len(a.Net) == 0 && slices.ContainsFunc(a.Movements, func(m wallet.Movement) bool { return m.In && m.Units == 0 }), nil
 }
 
-// receive writes the receipt of one token and its event.
-func (in *incoming) receive(a wallet.Activity, gain wallet.NetChange) error {
+// receive writes the receipt of one token and its event, unless the gain is folded.
+func (in *incoming) receive(a wallet.Activity, gain wallet.NetChange) (folded bool, _ error) {
 	switch _, err := in.Transaction(wallet.ReceivedID(a.Signature, in.of.Address, gain.Token.Mint)); {
 	case err == nil:
-		return nil
+		return false, nil
 	case damaged(err): // it was written, so it was announced
 		in.log.Error("watch: a receipt is damaged; its payment is not announced again", "wallet", in.of.Address, "transaction", a.Signature, "error", err)
-		return nil
+		return false, nil
 	case !errors.Is(err, store.ErrNotFound):
-		return err
+		return false, err
 	}
 	if err := in.readOwner(); err != nil {
-		return gone(err)
+		return false, gone(err)
 	}
 	from, references := sender(a, gain.Token.Mint)
 	paid := wallet.Transaction{From: from, To: in.of.Address, Token: gain.Token, Amount: gain.Units, Signature: a.Signature, Memo: a.Memo,
@@ -60,32 +64,31 @@ func (in *incoming) receive(a wallet.Activity, gain wallet.NetChange) error {
 		paid.Token = token
 	}
 	own, err := in.TransactionBySignature(a.Signature)
-	switch {
-	case err == nil && own.To == in.of.Address && own.Token.Mint == gain.Token.Mint: // a payment that purser made
+	ours := err == nil && own.To == in.of.Address && own.Token.Mint == gain.Token.Mint // a payment that purser made
+	if ours {
 		paid.From, paid.PaymentRequestRef = own.From, own.PaymentRequestRef
-	case err != nil && !errors.Is(err, store.ErrNotFound) && !damaged(err):
-		return err
-	default:
-		if in.folded(a, gain, from) {
-			return nil
-		}
+	} else if err != nil && !errors.Is(err, store.ErrNotFound) && !damaged(err) {
+		return false, err
 	}
 	if paid.PaymentRequestRef.IsZero() {
-		if paid.PaymentRequestRef, err = in.requested(references); err != nil {
-			return err
+		if paid.PaymentRequestRef, err = in.requested(references, gain.Token.Mint); err != nil {
+			return false, err
 		}
+	}
+	if !ours && paid.PaymentRequestRef.IsZero() && in.folded(a, gain, from) {
+		return true, nil
 	}
 	receipt, event, err := paid.ReceiptOf(in.of, in.user.TelegramID, in.at)
 	if err == nil {
 		err = in.CreateTransaction(receipt)
 	}
 	if errors.Is(err, store.ErrConflict) { // the receipt of an erased owner of the wallet, which nobody can read any more
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	return in.Emit(event)
+	return false, in.Emit(event)
 }
 
 // readOwner reads the wallet's owner and whom they know. ErrNotFound: the owner is being erased.
@@ -98,7 +101,7 @@ func (in *incoming) readOwner() (err error) {
 		if user, err = in.User(in.of.Owner); err != nil {
 			return err
 		}
-		if in.known, err = store.KnownTo(in, in.of.Owner); damaged(err) { // nobody is known then, and what they pay is announced
+		if in.known, err = store.KnownTo(in, in.of.Owner); damaged(err) { // nobody is known then
 			in.log.Error("watch: whom a person knows cannot be read", "wallet", in.of.Address, "error", err)
 			in.known, err = nil, nil
 		}
@@ -110,10 +113,11 @@ func (in *incoming) readOwner() (err error) {
 	return nil
 }
 
-// folded tells whether a gain is one of those that strangers plant: dust, and anything from an address that resembles one
-// that the owner knows. It stays in the history on chain, marked there, and is neither announced nor stored.
+// folded tells whether a gain is one of those that strangers plant: dust, units of a token that is not listed, and anything
+// from an address that resembles one that the owner knows. It stays in the history on chain, marked there, and is counted
+// and neither announced nor stored. What the owner signed is not planted.
 func (in *incoming) folded(a wallet.Activity, gain wallet.NetChange, from wallet.Address) bool {
-	if slices.Contains(in.known, from) {
+	if a.Signed || slices.Contains(in.known, from) {
 		return false
 	}
 	if !from.IsZero() {
@@ -121,7 +125,11 @@ func (in *incoming) folded(a wallet.Activity, gain wallet.NetChange, from wallet
 			return true
 		}
 	}
-	return gain.Dust() && !slices.ContainsFunc(a.Net, func(n wallet.NetChange) bool { return !n.Lost && !n.Dust() })
+	// Beside a payment that counts, the others of its transaction are announced too.
+	return !slices.ContainsFunc(a.Net, func(n wallet.NetChange) bool {
+		_, listed := in.listed(n.Token.Mint)
+		return !n.Lost && (listed || n.Token.Native()) && !n.Dust()
+	})
 }
 
 // damaged reports whether an error is about one row that is not what was written.
@@ -132,22 +140,30 @@ func damaged(err error) bool {
 // mostRequests is how many of a wallet's newest transactions are searched for a payment request.
 const mostRequests = 100
 
-// requested returns the reference of an open payment request that a transfer names; zero for none.
-func (in *incoming) requested(references []wallet.Address) (none wallet.Address, _ error) {
+// requested returns the reference of an open payment request for a token that a transfer names; zero for none.
+func (in *incoming) requested(references []wallet.Address, mint wallet.Address) (none wallet.Address, _ error) {
 	if len(references) == 0 {
 		return none, nil
 	}
-	newest, err := in.TransactionsAt(in.of.Address, store.Page{Limit: mostRequests})
-	if err != nil {
-		return none, err
-	}
-	for _, t := range newest {
-		rules, err := in.Kinds().Of(t.Kind)
+	if in.asked == nil {
+		newest, err := in.TransactionsAt(in.of.Address, store.Page{Limit: mostRequests})
 		if err != nil {
 			return none, err
 		}
-		if rules.Awaits(t) && slices.Contains(references, t.Reference) {
-			return t.Reference, nil
+		in.asked = map[wallet.Address]wallet.Address{}
+		for _, t := range newest {
+			rules, err := in.Kinds().Of(t.Kind)
+			if err != nil {
+				return none, err
+			}
+			if rules.Awaits(t) {
+				in.asked[t.Reference] = t.Token.Mint
+			}
+		}
+	}
+	for _, reference := range references {
+		if wanted, open := in.asked[reference]; open && wanted == mint {
+			return reference, nil
 		}
 	}
 	return none, nil

@@ -54,12 +54,46 @@ func TestWhatIsAnnounced(t *testing.T) {
 		"dust of a token": {func(r *watching, a *wallet.Activity) {
 			a.Net[0] = wallet.NetChange{Token: usdc(r), Units: 999}
 		}, nil, nil},
-		"a thousandth of a token with many decimals": {func(_ *watching, a *wallet.Activity) {
+		"a thousandth of an unlisted token": {func(_ *watching, a *wallet.Activity) {
 			a.Net[0] = wallet.NetChange{Token: unlisted, Units: 1}
-		}, []string{"0.000000001 " + unlisted.Mint.String() + " to bob"}, nil},
+		}, nil, nil},
+		"much of an unlisted token": {func(_ *watching, a *wallet.Activity) {
+			a.Net[0] = wallet.NetChange{Token: unlisted, Units: 1 << 60}
+		}, nil, nil},
 		"one piece": {func(_ *watching, a *wallet.Activity) {
 			a.Net[0] = wallet.NetChange{Token: wallet.Token{Mint: wallet.Address{201}}, Units: 1}
-		}, []string{"1 " + wallet.Address{201}.String() + " to bob"}, nil},
+		}, nil, nil},
+		"an unlisted token that the owner asked for by a transaction of their own": {func(_ *watching, a *wallet.Activity) {
+			a.Net[0], a.Signed = wallet.NetChange{Token: unlisted, Units: 1}, true
+		}, []string{"0.000000001 " + unlisted.Mint.String() + " to bob"}, nil},
+		"an unlisted token from somebody known": {func(r *watching, a *wallet.Activity) {
+			r.Must(r.Update(func(tx store.Tx) error {
+				return tx.PutContact(wallet.Contact{Owner: r.bob.User.ID, Name: "Alice", Address: wallet.Address{77}})
+			}))
+			a.Net[0] = wallet.NetChange{Token: unlisted, Units: 1}
+			a.Movements = []wallet.Movement{{How: wallet.MovedByTransfer, In: true, With: wallet.Address{77}, Token: unlisted}}
+		}, []string{"0.000000001 " + unlisted.Mint.String() + " to bob"}, func(*watching) wallet.Address { return wallet.Address{77} }},
+		"dust that names a payment request": {func(r *watching, a *wallet.Activity) {
+			asked := r.requests("1.5", "SOL").Transaction
+			a.Net[0].Units = 1
+			a.Movements = []wallet.Movement{{How: wallet.MovedByTransfer, In: true, With: wallet.Address{77}, References: []wallet.Address{asked.Reference}}}
+		}, []string{"0.000000001 SOL to bob"}, func(*watching) wallet.Address { return wallet.Address{77} }},
+		"an unlisted token that names a payment request for SOL": {func(r *watching, a *wallet.Activity) {
+			asked := r.requests("1.5", "SOL").Transaction
+			a.Net[0] = wallet.NetChange{Token: unlisted, Units: 1}
+			a.Movements = []wallet.Movement{{How: wallet.MovedByTransfer, In: true, With: wallet.Address{77}, Token: unlisted, References: []wallet.Address{asked.Reference}}}
+		}, nil, nil},
+		"dust of SOL beside an unlisted token": {func(_ *watching, a *wallet.Activity) {
+			a.Net[0].Units = 1
+			a.Net = append(a.Net, wallet.NetChange{Token: unlisted, Units: 1 << 60})
+		}, nil, nil},
+		"SOL beside an unlisted token": {func(_ *watching, a *wallet.Activity) {
+			a.Net = append(a.Net, wallet.NetChange{Token: unlisted, Units: 7})
+		}, []string{"1 SOL to bob", "0.000000007 " + unlisted.Mint.String() + " to bob"}, nil},
+		"units that are lost make no payment of it": {func(_ *watching, a *wallet.Activity) {
+			a.Net[0].Lost = true
+			a.Net = append(a.Net, wallet.NetChange{Token: unlisted, Units: 7})
+		}, nil, nil},
 		"dust beside money": {func(r *watching, a *wallet.Activity) {
 			a.Net = append(a.Net, wallet.NetChange{Token: wallet.Token{Mint: usdc(r).Mint, Decimals: 6}, Units: 1})
 		}, []string{"1 SOL to bob", "0.000001 USDC to bob"}, nil},

@@ -41,11 +41,12 @@ type look struct {
 	trouble    error
 	activities map[wallet.Signature]wallet.Activity // that were read
 	skipped    map[wallet.Signature]bool            // that need not be read, or cannot be
+	early      map[wallet.Signature]bool            // of activities: those that were read out of turn, and will be read again
 }
 
 // run looks. What was found before an error is true all the same and is written.
 func (l *look) run(ctx context.Context, order store.WatchOrder) (work.Result, error) {
-	l.skipped, l.closed = map[wallet.Signature]bool{}, map[wallet.Address]bool{}
+	l.skipped, l.early, l.closed = map[wallet.Signature]bool{}, map[wallet.Signature]bool{}, map[wallet.Address]bool{}
 	now := l.Now().UTC()
 	l.full = l.row.FullTo > 0 || !now.Before(l.row.FullAt.Add(l.Pace.Full))
 	found := order.Found
@@ -206,9 +207,11 @@ func (l *look) newest(ctx context.Context, a wallet.WatchedAccount) {
 		if l.reads >= 2*readsALook {
 			return
 		}
+		_, before := l.activities[entry.Signature]
 		if err := l.one(ctx, entry); err != nil && !errors.Is(err, errManyUnread) {
 			return
 		}
+		l.early[entry.Signature] = !before
 	}
 }
 
@@ -296,10 +299,20 @@ func (l *look) commit(tx store.Tx) error {
 		return cmp.Or(cmp.Compare(a.Slot, b.Slot), slices.Compare(a.Signature[:], b.Signature[:]))
 	})
 	in := incoming{Tx: tx, of: l.of, listed: l.Listed, at: l.Now().UTC(), log: l.Log}
+	row := l.row // a copy: a commit may run again
 	for _, a := range all {
-		if err := in.announce(a); err != nil {
+		folded, err := in.announce(a)
+		if err != nil {
 			return fmt.Errorf("announce %s to %s: %w", a.Signature, l.of.Address, err)
 		}
+		if folded && !l.early[a.Signature] && l.of.Owner != "" {
+			row.Folded++
+		}
 	}
-	return tx.PutWatch(l.row)
+	if row.Folded > l.row.Folded {
+		if err := store.OrderSummary(tx, l.of.Owner, l.Now().UTC()); err != nil {
+			return err
+		}
+	}
+	return tx.PutWatch(row)
 }

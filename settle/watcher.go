@@ -106,8 +106,12 @@ func (w *Watcher) background(ctx context.Context) context.Context {
 	return w.Background(ctx)
 }
 
-// Handle looks at the wallet that the job names. A wallet that is connected no longer needs no look.
+// Handle looks at the wallet that the job names, or sums up what was folded for a person. A wallet that is connected no longer
+// needs no look.
 func (w *Watcher) Handle(ctx context.Context, job store.Job) (work.Result, error) {
+	if who, ok := store.SummaryOf(job); ok {
+		return w.sumUp(who), nil
+	}
 	order, at, err := store.WatchOrderOf(job)
 	if err != nil {
 		return work.Result{}, work.Permanent(err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"purser/wallet"
@@ -67,6 +68,41 @@ func WatchOrderOf(j Job) (o WatchOrder, at wallet.Address, err error) {
 		err = fmt.Errorf("read the order of a look: %w", err)
 	}
 	return o, at, err
+}
+
+// SummaryEvery is the least time between two summaries of the payments that a person was not notified of one by one.
+const SummaryEvery = time.Hour
+
+// summaryJob begins the ID of the job that sums up. The person's id follows. No address begins like this.
+const summaryJob = "folded:"
+
+// OrderSummary puts the job, in the queue Watching, that sums up a person's folded payments SummaryEvery from now, unless
+// one waits already.
+func OrderSummary(tx Tx, who wallet.UserID, now time.Time) error {
+	id := JobID(summaryJob + string(who))
+	if _, err := tx.Job(Watching, id); !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrDamaged) {
+		return err
+	}
+	_, err := tx.PutJobs([]Job{{ID: id, Queue: Watching, Owner: string(who), Priority: JobNormal, At: now, NotBefore: now.Add(SummaryEvery), About: who}}, nil)
+	return err
+}
+
+// SummaryOf returns the person of a job that OrderSummary put; ok is false for a look at a wallet.
+func SummaryOf(j Job) (who wallet.UserID, ok bool) {
+	id, ok := strings.CutPrefix(string(j.ID), summaryJob)
+	return wallet.UserID(id), ok
+}
+
+// NotifyOwner puts the job that notifies a person of an internal event, and keeps nothing of the event once it is done. The
+// caller makes sure that the event happens once, since no later one with its ID is known to be the same.
+func NotifyOwner(tx Tx, e wallet.Event) error {
+	head, err := EventHead(e)
+	if err != nil {
+		return err
+	}
+	who := string(e.User)
+	_, err = tx.PutJobs([]Job{{ID: JobID(e.ID), Queue: Events, Key: who, Owner: who, About: e.User, At: e.At, Body: EventBody(head, e)}}, nil)
+	return err
 }
 
 // paymentsKnown is how many of a person's newest payments are searched for known recipients.

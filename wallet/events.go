@@ -49,6 +49,7 @@ const (
 	WalletClaimed         EventName = "internal.wallet.claimed"
 	WalletWanted          EventName = "internal.wallet.wanted"
 	KeyTierSet            EventName = "internal.key.tier"              // an operator changed a key's tier
+	PaymentsFolded        EventName = "internal.payments.folded"       // payments came in that are not announced one by one
 	AppEventsChosen       EventName = "internal.app.events_chosen"     // an app changed which events about a person it wants
 	WebhookDeadLettered   EventName = "internal.webhook.dead_lettered" // a delivery became a dead letter
 	WebhookEnded          EventName = "internal.webhook.ended"         // purser turned the webhook off
@@ -273,6 +274,11 @@ type KeyTierSetData struct {
 	KeyID    string `json:"key_id"`
 	Tier     Tier   `json:"tier"`
 	Webhooks int    `json:"webhooks"` // how many were turned off or on again
+}
+
+// PaymentsFoldedData is `data` of the internal event that sums up payments which are not announced one by one.
+type PaymentsFoldedData struct {
+	Count uint64 `json:"count"`
 }
 
 // AppEventsChosenData is `data` of the internal event that notifies a person of an app's changed subscription to events about

@@ -19,6 +19,8 @@ type Watch struct {
 	// Accounts are the wallet itself, then its token accounts: those that are known, and those that it would be paid to.
 	Accounts []WatchedAccount    `json:"accounts"`
 	Unread   []UnreadTransaction `json:"unread,omitempty"`
+	// Folded counts incoming payments that nobody was notified of one by one, since the last summary of them.
+	Folded uint64 `json:"folded,omitzero"`
 	// Failures counts looks in a row that nodes kept from being complete.
 	Failures int    `json:"failures,omitzero"`
 	Version  uint64 `json:"version"` // for the store's compare-and-set

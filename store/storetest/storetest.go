@@ -38,6 +38,8 @@ func Run(t *testing.T, open Open) {
 		{"Wallets", testWallets},
 		{"Watches", testWatches},
 		{"WatchOrders", testWatchOrders},
+		{"Summaries", testSummaries},
+		{"NotifyOwner", testNotifyOwner},
 		{"Binds", testBinds},
 		{"Transactions", testTransactions},
 		{"TransactionIndexes", testTransactionIndexes},

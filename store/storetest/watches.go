@@ -103,3 +103,61 @@ func testWatchOrders(t *testing.T, open Open) {
 		}
 	}
 }
+
+// testSummaries: a person has one job that sums up, an hour after it was ordered, which goes with the person.
+func testSummaries(t *testing.T, open Open) {
+	s := fresh(t, open)
+	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1001)) })
+	order := func(at time.Time) {
+		update(t, s, func(tx store.Tx) error { return store.OrderSummary(tx, "usr_a", at) })
+	}
+	order(noon())
+	order(noon().Add(time.Minute))
+	claim := func(at time.Time) (jobs []store.Job) {
+		update(t, s, func(tx store.Tx) (err error) {
+			jobs, _, err = tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "a", Now: at, Max: 10, Lease: time.Minute})
+			return err
+		})
+		return jobs
+	}
+	if early := claim(noon().Add(store.SummaryEvery - time.Second)); len(early) != 0 {
+		t.Errorf("claimed %+v", early)
+	}
+	jobs := claim(noon().Add(store.SummaryEvery))
+	if len(jobs) != 1 {
+		t.Fatalf("%d jobs", len(jobs))
+	}
+	who, ok := store.SummaryOf(jobs[0])
+	same(t, "the job", []any{who, ok, jobs[0].Owner, jobs[0].About}, []any{wallet.UserID("usr_a"), true, "usr_a", wallet.UserID("usr_a")})
+	if _, ok := store.SummaryOf(store.Job{ID: store.JobID(wallet.Address{9}.String())}); ok {
+		t.Error("a look sums up")
+	}
+	order(noon()) // one is in flight
+	update(t, s, func(tx store.Tx) error { return tx.DoneJobs(jobs[0].Ref()) })
+	same(t, "while one is in flight", len(Jobs(t, s, store.Watching)), 0)
+	order(noon())
+	update(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_a") })
+	same(t, "of somebody erased", len(Jobs(t, s, store.Watching)), 0)
+	order(noon())
+	update(t, s, func(tx store.Tx) error {
+		return store.NotifyOwner(tx, wallet.Event{ID: "evt_1", Name: wallet.PaymentsFolded, At: noon(), User: "usr_a"})
+	})
+	same(t, "after that", []int{len(Jobs(t, s, store.Watching)), len(Jobs(t, s, store.Events))}, []int{0, 0})
+}
+
+// testNotifyOwner: the event waits for its person like others, in order, and its ID may come again once it is done.
+func testNotifyOwner(t *testing.T, open Open) {
+	s := fresh(t, open)
+	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1001)) })
+	e := wallet.Event{ID: "evt_1", Name: wallet.PaymentsFolded, At: noon(), User: "usr_a", Data: []byte(`{"count":3}`)}
+	for range 2 {
+		update(t, s, func(tx store.Tx) error { return store.NotifyOwner(tx, e) })
+		jobs := Jobs(t, s, store.Events)
+		if len(jobs) != 1 {
+			t.Fatalf("%d jobs", len(jobs))
+		}
+		got, err := store.EventOf(jobs[0])
+		same(t, "the event", []any{got, err, jobs[0].Key, jobs[0].About}, []any{e, nil, "usr_a", wallet.UserID("usr_a")})
+		update(t, s, func(tx store.Tx) error { return tx.RemoveJobs(store.Events, jobs[0].ID) })
+	}
+}
