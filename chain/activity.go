@@ -109,6 +109,8 @@ type flow struct {
 	references []wallet.Address
 	// native: what moves is lamports, also in the form of wrapped SOL.
 	native bool
+	// system: the system program moves it, so the source is a wallet, whatever becomes of its address later.
+	system bool
 	// deposit: lamports that move as such into a token account or out of it. As far as the account's deposit changed, they
 	// are rent: rentFrom of the source, rentTo of the destination. The rest is money: of an account that was closed at
 	// once, or wrapped SOL.
@@ -125,13 +127,16 @@ type ledger struct {
 	broken   []bool // an account would have had less than nothing
 	// tokens are all token accounts, those that lived only within the transaction included.
 	tokens map[byte]*heldTokens
+	// made is who owned the token accounts that were made within the transaction; zero if one was made for several.
+	made map[byte]wallet.Address
 	// deposits are what token accounts held as rent before and after, by position.
 	deposits map[int]wallet.BalanceChange
 }
 
 // replay follows the instructions.
 func (e *effects) replay() *ledger {
-	l := &ledger{lamports: slices.Clone(e.pre), broken: make([]bool, len(e.keys)), tokens: e.holders(), deposits: map[int]wallet.BalanceChange{}}
+	l := &ledger{lamports: slices.Clone(e.pre), broken: make([]bool, len(e.keys)), deposits: map[int]wallet.BalanceChange{}}
+	l.tokens, l.made = e.holders()
 	l.lamports[0] -= e.fee
 	for at, t := range e.tokens {
 		l.deposits[int(at)] = wallet.BalanceChange{Pre: deposit(t.pre, e.pre[at]), Post: deposit(t.post, e.post[at])}
@@ -190,12 +195,13 @@ func (l *ledger) findRent() {
 	}
 }
 
-// holders finds who owns each token account: after the transaction, else before it, else as it was made within it.
-func (e *effects) holders() map[byte]*heldTokens {
-	out := make(map[byte]*heldTokens, len(e.tokens))
+// holders finds who owns each token account: after the transaction, else before it, else as it was made within it. made is
+// who owned those that were made within it, at first.
+func (e *effects) holders() (all map[byte]*heldTokens, made map[byte]wallet.Address) {
+	all, made = make(map[byte]*heldTokens, len(e.tokens)), map[byte]wallet.Address{}
 	for at, t := range e.tokens {
-		if out[at] = t.post; t.post == nil {
-			out[at] = t.pre
+		if all[at] = t.post; t.post == nil {
+			all[at] = t.pre
 		}
 	}
 	for _, in := range e.run {
@@ -208,15 +214,18 @@ func (e *effects) holders() map[byte]*heldTokens {
 			continue
 		}
 		at := in.accounts[account]
-		if _, known := out[at]; known {
-			continue
-		}
 		if ownerAt != absent {
 			owner = e.keys[in.accounts[ownerAt]]
 		}
-		out[at] = &heldTokens{token: e.tokenOf(e.keys[in.accounts[mint]], program), owner: owner}
+		if first, again := made[at]; again && first != owner {
+			owner = wallet.Address{}
+		}
+		made[at] = owner
+		if _, known := all[at]; !known {
+			all[at] = &heldTokens{token: e.tokenOf(e.keys[in.accounts[mint]], program), owner: owner}
+		}
 	}
-	return out
+	return all, made
 }
 
 // tokenOf is a token by its mint, with the decimals that some balance shows; 0 decimals if none does, which then
@@ -238,7 +247,8 @@ func (e *effects) tokenOf(mint, program wallet.Address) wallet.Token {
 
 // add follows one movement.
 func (l *ledger) add(e *effects, in instruction, m movement) {
-	f := flow{how: m.how, from: absent, to: absent, units: m.units, fee: m.fee, token: wallet.SOL, native: m.lamports}
+	f := flow{how: m.how, from: absent, to: absent, units: m.units, fee: m.fee, token: wallet.SOL, native: m.lamports,
+		system: e.keys[in.program] == wallet.SystemProgram}
 	if m.from != absent {
 		f.from = int(in.accounts[m.from])
 	}

@@ -128,7 +128,10 @@ func (v *view) movements() {
 			mine, other = f.to, f.from
 		}
 		m := wallet.Movement{How: f.how, In: to, Token: f.token, Units: f.units, Fee: f.fee, References: f.references}
-		m.With, m.Account = v.party(other)
+		if m.With, m.Account = v.party(other); m.In && other != absent {
+			m.With = v.payer(f)
+			m.Signed = v.signs(m.With)
+		}
 		if f.deposit {
 			v.deposited(f, mine, m)
 			continue
@@ -146,6 +149,28 @@ func (v *view) party(at int) (who, account wallet.Address) {
 		return held.owner, v.keys[at]
 	}
 	return v.keys[at], v.keys[at]
+}
+
+// payer is who paid what came in: the owner of its source before the transaction, and nobody if that changed within it. The
+// owner after it can be anybody whom the payer likes to name.
+func (v *view) payer(f flow) (none wallet.Address) {
+	at := byte(f.from)
+	t, listed := v.effects.tokens[at]
+	made, within := v.made[at]
+	switch {
+	case f.system || !listed && !within:
+		return v.keys[f.from]
+	case t.pre != nil && (t.post == nil || t.post.owner == t.pre.owner):
+		return t.pre.owner
+	case t.pre == nil && (t.post == nil || t.post.owner == made):
+		return made
+	}
+	return none
+}
+
+// signs tells whether a wallet signed the transaction.
+func (v *view) signs(who wallet.Address) bool {
+	return !who.IsZero() && slices.Contains(v.keys[:v.message.signers], who)
 }
 
 // deposited adds lamports that moved as such between a token account and somebody else, mine being the own one of the
@@ -186,8 +211,8 @@ func (v *view) handedOver(f flow) {
 		return
 	}
 	m := wallet.Movement{How: f.how, In: has, With: t.pre.owner, Account: v.keys[f.from], Token: f.token, Units: f.units}
-	if had {
-		m.With = t.post.owner
+	if m.Signed = v.signs(m.With); had {
+		m.With, m.Signed = t.post.owner, false
 	}
 	v.activity.Movements = append(v.activity.Movements, m)
 	m.How, m.Token, m.Units = wallet.MovedAsRent, wallet.SOL, v.deposits[f.from].Pre

@@ -186,16 +186,17 @@ func (e *HistoryEntry) party() {
 	if e.Main.Units > 0 && !e.Main.Explained {
 		return
 	}
+	some := false
 	for _, movement := range e.Activity.Movements {
 		counts := movement.In == in && movement.How != wallet.MovedAsRent &&
 			(e.Main.Units == 0 || movement.Token.Mint == e.Main.Token.Mint)
 		switch {
-		case !counts || movement.With == e.With:
-		case e.With.IsZero():
-			e.With = movement.With
-		default: // several
+		case !counts:
+		case some && movement.With != e.With: // several, of whom one may be nobody knows who
 			e.With = wallet.Address{}
 			return
+		default:
+			e.With, some = movement.With, true
 		}
 	}
 }

@@ -57,8 +57,8 @@ func (in *incoming) receive(a wallet.Activity, gain wallet.NetChange) (folded bo
 	if err := in.readOwner(); err != nil {
 		return false, gone(err)
 	}
-	from, references := sender(a, gain.Token.Mint)
-	paid := wallet.Transaction{From: from, To: in.of.Address, Token: gain.Token, Amount: gain.Units, Signature: a.Signature, Memo: a.Memo,
+	from := payerOf(a, gain.Token.Mint)
+	paid := wallet.Transaction{From: from.Address, To: in.of.Address, Token: gain.Token, Amount: gain.Units, Signature: a.Signature, Memo: a.Memo,
 		Landing: &wallet.Landing{Signature: a.Signature, Slot: a.Slot, Fee: a.Fee, Finalized: true}}
 	if token, ok := in.listed(gain.Token.Mint); ok {
 		paid.Token = token
@@ -71,7 +71,7 @@ func (in *incoming) receive(a wallet.Activity, gain wallet.NetChange) (folded bo
 		return false, err
 	}
 	if paid.PaymentRequestRef.IsZero() {
-		if paid.PaymentRequestRef, err = in.requested(references, gain.Token.Mint); err != nil {
+		if paid.PaymentRequestRef, err = in.requested(from.references, gain.Token.Mint); err != nil {
 			return false, err
 		}
 	}
@@ -115,13 +115,14 @@ func (in *incoming) readOwner() (err error) {
 
 // folded tells whether a gain is one of those that strangers plant: dust, units of a token that is not listed, and anything
 // from an address that resembles one that the owner knows. It stays in the history on chain, marked there, and is counted
-// and neither announced nor stored. What the owner signed is not planted.
-func (in *incoming) folded(a wallet.Activity, gain wallet.NetChange, from wallet.Address) bool {
-	if a.Signed || slices.Contains(in.known, from) {
+// and neither announced nor stored. What the owner signed is not planted, nor what somebody they know signed: of a token that
+// strangers made, the strangers can move what others hold.
+func (in *incoming) folded(a wallet.Activity, gain wallet.NetChange, from payer) bool {
+	if a.Signed || from.signed && slices.Contains(in.known, from.Address) {
 		return false
 	}
 	if !from.IsZero() {
-		if _, similar := wallet.PoisoningSuspect(from, in.known); similar {
+		if _, similar := wallet.PoisoningSuspect(from.Address, in.known); similar {
 			return true
 		}
 	}
@@ -169,20 +170,26 @@ func (in *incoming) requested(references []wallet.Address, mint wallet.Address) 
 	return none, nil
 }
 
-// sender returns the one wallet that a token came from, zero for several or if nobody knows, and the references that its
-// transfers name.
-func sender(a wallet.Activity, mint wallet.Address) (from wallet.Address, references []wallet.Address) {
-	several := false
+// payer is who paid a token.
+type payer struct {
+	wallet.Address      // the one wallet that it came from; zero for several, or if nobody knows
+	signed         bool // they signed the transaction
+	references     []wallet.Address
+}
+
+// payerOf returns who paid a token, and the references that its transfers name.
+func payerOf(a wallet.Activity, mint wallet.Address) (out payer) {
+	some, several := false, false
 	for _, m := range a.Movements {
 		if !m.In || m.Token.Mint != mint || m.How == wallet.MovedAsRent {
 			continue
 		}
-		several = several || !from.IsZero() && m.With != from
-		from = m.With
-		references = append(references, m.References...)
+		several = several || some && m.With != out.Address
+		out.Address, out.signed, some = m.With, m.Signed, true
+		out.references = append(out.references, m.References...)
 	}
 	if several {
-		from = wallet.Address{}
+		out.Address, out.signed = wallet.Address{}, false
 	}
-	return from, references
+	return out
 }

@@ -71,7 +71,7 @@ func TestWhatIsAnnounced(t *testing.T) {
 				return tx.PutContact(wallet.Contact{Owner: r.bob.User.ID, Name: "Alice", Address: wallet.Address{77}})
 			}))
 			a.Net[0] = wallet.NetChange{Token: unlisted, Units: 1}
-			a.Movements = []wallet.Movement{{How: wallet.MovedByTransfer, In: true, With: wallet.Address{77}, Token: unlisted}}
+			a.Movements = []wallet.Movement{{How: wallet.MovedByTransfer, In: true, With: wallet.Address{77}, Signed: true, Token: unlisted}}
 		}, []string{"0.000000001 " + unlisted.Mint.String() + " to bob"}, func(*watching) wallet.Address { return wallet.Address{77} }},
 		"dust that names a payment request": {func(r *watching, a *wallet.Activity) {
 			asked := r.requests("1.5", "SOL").Transaction
@@ -105,8 +105,25 @@ func TestWhatIsAnnounced(t *testing.T) {
 				return tx.PutContact(wallet.Contact{Owner: r.bob.User.ID, Name: "Alice", Address: wallet.Address{77}})
 			}))
 			a.Net[0].Units = 1
-			a.Movements = []wallet.Movement{{How: wallet.MovedByTransfer, In: true, With: wallet.Address{77}}}
+			a.Movements = []wallet.Movement{{How: wallet.MovedByTransfer, In: true, With: wallet.Address{77}, Signed: true}}
 		}, []string{"0.000000001 SOL to bob"}, func(*watching) wallet.Address { return wallet.Address{77} }},
+		"dust of somebody known that another moved": {func(r *watching, a *wallet.Activity) {
+			r.Must(r.Update(func(tx store.Tx) error {
+				return tx.PutContact(wallet.Contact{Owner: r.bob.User.ID, Name: "Alice", Address: wallet.Address{77}})
+			}))
+			a.Net[0].Units = 1
+			a.Movements = []wallet.Movement{{How: wallet.MovedByTransfer, In: true, With: wallet.Address{77}}}
+		}, nil, nil},
+		"dust of a token from somebody unknown and somebody known": {func(r *watching, a *wallet.Activity) {
+			r.Must(r.Update(func(tx store.Tx) error {
+				return tx.PutContact(wallet.Contact{Owner: r.bob.User.ID, Name: "Alice", Address: wallet.Address{77}})
+			}))
+			a.Net[0].Units = 1
+			a.Movements = []wallet.Movement{{How: wallet.MovedByTransfer, In: true}, {How: wallet.MovedByTransfer, In: true, With: wallet.Address{77}, Signed: true}}
+		}, nil, nil},
+		"from nobody knows whom, and from somebody": {func(_ *watching, a *wallet.Activity) {
+			a.Movements = []wallet.Movement{{How: wallet.MovedByTransfer, In: true}, {How: wallet.MovedByTransfer, In: true, With: wallet.Address{77}}}
+		}, []string{"1 SOL to bob"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, chain := onLedger(t)

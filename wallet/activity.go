@@ -89,9 +89,13 @@ type BalanceChange struct {
 // Movement is money that came from somebody else or went there. Zero Units are possible: transfers of nothing put
 // addresses into somebody's history.
 type Movement struct {
-	How     string // one of the constants MovedByTransfer and so on
-	In      bool
-	With    Address // the other's wallet; zero if it is not known, and for units that were made or burned
+	How string // one of the constants MovedByTransfer and so on
+	In  bool
+	// With is the other's wallet; zero if it is not known, and for units that were made or burned. Of what came in it is the
+	// owner before the transaction, and nobody if that changed within it.
+	With Address
+	// Signed says of what came in that With signed the transaction. Somebody else may be allowed to move what they own.
+	Signed  bool
 	Account Address // the other's account: the wallet itself for SOL; zero for units that were made or burned
 	Token   Token
 	Units   uint64 // base units that left the source
