@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -200,7 +201,12 @@ type parsedTokenAccount struct {
 			} `json:"parsed"`
 		} `json:"data"`
 	} `json:"account"`
+
+	unparsed bool // the node gave bytes instead; nothing but Pubkey is read then
 }
+
+// errUnparsed says that a node does not know how to read an account.
+var errUnparsed = fmt.Errorf("the node did not parse an account: %w", errGarbage)
 
 // holdingsMethod has the largest answers: it has bounds of its own (maxHoldings, lanes.heavy).
 const holdingsMethod = "getTokenAccountsByOwner"
@@ -222,9 +228,19 @@ func (t *tokenAccounts) decodeWithin(ctx context.Context, raw json.RawMessage) e
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if json.Unmarshal(one, &t.all[i]) != nil {
+		if json.Unmarshal(one, &t.all[i]) == nil {
+			continue
+		}
+		var bytes struct {
+			Pubkey  string `json:"pubkey"`
+			Account struct {
+				Data []string `json:"data"` // and their encoding
+			} `json:"account"`
+		}
+		if json.Unmarshal(one, &bytes) != nil || len(bytes.Account.Data) != 2 {
 			return errGarbage
 		}
+		t.all[i] = parsedTokenAccount{Pubkey: bytes.Pubkey, unparsed: true}
 	}
 	return nil
 }
@@ -234,8 +250,8 @@ func (t *tokenAccounts) decodeWithin(ctx context.Context, raw json.RawMessage) e
 // does not define them.
 func (c *Client) Holdings(ctx context.Context, owner wallet.Address) ([]wallet.Holding, error) {
 	held := holdings{at: map[wallet.Address]int{}}
-	err := c.eachTokenAccount(ctx, owner, func(h wallet.Holding, at wallet.Address) bool {
-		return held.add(h, at == wallet.AssociatedAccount(owner, h.Token.Mint, h.Token.Program))
+	err := c.eachTokenAccount(ctx, owner, func(h wallet.Holding, at wallet.Address, err error) bool {
+		return err == nil && held.add(h, at == wallet.AssociatedAccount(owner, h.Token.Mint, h.Token.Program))
 	})
 	if err != nil {
 		return nil, err
@@ -244,10 +260,14 @@ func (c *Client) Holdings(ctx context.Context, owner wallet.Address) ([]wallet.H
 }
 
 // TokenAccounts lists the token accounts of an owner, of both token programs, empty ones too. It takes two calls.
-// MemoRequired is not read.
+// MemoRequired is not read. An account that the node does not know how to read is left out, as most nodes do themselves: it
+// hides no other.
 func (c *Client) TokenAccounts(ctx context.Context, owner wallet.Address) (all []wallet.TokenAccount, _ error) {
 	seen := map[wallet.Address]bool{}
-	err := c.eachTokenAccount(ctx, owner, func(h wallet.Holding, at wallet.Address) bool {
+	err := c.eachTokenAccount(ctx, owner, func(h wallet.Holding, at wallet.Address, err error) bool {
+		if err != nil {
+			return errors.Is(err, errUnparsed)
+		}
 		all = append(all, wallet.TokenAccount{Address: at, Exists: true, Mint: h.Token.Mint, Owner: owner, Program: h.Token.Program, Units: h.Units, Frozen: h.Frozen})
 		again := seen[at]
 		seen[at] = true
@@ -259,8 +279,9 @@ func (c *Client) TokenAccounts(ctx context.Context, owner wallet.Address) (all [
 	return all, nil
 }
 
-// eachTokenAccount calls visit with every token account of an owner. What visit does not accept makes no sense.
-func (c *Client) eachTokenAccount(ctx context.Context, owner wallet.Address, visit func(h wallet.Holding, at wallet.Address) bool) error {
+// eachTokenAccount calls visit with every token account of an owner, or with the error of reading it. What visit does not
+// accept makes no sense.
+func (c *Client) eachTokenAccount(ctx context.Context, owner wallet.Address, visit func(wallet.Holding, wallet.Address, error) bool) error {
 	const method = holdingsMethod
 	for _, program := range []wallet.Address{wallet.TokenProgram, wallet.Token2022Program} {
 		answer, err := call[tokenAccounts](ctx, c.primary(), method, owner.String(),
@@ -271,7 +292,7 @@ func (c *Client) eachTokenAccount(ctx context.Context, owner wallet.Address, vis
 		for _, entry := range answer.all {
 			h, at, err := entry.holding(owner, program)
 			h.Slot = answer.slot
-			if err != nil || !visit(h, at) {
+			if !visit(h, at, err) {
 				return c.primary().nodeError(method, errGarbage)
 			}
 		}
@@ -281,6 +302,9 @@ func (c *Client) eachTokenAccount(ctx context.Context, owner wallet.Address, vis
 
 // holding reads one entry, which must be an account of this owner and program.
 func (p parsedTokenAccount) holding(owner, program wallet.Address) (wallet.Holding, wallet.Address, error) {
+	if p.unparsed {
+		return wallet.Holding{}, wallet.Address{}, errUnparsed
+	}
 	info := p.Account.Data.Parsed.Info
 	at, err := wallet.ParseAddress(p.Pubkey)
 	if err != nil {

@@ -131,6 +131,29 @@ func TestWhatANodeSaysOfHoldingsIsNotBelievedBlindly(t *testing.T) {
 	}
 }
 
+// TestAnAccountThatIsNotParsedHidesNoOther: the list leaves it out. Any other entry that makes no sense fails the list.
+func TestAnAccountThatIsNotParsedHidesNoOther(t *testing.T) {
+	owner, mint := testKey(1).address(), wallet.Address{1}
+	own := wallet.AssociatedAccount(owner, mint, wallet.TokenProgram)
+	good := parsedRow(owner, mint, own, wallet.TokenProgram, "5")
+	row := func(data string) string {
+		return `{"pubkey":"` + testKey(2).address().String() + `","account":{"owner":"` + wallet.TokenProgram.String() + `","data":` + data + `}}`
+	}
+	for data, want := range map[string]int{`["AA==","base64"]`: 1, `["AA==","base64",1]`: 0, `["AA=="]`: 0, `"AA=="`: 0, `{}`: 0, `{"parsed":[]}`: 0, `7`: 0} {
+		calls := 0
+		client := scripted(t, func(string) string {
+			if calls++; calls == 2 { // of the other token program
+				return result(`{"context":{"slot":9},"value":[]}`)
+			}
+			return result(`{"context":{"slot":9},"value":[` + row(data) + "," + good + `]}`)
+		})
+		got, err := client.TokenAccounts(t.Context(), owner)
+		if len(got) != want || (err == nil) != (want > 0) || want > 0 && got[0].Address != own {
+			t.Errorf("%s: %+v, %v", data, got, err)
+		}
+	}
+}
+
 func TestSimulationsSayWhyInWords(t *testing.T) {
 	w := newWorld(t)
 	alice, bob := testKey(1), testKey(2).address()

@@ -15,18 +15,18 @@ import (
 	"purser/work"
 )
 
-// WatchedChain is what the Watcher needs of Solana. What it returns is finalized, except in History. An error means that the state on
-// chain is unknown, never that nothing happened. package wallet describes the errors of Walk (ErrHistoryPruned and so on).
+// WatchedChain is what the Watcher needs of Solana. An error means that the state on chain is unknown, never that nothing
+// happened. package wallet describes the errors of Walk (ErrHistoryPruned and so on).
 type WatchedChain interface {
-	// Sweep reads balances, 100 with each call, from nodes that have come to minSlot.
+	// Sweep reads finalized balances, 100 with each call, from nodes that have come to minSlot.
 	Sweep(ctx context.Context, accounts []wallet.Address, minSlot uint64) ([]wallet.AccountBalance, error)
 	// Walk lists what is new in the history of an account.
 	Walk(ctx context.Context, query wallet.HistoryQuery) (wallet.HistoryWalk, error)
 	// History lists the newest transactions of an account, confirmed ones too.
 	History(ctx context.Context, account wallet.Address, before wallet.Signature, limit int) ([]wallet.SignatureEntry, bool, error)
-	// Activities reads what one transaction did for each of some owners.
+	// Activities reads what one confirmed transaction did for each of some owners.
 	Activities(ctx context.Context, signature wallet.Signature, owners ...wallet.Address) ([]wallet.Activity, error)
-	// TokenAccounts lists the token accounts of an owner.
+	// TokenAccounts lists the token accounts of an owner, confirmed ones too.
 	TokenAccounts(ctx context.Context, owner wallet.Address) ([]wallet.TokenAccount, error)
 }
 

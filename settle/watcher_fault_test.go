@@ -295,13 +295,23 @@ func TestAFailureInTheMiddleLosesNothing(t *testing.T) {
 	}
 }
 
+// TestADamagedWatchBeginsAnew: nobody knows how far the wallet was read. It is watched from now on, and the operator is told.
 func TestADamagedWatchBeginsAnew(t *testing.T) {
 	r := newWatching(t)
-	r.Must(r.Update(func(tx store.Tx) error { return tx.DropWatch(r.bob.Address()) }))
-	r.Fund(r.bob.Address(), sol)
+	r.Pass(48 * time.Hour)
+	r.look()
+	bob := r.bob.Address()
+	r.Damage(bob[:], `"full_at"`)
+	if err := r.Store.View(r.Context(), func(tx store.Tx) error { _, err := tx.Watch(bob); return err }); !errors.Is(err, store.ErrDamaged) {
+		t.Fatalf("the row is not damaged: %v", err)
+	}
+	r.Fund(bob, sol)
 	r.final()
 	r.expect()
-	r.Fund(r.bob.Address(), 2*sol)
+	if n := strings.Count(r.log.String(), "it is watched from now on, and payments since its last look are not announced"); n != 1 {
+		t.Errorf("the operator is told %d times: %s", n, r.log)
+	}
+	r.Fund(bob, 2*sol)
 	r.final()
 	r.expect("2 SOL to bob")
 }

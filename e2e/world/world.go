@@ -131,6 +131,29 @@ func (w *World) Beside() *records.Store {
 	return s
 }
 
+// Damage cuts the stored row under key short whose plain part contains a text, as a broken disk does. Something must be found.
+func (w *World) Damage(key []byte, contains string) {
+	w.Helper()
+	const tables = 20
+	found := 0
+	w.Must(w.engine.Update(context.Background(), func(tx engine.Tx) error {
+		for t := range engine.Table(tables) {
+			raw := tx.Get(t, key)
+			if !bytes.Contains(raw, []byte(contains)) {
+				continue
+			}
+			found++
+			if err := tx.Put(t, key, bytes.Clone(raw[:len(raw)/2])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	if found != 1 {
+		w.Fatalf("%d rows were damaged", found)
+	}
+}
+
 func recordsOptions(kinds wallet.Kinds) records.Options {
 	return records.Options{MasterKey: make([]byte, 32), Random: rand.Reader, Kinds: kinds}
 }
