@@ -130,7 +130,7 @@ func (v *view) movements() {
 		m := wallet.Movement{How: f.how, In: to, Token: f.token, Units: f.units, Fee: f.fee, References: f.references}
 		if m.With, m.Account = v.party(other); m.In && other != absent {
 			m.With = v.payer(f)
-			m.Signed = v.signs(m.With)
+			m.Signed = v.isSigner(m.With)
 		}
 		if f.deposit {
 			v.deposited(f, mine, m)
@@ -168,8 +168,8 @@ func (v *view) payer(f flow) (none wallet.Address) {
 	return none
 }
 
-// signs tells whether a wallet signed the transaction.
-func (v *view) signs(who wallet.Address) bool {
+// isSigner tells whether a wallet signed the transaction.
+func (v *view) isSigner(who wallet.Address) bool {
 	return !who.IsZero() && slices.Contains(v.keys[:v.message.signers], who)
 }
 
@@ -211,7 +211,7 @@ func (v *view) handedOver(f flow) {
 		return
 	}
 	m := wallet.Movement{How: f.how, In: has, With: t.pre.owner, Account: v.keys[f.from], Token: f.token, Units: f.units}
-	if m.Signed = v.signs(m.With); had {
+	if m.Signed = v.isSigner(m.With); had {
 		m.With, m.Signed = t.post.owner, false
 	}
 	v.activity.Movements = append(v.activity.Movements, m)
