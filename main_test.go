@@ -497,7 +497,7 @@ func TestDeveloperGetsAKeyInTheChat(t *testing.T) {
 	hear("What is Shop for")
 	alice.Say("Takes orders")
 	alice.Tap(alice.HearButton("I accept"))
-	hear("share your own contact")
+	hear("sharing your phone number")
 	if _, err := w.Telegram.ShareContact(telegram.Alice, telegram.Alice); err != nil {
 		t.Fatal(err)
 	}

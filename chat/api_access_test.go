@@ -297,8 +297,8 @@ func TestRotatedKeyIsNotRotatedByAnOldButton(t *testing.T) {
 	_, _, err := r.Keys.Rotate(r.Context(), key.ID, false)
 	r.Must(err)
 	r.seen = nil
-	r.presses("alice", "Replace", "alice")
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "edit …k1 was already replaced and expires 22 November 2026, 12:00 UTC.") || strings.Contains(said, "[") {
+	r.presses("alice", "Rotate", "alice")
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "edit …k1 was already rotated and expires 22 November 2026, 12:00 UTC.") || strings.Contains(said, "[") {
 		t.Errorf("said %q", said)
 	}
 	if len(r.keys()) != 2 {

@@ -62,7 +62,7 @@ func TestReceiptsThatWaitAreOneMessage(t *testing.T) {
 	r.received("alice", 5, usdc, 1, false)
 	said := r.said("alice")
 	want := "💰 <b>You received 6 payments</b>, 1 of them for your payment requests\n\n1.5 SOL\n2.500001 USDC\n2 payments of unlisted tokens"
-	if len(said) != 1 || strings.Replace(said[0], " on localnet (test money)", "", 1) != want {
+	if len(said) != 1 || strings.Replace(said[0], " on a local network (test money)", "", 1) != want {
 		t.Errorf("alice is told %q", said)
 	}
 	if said := r.said("bob"); len(said) != 1 || !strings.Contains(said[0], "You received 1 SOL") {

@@ -281,6 +281,9 @@ func (c *Chat) unknown(name string) Action {
 	key, v := "talk.unknown", vars{"Command": "/" + echo(name)}
 	if c.registry.isPlanned(name) {
 		key = "talk.not_yet"
+		if c.registry.topics[name] != "" { // what works of it has a page in /help
+			key, v["Topic"] = "talk.not_yet_topic", name
+		}
 	} else if meant := near(name, c.registry.names()); len(meant) > 0 {
 		key, v["Commands"] = "talk.unknown_near", slashes(meant)
 	}

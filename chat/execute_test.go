@@ -92,7 +92,7 @@ func TestAppsAreToldWhyACommandIsRefused(t *testing.T) {
 		"balance":               {wallet.UnknownCommand, "A command begins with a slash"},
 		"/balances":             {wallet.UnknownCommand, "The bot has no such command. " + can},
 		"/balance@somebody_bot": {wallet.UnknownCommand, "The bot has no such command. " + can},
-		"/price":                {wallet.UnknownCommand, "/price doesn't work yet."},
+		"/price":                {wallet.UnknownCommand, "/price isn't available yet."},
 		"/contacts":             {wallet.PolicyViolation, cant("/contacts") + " " + can},
 		"/friends":              {wallet.PolicyViolation, cant("/contacts") + " " + can},
 		"/api":                  {wallet.PolicyViolation, cant("/api") + " " + can},

@@ -178,12 +178,15 @@ func (s *replyTx) keep(subject string) (Button, error) {
 	return s.ours("button.keep", "keep", subject, s.now.Add(AnswerTimeout))
 }
 
-// network returns the name of a test network, which texts mention because its money is worthless; "" on mainnet.
-func (c *Chat) network() string {
-	if c.Cluster == wallet.Mainnet {
-		return ""
+// network returns the variable of texts that name a test network, because its money is worthless. On mainnet it is "".
+func (c *Chat) network() any {
+	switch c.Cluster {
+	case wallet.Devnet:
+		return textKey("cluster.devnet")
+	case wallet.Localnet:
+		return textKey("cluster.localnet")
 	}
-	return c.Cluster
+	return ""
 }
 
 // docs returns the address of the API documentation as text, or "" if there is none.

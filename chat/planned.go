@@ -1,6 +1,7 @@
 package chat
 
-// plannedCommands are the commands of docs/specification.md that do not work yet. The reply to one of them says so.
+// plannedCommands are the commands of docs/specification.md that do not work yet. The reply to one of them says so, and not
+// that the command is unknown.
 func plannedCommands() conversation {
-	return conversation{name: "planned", planned: []string{"price", "notifications"}}
+	return conversation{name: "planned", planned: []string{"price", "swap", "alerts", "notifications"}}
 }

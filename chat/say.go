@@ -20,6 +20,9 @@ var locales embed.FS
 // vars are the variables of a text. Values of type html go in as they are; all others count as foreign text and are escaped.
 type vars map[string]any
 
+// textKey is a variable that is itself a text of the catalogue, without variables of its own.
+type textKey string
+
 // catalogue holds all texts of the chat and all reasons of refusals (package locale), for one language.
 type catalogue struct {
 	all      *locale.Catalogue
@@ -53,6 +56,12 @@ func (c catalogue) text(key string, v vars) (html, error) {
 			safe[name] = string(value)
 		case bool:
 			safe[name] = value
+		case textKey:
+			inner, err := c.text(string(value), nil)
+			if err != nil {
+				return "", err
+			}
+			safe[name] = string(inner)
 		default:
 			safe[name] = escape(fmt.Sprint(value))
 		}

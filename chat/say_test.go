@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -112,6 +113,23 @@ func TestEveryCodeHasItsWording(t *testing.T) {
 	}
 	if len(refusals()) != len(wallet.Codes()) {
 		t.Errorf("%d wordings for %d codes", len(refusals()), len(wallet.Codes()))
+	}
+}
+
+// TestATestNetworkIsNamedInThePersonsLanguage: by a text of its own, which other texts include. Mainnet is not named.
+func TestATestNetworkIsNamedInThePersonsLanguage(t *testing.T) {
+	words, err := newCatalogue(locales, fstest.MapFS{"test.en.toml": {Data: []byte(`test.on = "Here{{if .Network}} on {{.Network}}{{end}}."`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cluster, want := range map[string]html{wallet.Mainnet: "Here.", wallet.Devnet: "Here on devnet (test money).", wallet.Localnet: "Here on a local network (test money)."} {
+		c := &Chat{Options: Options{Cluster: cluster}}
+		if got, err := words.text("test.on", vars{"Network": c.network()}); err != nil || got != want {
+			t.Errorf("%s: %q, %v", cluster, got, err)
+		}
+	}
+	if said, err := words.text("test.on", vars{"Network": textKey("cluster.none")}); err == nil {
+		t.Errorf("a text that does not exist was included: %q", said)
 	}
 }
 

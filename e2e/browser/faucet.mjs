@@ -171,7 +171,7 @@ async function whatTheBotSays(tab) {
     ['a second one, connected only', [connected, more], mine],
     ['a second one, with the first beyond the history', [more], ''],
     ['a second one, chosen', [connected, more, `Your commands now use\n${second}`], second],
-    ['an overview', [connected, `Your wallet on localnet (test money)\n${second}\n\nBalance: 2 SOL\n\nAlso connected\n${mine}`], second],
+    ['an overview', [connected, `Your wallet on a local network (test money)\n${second}\n\nBalance: 2 SOL\n\nAlso connected\n${mine}`], second],
     ['the address with its picture', [`Your address\n${mine}\n\nTap it to copy`], mine],
     ['a receipt', [connected, `💰 You received 1 SOL\n\nFrom\n${other}\nTo your wallet\n${mine}`], mine],
     ['a receipt alone', [`💰 You received 1 SOL\n\nFrom\n${other}\nTo your wallet\n${mine}`], ''],

@@ -157,7 +157,7 @@ async function pay(from, to, { amount, from: payer, to: payee, look }) {
   await screen(tab, 'Approve this payment?');
   await look('approve', tab);
   const shown = await screenText(tab);
-  for (const part of [`${amount} SOL`, payer, payee, '0.000005 SOL', 'localnet (test money)']) {
+  for (const part of [`${amount} SOL`, payer, payee, '0.000005 SOL', 'a local network (test money)']) {
     assert.ok(shown.includes(part), `${part} is not on the device: ${shown}`);
   }
   const onPage = await tab.locator('main .address').first().locator('> span').allTextContents();
@@ -167,7 +167,7 @@ async function pay(from, to, { amount, from: payer, to: payee, look }) {
   await look('approved', tab);
   await tab.close();
   await card.becomes(`Sent ${amount} SOL`);
-  assert.match(await card.text(), /Confirmed on localnet/);
+  assert.match(await card.text(), /Confirmed on a local network/);
   await to.tab.locator('article.theirs').filter({ hasText: `You received ${amount} SOL` }).last().waitFor();
   await look('chat, sent', from.tab);
 }

@@ -88,7 +88,7 @@ func tricks(t *testing.T, alice, bob, eve string) []trick {
 		{Name: "another recipient from the start", Title: "Approve this payment?", atFirst: swap, shows: []string{eve, "1 SOL"}, hides: []string{bob}},
 		{Name: "another amount from the start", Title: "Approve this payment?", atFirst: lamport, shows: []string{"1.000000001 SOL", bob}},
 		{Name: "another network from the start", Title: "Approve this payment?", atFirst: network,
-			shows: []string{"The network changed. This wallet is used on localnet. The server now says Solana mainnet"}, hides: []string{"test money"}},
+			shows: []string{"The network changed. This wallet is used on a local network. The server now says Solana mainnet"}, hides: []string{"test money"}},
 		{Name: "version 1", Title: refused, atFirst: func(v *view) { v.Message = append([]byte{0x81}, v.Message...) }, shows: []string{"a version 1 transaction"}},
 		{Name: "paid twice", Title: refused, atFirst: twice, shows: []string{"too_many_actions"}},
 		{Name: "another signer", Title: refused, atFirst: signer, shows: []string{"signers"}},

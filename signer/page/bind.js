@@ -93,8 +93,8 @@ function choose(ui, { token, challenge: c, wallets, taken, refusal, able, place 
         ? h('div', { class: 'actions' },
           button(t('bind.create'), 'primary', made(createWallet)),
           button(t('bind.restore'), 'secondary', made(restoreWallet)), other)
-        : withWallets(wallets, c, taken, text, (wallet) => done(() => unlock(ui, wallet, c, place)), [
-          button(t('bind.create'), 'secondary', made(createWallet)),
+        : withWallets(wallets, c, taken, text, (wallet) => done(() => unlock(ui, wallet, c, place)), (kind) => [
+          button(t('bind.create'), kind, made(createWallet)),
           button(t('bind.restore'), 'secondary', made(restoreWallet)), other]),
     h('p', { class: 'hint' }, t('bind.expires', { time: clock(utcTime(c.expires_at)) })),
     text.node,
@@ -127,9 +127,11 @@ function knownUse(w, c, taken) {
   return { fits: true, text: '' };
 }
 
+/** The wallets to choose from. When all of them are somebody else's, creating one is proposed instead. */
 function withWallets(wallets, c, taken, text, chosen, others) {
   const known = wallets.map((w) => ({ ...w, ...knownUse(w, c, taken) }));
-  const sure = known.filter((w) => w.fits).length === 1; // else the choice is the person's
+  const fitting = known.filter((w) => w.fits).length;
+  const sure = fitting === 1; // else the choice is the person's
   const choices = known.map((w) => h('label', { class: 'choice' },
     h('input', { type: 'radio', name: 'wallet', value: w.address, 'aria-label': [t('bind.wallet_name', { six: lastSix(w.address) }), w.text].filter(Boolean).join('. '), checked: sure && w.fits }),
     h('span', null, shown(w.address), w.text && h('span', { class: 'hint' }, w.text))));
@@ -138,13 +140,13 @@ function withWallets(wallets, c, taken, text, chosen, others) {
   for (const input of inputs) input.addEventListener('change', pick);
   pick();
   return form(
-    h('fieldset', null, h('legend', null, t('bind.which')), choices), t('common.continue'),
+    h('fieldset', null, h('legend', null, t('bind.which')), choices), fitting ? t('common.continue') : [t('common.continue'), 'secondary'],
     () => {
       const at = inputs.findIndex((input) => input.checked);
       if (at < 0) throw new Problem(t('bind.choose_one'), inputs[0]);
       chosen(wallets[at]);
     },
-    ...others);
+    ...others(fitting ? 'secondary' : 'primary'));
 }
 
 /** The text that proves an address, folded: {node, show(address)}. Until there is an address its place is marked. */

@@ -89,14 +89,15 @@ export function button(label, kind, click) {
 }
 
 /**
- * A form with one primary button. `work` may be async: until it ends the form takes no second press,
+ * A form with one button that submits it. `work` may be async: until it ends the form takes no second press,
  * and what it throws is shown above the button until something else is entered.
  */
 export function form(content, label, work, ...others) {
   const error = h('p', { class: 'error', role: 'alert' });
-  // What cannot be undone is given as [label, "destructive"].
+  // What cannot be undone is given as [label, "destructive"]. [label, "secondary"] leaves the first place to the others.
   const [name, kind] = [label].flat();
-  const submit = h('button', { type: 'submit', class: `primary ${kind ?? ''}`.trim() }, name);
+  const last = kind === 'secondary';
+  const submit = h('button', { type: 'submit', class: last ? kind : `primary ${kind ?? ''}`.trim() }, name);
   let busy = false;
   const toggle = (on) => {
     busy = on;
@@ -120,7 +121,7 @@ export function form(content, label, work, ...others) {
     }
   };
   return h('form', { novalidate: true, autocomplete: 'off', on: { submit: run, input: () => { error.textContent = ''; } } }, content, error,
-    h('div', { class: 'actions' }, submit, others));
+    h('div', { class: 'actions' }, last ? [others, submit] : [submit, others]));
 }
 
 /** A text field that no browser remembers, corrects or sends elsewhere for checking. */

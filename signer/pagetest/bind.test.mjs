@@ -161,11 +161,13 @@ it('of the wallets on a device, one is chosen beforehand only if it alone fits',
     await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
     await press(tab, 'Connect');
   };
+  const proposed = () => tab.locator('.actions button').first().evaluate((b) => `${b.textContent}, ${b.className}`);
   const first = ADDRESS.slice(-6);
   await restore(tab);
 
   await follow(tab, server, BIND); // nobody's yet, and the only one
   assert.deepEqual(await offered(tab), [[`${first}+`, '']]);
+  assert.equal(await proposed(), 'Continue, primary');
   await connect();
   await title(tab, 'Go back to the chat');
   await follow(tab, server, BIND);
@@ -174,6 +176,8 @@ it('of the wallets on a device, one is chosen beforehand only if it alone fits',
   as('700200'); // somebody else at the same device
   await follow(tab, server, BIND);
   assert.deepEqual(await offered(tab), [[first, 'Used for another Telegram account (ID 700100)']]);
+  assert.equal(await proposed(), 'Create a wallet, primary');
+  assert.equal(await tab.locator('button.primary').count(), 1);
   await press(tab, 'Continue');
   await tab.getByRole('alert').filter({ hasText: 'Choose one of these wallets' }).waitFor();
   assert.equal(await tab.evaluate(() => document.activeElement.type), 'radio', 'the choice has not the focus');

@@ -228,5 +228,5 @@ it('the first signature pins the network of a wallet that was never connected he
   server.world.payment = payment({ reference: addr(0x62) });
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
-  assert.match(await above(tab, 'Approve anyway'), /used on Solana mainnet\. The server now says localnet/);
+  assert.match(await above(tab, 'Approve anyway'), /used on Solana mainnet\. The server now says a local network/);
 }));
