@@ -121,7 +121,7 @@ export function form(content, label, work, ...others) {
     }
   };
   return h('form', { novalidate: true, autocomplete: 'off', on: { submit: run, input: () => { error.textContent = ''; } } }, content, error,
-    h('div', { class: 'actions' }, last ? [others, submit] : [submit, others]));
+    h('div', { class: 'actions' }, last ? [...others, submit] : [submit, ...others]));
 }
 
 /** A text field that no browser remembers, corrects or sends elsewhere for checking. */
