@@ -30,13 +30,15 @@ const (
 	asidesAre State = "asides open"
 )
 
-// mostAsides is how many asides are remembered. Opening another one closes the oldest.
+// mostAsides is how many asides are remembered per person and chat, which bounds the size of the row. Opening another one
+// closes the oldest.
 const mostAsides = 10
 
 // asideTable returns the table of that conversation. It has no steps: asides come and go without any order.
 func asideTable() Flow { return Flow{idle: {}, asidesAre: {}} }
 
-// askAside sends a question with rows of buttons whose subject is card, and remembers it. closed is the text of /cancel.
+// askAside sends a question with rows of buttons whose subject is card, and remembers it. key and v give its text. closed is
+// what /cancel says when it closes the question. The buttons should expire with it, after AnswerTimeout.
 func (s *replyTx) askAside(card, key string, v vars, closed html, rows ...[]Button) error {
 	text, err := s.words.text(key, v)
 	if err != nil {
@@ -122,6 +124,7 @@ func (s *replyTx) timedOutAsides(row store.Conversation) error {
 		}
 		open = otherThan(open, a.Card)
 	}
+	// The buttons are used up in the store either way; only the edits of messages are dropped.
 	if s.user.Unreachable { // messages to a person who blocked the bot would only fail
 		s.out = nil
 	}
@@ -153,6 +156,7 @@ func (s *replyTx) openAsides() (store.Conversation, []aside, error) {
 
 // keepAsides writes the row of the slot. Its time-out is that of the question that ends first.
 func (s *replyTx) keepAsides(row store.Conversation, open []aside) error {
+	// A replyTx of its own writes the slot's row, so that the main conversation and its replies stay untouched.
 	there := &replyTx{Chat: s.Chat, tx: s.tx, now: s.now, conv: row, data: &asides{open}, moved: true}
 	if there.conv.State = ""; len(open) > 0 {
 		there.conv.Flow, there.conv.State, there.conv.ExpiresAt = menuFlow, string(asidesAre), open[0].Until

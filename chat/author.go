@@ -11,7 +11,8 @@ import (
 	"purser/wallet"
 )
 
-// answerable is how long a person can reply to an app's message. After that a reply counts as ordinary text.
+// answerable is how long a person can reply to an app's message. After that the row is swept, and a reply counts as ordinary
+// text.
 const answerable = 7 * 24 * time.Hour
 
 // authorVerb is the prefix of store.Button.Action in rows that record the author of a message. No callback has this name, so
@@ -48,7 +49,8 @@ func Author(tx store.Tx, chat int64, message int, now time.Time) (wallet.AppID, 
 	return wallet.AppID(author), nil
 }
 
-// authorOf returns the app whose message this input replies to, or "". Replies count only in private chats.
+// authorOf returns the app whose message this input replies to, or "". Replies count only in private chats, where the chat id
+// is the person's own Telegram id: in a group, anybody could answer in the person's place.
 func (c *Chat) authorOf(tx store.Tx, in Input) (wallet.AppID, error) {
 	if in.ReplyTo == 0 || !in.Private || in.Tap != nil || in.Chat != in.From.TelegramID {
 		return "", nil

@@ -26,7 +26,7 @@ const (
 // budget counts lookups by person in the memory of this node. A restart resets all counts, and each node counts on its own
 // (docs/decisions/0034).
 type budget struct {
-	most   int
+	most   int // lookups that each person has at once; never changes
 	mu     sync.Mutex
 	people map[int64]*lookups // by Telegram id; guarded by mu. People who have all lookups left may be missing
 	sweep  int                // number of entries at which forget removes full ones; guarded by mu
@@ -34,6 +34,7 @@ type budget struct {
 
 // lookups is the state of one person.
 type lookups struct {
+	// bucket has its own lock. Its state depends only on the times passed to it, so tests use a fixed clock.
 	bucket     *rate.Limiter
 	notifiedAt time.Time // when the person last got a message about the limit
 }
@@ -54,6 +55,7 @@ func (b *budget) take(who int64, now time.Time) (wait time.Duration, notify bool
 		p = &lookups{bucket: rate.NewLimiter(rate.Every(lookupPause), b.most)}
 		b.people[who] = p
 	}
+	// ReserveN, unlike AllowN, also returns how long the person has to wait.
 	taken := p.bucket.ReserveN(now, 1)
 	if wait = taken.DelayFrom(now).Round(time.Millisecond); wait <= 0 {
 		return 0, false
@@ -104,17 +106,20 @@ func (c *Chat) SlowDown(h Inbound, err error) (Turn, bool) {
 	if !errors.As(err, &often) {
 		return Turn{}, false
 	}
+	// turn returns an error only for the error that it is given, here nil.
 	turn, _ := c.turn(h, often.slowDown(h), nil)
 	return turn, true
 }
 
 // slowDown returns the answer. It does not touch the open question, so the person can answer it later.
 func (t *tooOften) slowDown(h Inbound) Action {
+	// A tap always gets its toast, since its button shows a spinner until it is answered.
 	if t.quiet && h.Tap == nil {
 		return func(*replyTx) error { return nil }
 	}
 	return func(s *replyTx) error {
 		s.failed = true
+		// Round up to whole seconds: after the displayed time the next lookup must work.
 		if h.Tap != nil {
 			return s.toast("toast.too_often", vars{"Seconds": int((t.wait + time.Second - 1) / time.Second)})
 		}

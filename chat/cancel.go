@@ -10,9 +10,11 @@ func cancelCommand() conversation {
 	}
 }
 
-// cancel answers /cancel.
+// cancel answers /cancel. It first closes the asides, then cancels the open question, and only if there was neither asks each
+// conversation for something else to cancel. The order of conversations in all.go decides which is asked first.
 func (c *Chat) cancel(context.Context, Inbound) (Action, error) {
 	return func(s *replyTx) error {
+		// What is closed now shows "cancelled" below its text, as after a tap of Cancel.
 		if err := s.choseText("question.cancelled"); err != nil {
 			return err
 		}

@@ -28,8 +28,10 @@ func (c *Chat) walletBalanceOf(ctx context.Context, h Inbound, word string) (Act
 	return c.balanceIn(ctx, h, &ref)
 }
 
-// balanceIn shows the balance of the default wallet: all of it, or only of the token that only names. A nil only means all
-// tokens. The balance is read from a Solana node before the transaction and costs one of the person's lookups.
+// balanceIn shows the balance of the default wallet: all of it if only is nil, or else of the token that only names. The
+// balance is read from a Solana node before the transaction and costs one of the person's lookups. The action explains a
+// missing wallet (WALLET_NOT_FOUND) or a node that does not answer (NETWORK_ERROR). A returned error is a *tooOften or a
+// failure of ours.
 func (c *Chat) balanceIn(ctx context.Context, h Inbound, only *wallet.TokenRef) (Action, error) {
 	w, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
@@ -42,6 +44,7 @@ func (c *Chat) balanceIn(ctx context.Context, h Inbound, only *wallet.TokenRef) 
 	if err != nil {
 		return refuse(err)
 	}
+	// SOL is part of the account itself, any other token is in a token account: they have separate messages.
 	if only != nil && !only.Native() {
 		return c.balanceOfToken(balance, *only), nil
 	}
@@ -65,7 +68,8 @@ func (c *Chat) balanceIn(ctx context.Context, h Inbound, only *wallet.TokenRef) 
 	}, nil
 }
 
-// balanceOfToken shows how much a wallet holds of one token, which may be nothing.
+// balanceOfToken shows how much a wallet holds of one token, which may be nothing. A mint is compared exactly, a symbol
+// without case; only listed tokens have a symbol.
 func (c *Chat) balanceOfToken(balance handlers.Balance, only wallet.TokenRef) Action {
 	held := slices.DeleteFunc(slices.Clone(balance.Tokens), func(t handlers.TokenBalance) bool {
 		if !only.Mint.IsZero() {
@@ -78,6 +82,7 @@ func (c *Chat) balanceOfToken(balance handlers.Balance, only wallet.TokenRef) Ac
 		if !only.Mint.IsZero() {
 			v["Mint"] = code(only.Mint.String())
 		}
+		// One of the two is empty: the token is either listed or not.
 		listed, others, err := s.tokenLines(held)
 		if err != nil {
 			return err

@@ -24,7 +24,8 @@ func (s *replyTx) sayClaimed(bind wallet.Bind, address wallet.Address) error {
 	return s.show(questionCard(bind), "claim.waits", vars{"Address": code(address.String())}, []Button{b})
 }
 
-// notifyClaimed notifies the owner of an address that another account has proven it too, with a button to keep it.
+// notifyClaimed notifies the owner of an address that another account has proven it too, with a button to keep it. Doing
+// nothing for handlers.ClaimWindow lets the other account take the address over.
 func (s *replyTx) notifyClaimed(claim wallet.WalletClaimedData) error {
 	b, err := s.stopClaim(claim.WalletAddress, "")
 	if err != nil {
@@ -33,7 +34,8 @@ func (s *replyTx) notifyClaimed(claim wallet.WalletClaimedData) error {
 	return s.reply("claim.told", vars{"Address": code(claim.WalletAddress.String())}, []Button{b})
 }
 
-// stopClaim returns the button that keeps an address with its first owner. tail, if given, names the address on the button.
+// stopClaim returns the button that keeps an address with its first owner. tail, if given, names the address on the button. It
+// works longer than the window: the first owner may object as long as nobody has taken the address over.
 func (s *replyTx) stopClaim(address wallet.Address, tail string) (Button, error) {
 	label, err := s.words.text("button.stop_claim", vars{"Tail": html(tail)})
 	if err != nil {
@@ -51,7 +53,8 @@ func (s *replyTx) notifyDisconnected(lost wallet.WalletDisconnectedData) error {
 	return s.reply("claim.lost", vars{"Address": code(lost.WalletAddress.String())})
 }
 
-// tapTakeOver connects an address whose first owner did not object in time.
+// tapTakeOver connects an address whose first owner did not object in time. Before ClaimWindow is over it is CONFLICT, and the
+// button stays usable; without a claim of this person it is NOT_FOUND.
 func (c *Chat) tapTakeOver(_ context.Context, _ Inbound, text string) (Action, error) {
 	address, err := wallet.ParseAddress(text)
 	if err != nil {
@@ -69,7 +72,7 @@ func (c *Chat) tapTakeOver(_ context.Context, _ Inbound, text string) (Action, e
 	}, nil
 }
 
-// tapStopClaim keeps an address with its first owner.
+// tapStopClaim keeps an address with its first owner. It is NOT_FOUND if nobody claims the address any more.
 func (c *Chat) tapStopClaim(_ context.Context, _ Inbound, text string) (Action, error) {
 	address, err := wallet.ParseAddress(text)
 	if err != nil {
