@@ -14,7 +14,8 @@ import (
 	"purser/wallet"
 )
 
-// unhandled wraps an action that answers text not meant for purser. Such text is announced to apps as message.received.
+// unhandled wraps an action that answers text not meant for purser. Such text is announced to apps as message.received. The
+// mark is set inside the transaction, on the replyTx of that run.
 func unhandled(next Action) Action {
 	return func(s *replyTx) error {
 		s.unhandled = true
@@ -43,6 +44,7 @@ func (s *replyTx) announce() error {
 		}
 		return s.tell(fmt.Sprintf("command_%d", h.MessageID), wallet.CommandExecuted, wallet.CommandExecutedData{ChatID: chat, Command: words,
 			Success: !s.failed, Response: response, Timestamp: wallet.Timestamp(at)})
+	// A late answer may be a secret such as a mailed code, so it stays here.
 	case s.unhandled && h.Text != "":
 		if late, err := s.late(); late || err != nil {
 			return err
@@ -53,8 +55,8 @@ func (s *replyTx) announce() error {
 	return nil
 }
 
-// announceRun emits command.executed for a command that an app ran for the person. said is the reply. The event's id is
-// random, because no message of the person's identifies the run.
+// announceRun emits command.executed for a command that an app ran for the person. said is the reply as Markdown. The event's
+// id is random, because no message of the person identifies the run.
 func (s *replyTx) announceRun(said string) error {
 	words, response, err := s.withoutContacts(s.inbound.Text, said)
 	if err != nil {
@@ -79,6 +81,7 @@ func (s *replyTx) publicWords() (words, response string, err error) {
 	switch {
 	case !known:
 		return s.nameOnly(), response, nil
+	// The reply of such a command is withheld too: it may show what no app may read, such as a key.
 	case row.app == nil:
 		return s.nameOnly(), withheld, nil
 	}
@@ -116,16 +119,18 @@ func (s *replyTx) contactIn(text string) (bool, error) {
 		if name := plainWords(c.Name); name != "" {
 			return strings.Contains(words, " "+name+" ")
 		}
+		// A name without letters and digits, such as an emoji, has no words to compare.
 		return strings.Contains(text, c.Name)
 	}), err
 }
 
-// plainWords returns the words of a text in lower case, separated by single spaces.
+// plainWords returns the words of a text in lower case, separated by single spaces. Punctuation is dropped, so "Mum's" and
+// "mum s" compare as equal.
 func plainWords(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
 }
 
-// lateFor is how long after a question has ended by time-out a text may still be meant as its answer.
+// lateFor is how long after the time-out of a question a text may still be meant as its answer.
 const lateFor = 10 * time.Minute
 
 // fellSilent records that a question has ended without an answer. Text that follows within lateFor is not announced to apps.
@@ -133,7 +138,8 @@ func (s *replyTx) fellSilent() error {
 	return s.tx.PutCounters([]store.Counter{{Name: s.timedOutCounter(), ExpiresAt: s.now.Add(lateFor)}})
 }
 
-// timedOutCounter returns the name of the counter row that records it.
+// timedOutCounter returns the name of the counter row that records the time-out. There is one per person, for all
+// conversations. The name contains a keyed hash of the Telegram id, not the id itself.
 func (s *replyTx) timedOutCounter() string {
 	return s.tx.CounterName("timeout", strconv.FormatInt(s.conv.User, 10))
 }
@@ -147,6 +153,7 @@ func (s *replyTx) late() (bool, error) {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return false, err
 	}
+	// A conversation may also expect an answer that is not bound to an open question, such as a code from a mail.
 	for _, conv := range s.registry.all {
 		if conv.lateAnswer == nil {
 			continue
@@ -169,7 +176,8 @@ func (s *replyTx) tell(what string, name wallet.EventName, data any) error {
 	return s.tx.Emit(event)
 }
 
-// said returns the replies queued so far as Markdown, without the first ones.
+// said returns the replies queued so far as Markdown, separated by blank lines. It skips the first replies, which end an
+// earlier question.
 func (s *replyTx) said(first int) (string, error) {
 	var all []string
 	for _, out := range s.out[first:] {

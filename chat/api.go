@@ -10,7 +10,7 @@ import (
 // apiFlow is the name of the conversation of /api.
 const apiFlow = "api"
 
-// States and triggers of /api.
+// States and triggers of /api. The store holds the names of states in open conversations: renaming one resets them to idle.
 const (
 	namingApp    State = "app"
 	sayingWhy    State = "purpose"
@@ -118,6 +118,7 @@ func onboarding() Flow {
 		{choosingKey, verified, (*replyTx).askWhichKeys},
 	}
 	flow := Flow{idle: {keyMade: {keyShown, (*replyTx).showKeys}}} // a rotation shows a new key without any question
+	// Every question has the same three ways out: /cancel drops the request, another command leaves it, silence pauses it.
 	// From each question every later one can follow, since the steps between may be done already. A mailed code is asked for
 	// only after a mail address.
 	for i, q := range questions {

@@ -9,16 +9,18 @@ import (
 	"purser/wallet"
 )
 
-// access is the data of the /api conversation. It never contains the secret of a key.
+// access is the data of the /api conversation: the person's answers so far. The store keeps it as JSON until the conversation
+// ends. It never contains the secret of a key.
 type access struct {
 	Request wallet.AccessRequest `json:"request"`
-	Known   bool                 `json:"known,omitempty"`  // the person already has an app of this name, so its purpose is not asked
-	Choice  string               `json:"choice,omitempty"` // card of the question which keys to create; toggles redraw it in place
-	Shown   string               `json:"shown,omitempty"`  // card of the message that shows new keys
-	ShownAt time.Time            `json:"shown_at,omitzero"`
+	Known   bool                 `json:"known,omitempty"`   // the person already has an app of this name, so its purpose is not asked
+	Choice  string               `json:"choice,omitempty"`  // card of the question which keys to create; toggles redraw it in place
+	Shown   string               `json:"shown,omitempty"`   // card of the message that shows new keys
+	ShownAt time.Time            `json:"shown_at,omitzero"` // when that message was queued: the key leaves the chat KeyShown later
 }
 
-// api answers /api. It lists the person's keys, or leads to the first one.
+// api answers /api. It lists the person's keys, or leads to the first one. It asks no Solana node, so all of its work is in
+// the Action.
 func (c *Chat) api(context.Context, Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		st, err := s.Developers.Standing(s.tx, s.user.ID)
@@ -53,6 +55,7 @@ func (s *replyTx) sayWaiting(st handlers.Standing) error {
 		return err
 	}
 	rows := [][]Button{{withdraw}}
+	// Without the approval step, or with an earlier approval, the person need not wait for this request.
 	if !slices.Contains(s.Developers.Steps, wallet.ByApproval) || len(st.Developer.Approvals) > 0 { // keys that need no approval can be created meanwhile
 		b, err := s.ours("button.new_key", "newkey", "keys", s.now.Add(menuLife))
 		if err != nil {
@@ -60,6 +63,7 @@ func (s *replyTx) sayWaiting(st handlers.Standing) error {
 		}
 		rows = append(rows, []Button{b})
 	}
+	// The message moves to the bottom of the chat. One card per request lets its outcome replace this text later.
 	text, err := s.words.text("access.waiting", vars{"App": was.App, "Since": moment(was.RequestedAt), "Again": moment(was.RequestedAt.Add(handlers.AskPause))})
 	if err != nil {
 		return err
@@ -88,7 +92,7 @@ func (c *Chat) tapGoOn(_ context.Context, _ Inbound, step string) (Action, error
 	}, nil
 }
 
-// tapNewKey starts the conversation for a person who already has keys.
+// tapNewKey starts the conversation for a person who already has keys. It first ends the question that is open.
 func (c *Chat) tapNewKey(context.Context, Inbound, string) (Action, error) {
 	return c.begin(func(s *replyTx) error {
 		s.renew(nil)
@@ -215,6 +219,7 @@ func (s *replyTx) askContact() error {
 	if err != nil {
 		return err
 	}
+	// An empty question has no card and no buttons to close. The keyboard is what closes when this state ends.
 	s.question = question{}
 	return s.openKeyboard("access.ask_contact", v, "access.contact_closed", Keyboard{Contact: plain(label)})
 }
@@ -225,11 +230,13 @@ func (s *replyTx) askWallet() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
+	// With Asked empty, closeQuestion leaves this message and its buttons alone.
 	s.question.Asked = ""
 	rows, err := s.menu("button.connect_wallet", "/wallet new")
 	if err != nil {
 		return err
 	}
+	// Cancel works only while the question is open; the other two buttons work for menuLife.
 	done, err := s.ours("button.connected", "goon:"+string(wallet.ByWallet), s.question.Ask, s.now.Add(menuLife))
 	if err != nil {
 		return err
@@ -253,7 +260,7 @@ func (s *replyTx) dropAccess() error {
 	return s.reply("access.cancelled", vars{"Proven": len(dev.Verified) > 0, "App": dataOf[access](s).Request.App})
 }
 
-// leaveAccess runs when the person begins something else.
+// leaveAccess runs when the person begins something else. It says that /api was left only after another typed command.
 func (s *replyTx) leaveAccess() error {
 	if s.inbound.line.command == "" || s.inbound.line.command == "api" { // a button, or /api again: nothing to say
 		return nil
@@ -264,7 +271,8 @@ func (s *replyTx) leaveAccess() error {
 // pauseAccess runs when nobody answered in time. Once app, purpose and terms are known, goOn has saved the request.
 func (s *replyTx) pauseAccess() error { return s.reply("access.silent", nil) }
 
-// receiveApp takes the typed name of an app.
+// receiveApp takes the typed name of an app. NameApp refuses a name that is invalid (INVALID_REQUEST) or that people could
+// confuse with another app's (CONFLICT).
 func (c *Chat) receiveApp(_ context.Context, h Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		name, err := s.Developers.NameApp(s.tx, s.user.ID, h.Text)
@@ -283,7 +291,8 @@ func (c *Chat) receivePurpose(_ context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// receivedPart stores an answer and goes on, or explains what is wrong with it.
+// receivedPart stores an answer in part and asks for what is missing next. If err is set, it explains what is wrong instead
+// and stores nothing.
 func (s *replyTx) receivedPart(part *string, value string, err error) error {
 	if err != nil {
 		return s.notThat(err)
@@ -299,6 +308,7 @@ func (s *replyTx) notThat(err error) error {
 	if err := s.reason(v); err != nil {
 		return err
 	}
+	// The deadline only moves later: the question for a mailed code already has more time than AnswerTimeout.
 	if until := s.now.Add(AnswerTimeout); until.After(s.conv.ExpiresAt) {
 		s.conv.ExpiresAt = until
 	}
@@ -306,7 +316,7 @@ func (s *replyTx) notThat(err error) error {
 	return s.reply("access.not_that", v)
 }
 
-// tapApp chooses one of the person's apps.
+// tapApp chooses one of the person's apps. id is its wallet.AppID, as askApp put it into the button.
 func (c *Chat) tapApp(_ context.Context, h Inbound, id string) (Action, error) {
 	return h.tapAccess(namingApp, func(s *replyTx) error {
 		app, err := s.tx.App(wallet.AppID(id))
@@ -324,6 +334,7 @@ func (c *Chat) tapDraft(_ context.Context, h Inbound, _ string) (Action, error) 
 		if err != nil {
 			return err
 		}
+		// The request was sent or completed after this button was drawn: ask for the app's name instead.
 		if dev.Request == nil || !dev.Request.Abandoned {
 			return s.transition(apiFlow, appUnknown)
 		}
@@ -355,6 +366,7 @@ func (h Inbound) tapAccess(at State, next Action) Action {
 // shown again with the reason.
 func (h Inbound) tapChoice(operation Action, then Trigger) Action {
 	return h.onNewest(choosingKey, func(s *replyTx) error {
+		// The operation runs first. Marking the buttons as used before it would leave the redrawn choice with dead buttons.
 		err := operation(s)
 		if labelled(err) {
 			return s.chooseAgain(err)
@@ -369,7 +381,7 @@ func (h Inbound) tapChoice(operation Action, then Trigger) Action {
 	})
 }
 
-// tapAccept accepts the terms.
+// tapAccept records that the person accepted the terms, and when. It is saved at once and survives /cancel.
 func (c *Chat) tapAccept(_ context.Context, h Inbound, _ string) (Action, error) {
 	return h.tapAccess(readingTerms, func(s *replyTx) error {
 		if err := s.Developers.Accept(s.tx, s.user.ID); err != nil {
@@ -396,7 +408,8 @@ func (c *Chat) receiveContact(_ context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// cancelRequest answers /cancel while the operators have a request of this person.
+// cancelRequest answers /cancel while the operators have a request of this person. It withdraws nothing: it shows the request
+// with a button that does, because after a withdrawal the next request has to wait. It returns false if none waits.
 func (s *replyTx) cancelRequest() (bool, error) {
 	st, err := s.Developers.Standing(s.tx, s.user.ID)
 	if err != nil || !st.Developer.Request.Waits() || !s.now.Before(st.Developer.Request.RequestedAt.Add(handlers.AskPause)) {

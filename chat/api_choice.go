@@ -87,6 +87,8 @@ func (s *replyTx) choiceEnds(dev wallet.Developer, v vars) (rows [][]Button, _ e
 // toggles returns the buttons of the choice. Each one sets its item on or off instead of inverting it, so a repeated tap
 // changes nothing, and its meaning does not depend on taps in between.
 func (s *replyTx) toggles(r wallet.AccessRequest, pro bool) ([][]Button, error) {
+	// The nonce is derived from the question and the action: a toggle that is drawn again in the same position replaces its row
+	// in the store, so taps do not add rows without end.
 	toggle := func(label html, object string, on bool) (Button, error) {
 		box, turn := html("☐ "), "on:"
 		if on {
@@ -143,7 +145,7 @@ func (s *replyTx) toggles(r wallet.AccessRequest, pro bool) ([][]Button, error) 
 	return append(rows, []Button{b}), err
 }
 
-// fitting returns the scopes that the chosen kinds of key can have.
+// fitting returns the scopes that the chosen kinds of key can have, in the order of wallet.Scopes, each once.
 func fitting(r wallet.AccessRequest) []wallet.Scope {
 	var out []wallet.Scope
 	for _, scope := range wallet.Scopes() {
@@ -208,6 +210,7 @@ func (c *Chat) tapTurn(_ context.Context, h Inbound, object string) (Action, err
 		turn, rest, _ := strings.Cut(object, ":")
 		what, name, _ := strings.Cut(rest, ":")
 		r := &dataOf[access](s).Request
+		// Without operators nobody can grant the pro tier, so a scope that needs it would never work.
 		if turn == "on" && slices.Contains(wallet.ProOnly(), wallet.Scope(name)) && len(s.Developers.Admins) == 0 {
 			if pro, err := s.isPro(*r); err != nil || !pro {
 				return errors.Join(err, s.chooseAgain(handlers.NeedsPro(s.user.TelegramID)))
@@ -242,7 +245,8 @@ func turned[T comparable](list []T, thing T, in bool) []T {
 	return out
 }
 
-// tapNewPurpose asks for another purpose of the app. Approvals are bound to the purpose.
+// tapNewPurpose asks for another purpose of the app. Approvals are bound to the purpose, so the choice of keys starts again
+// with the approvals of the new one.
 func (c *Chat) tapNewPurpose(_ context.Context, h Inbound, _ string) (Action, error) {
 	return h.tapAccess(choosingKey, func(s *replyTx) error { return s.transition(apiFlow, purposeUnknown) }), nil
 }
@@ -263,7 +267,8 @@ func (s *replyTx) isPro(r wallet.AccessRequest) (bool, error) {
 	return dev.Approval(r.App, r.Purpose).Tier == wallet.ProTier, err
 }
 
-// chooseAgain explains what is wrong with the choice, in a toast and in the redrawn message.
+// chooseAgain explains what is wrong with the choice, in a toast and in the redrawn message. err must be a refusal. Its
+// reason is used if it has one, since the headline alone is less exact.
 func (s *replyTx) chooseAgain(err error) error {
 	headline, reason, sayErr := s.words.refusal(err)
 	if sayErr != nil {

@@ -11,6 +11,7 @@ import (
 // stay as they are, and the message says so. For an app that turned all events off,
 // it names no subjects.
 func (s *replyTx) notifyAppEvents(chosen wallet.AppEventsChosenData) error {
+	// The text uses every variable, so each needs a value even if askedBy sets none.
 	v := vars{"KeyHint": html(""), "Foreign": false, "App": "", "About": html("")}
 	if err := s.askedBy(chosen.KeyID, s.user.ID, v); err != nil {
 		return err
@@ -25,7 +26,8 @@ func (s *replyTx) notifyAppEvents(chosen wallet.AppEventsChosenData) error {
 	return s.reply("app_events.changed", v)
 }
 
-// subjectsOf describes in words what event names are about, each subject once; "" if none is known.
+// subjectsOf describes in words what event names are about, each subject once; "" if none is known. The part of a name before
+// its first dot is its family: "transaction.pending" is about payments. "*" stands for all events.
 func (s *replyTx) subjectsOf(events []string) (html, error) {
 	// The family of an event is the part of its name before the first point: "transaction" of "transaction.signed". Families
 	// that are missing here are not mentioned.
