@@ -55,8 +55,8 @@ func (s *replyTx) sayWaiting(st handlers.Standing) error {
 		return err
 	}
 	rows := [][]Button{{withdraw}}
-	// Without the approval step, or with an earlier approval, the person need not wait for this request.
-	if !slices.Contains(s.Developers.Steps, wallet.ByApproval) || len(st.Developer.Approvals) > 0 { // keys that need no approval can be created meanwhile
+	// Without the approval step, or with an earlier approval, keys can be created while this request waits.
+	if !slices.Contains(s.Developers.Steps, wallet.ByApproval) || len(st.Developer.Approvals) > 0 {
 		b, err := s.ours("button.new_key", "newkey", "keys", s.now.Add(menuLife))
 		if err != nil {
 			return err

@@ -26,8 +26,7 @@ func (s *replyTx) notifyAppEvents(chosen wallet.AppEventsChosenData) error {
 	return s.reply("app_events.changed", v)
 }
 
-// subjectsOf describes in words what event names are about, each subject once; "" if none is known. The part of a name before
-// its first dot is its family: "transaction.pending" is about payments. "*" stands for all events.
+// subjectsOf describes in words what event names are about, each subject once; "" if none is known.
 func (s *replyTx) subjectsOf(events []string) (html, error) {
 	// The family of an event is the part of its name before the first point: "transaction" of "transaction.signed". Families
 	// that are missing here are not mentioned.
