@@ -43,6 +43,8 @@ type memory struct {
 }
 
 const (
+	// What the file keeps: at most keptPayments signatures, none for longer than keptFor. A payment of the same amount to
+	// the same account counts as alike for alikeWithin.
 	keptPayments = 500
 	keptFor      = 90 * 24 * time.Hour
 	alikeWithin  = 24 * time.Hour
@@ -58,6 +60,7 @@ func (h History) read() (memory, error) {
 	if err != nil {
 		return m, fmt.Errorf("read what was signed before: %w", err)
 	}
+	// A damaged file stops the signing instead of being replaced: it may hold the warning that this payment was signed.
 	if json.Unmarshal(raw, &m) != nil {
 		return m, fmt.Errorf("%s is damaged: it says what was signed before. Move it away to go on without it", h.Path)
 	}
@@ -76,6 +79,7 @@ func (h History) write(m memory) error {
 	if err := os.MkdirAll(filepath.Dir(h.Path), 0o700); err != nil {
 		return fmt.Errorf("note what was signed: %w", err)
 	}
+	// The new content is on the disk before the name points to it. CreateTemp makes a file that only its owner can read.
 	temporary, err := os.CreateTemp(filepath.Dir(h.Path), ".signed-*") // 0600
 	if err != nil {
 		return fmt.Errorf("note what was signed: %w", err)
@@ -94,6 +98,7 @@ func (h History) write(m memory) error {
 // before finds what was signed before: the same payment, by intent or reference, or else one of the same amount
 // to the same account within a day. Either may be nil.
 func (m memory) before(p signedPayment, now time.Time) (same, alike *signedPayment) {
+	// From the newest to the oldest: a person is told when they signed last.
 	for i := len(m.Signed) - 1; i >= 0; i-- {
 		old := &m.Signed[i]
 		switch {
@@ -113,6 +118,7 @@ func (h History) note(p signedPayment, network string) error {
 	if err != nil {
 		return err
 	}
+	// The first network stays. A later signature on another one was warned of, and must not silence the next warning.
 	if m.Networks[p.Address] == "" {
 		m.Networks[p.Address] = network
 	}

@@ -65,6 +65,7 @@ func (l *Listener) Run(ctx context.Context) error {
 
 // listen opens one connection and follows it to its end.
 func (l *Listener) listen(ctx context.Context) error {
+	// Every line, a heartbeat too, sets the timer back. When it fires, the request ends with our own reason as its cause.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	quiet := time.AfterFunc(silence, func() { cancel(errors.New("purser stopped answering")) })
@@ -88,6 +89,7 @@ func (l *Listener) listen(ctx context.Context) error {
 	if resp.StatusCode != http.StatusOK {
 		return refusal(resp)
 	}
+	// The response is a stream that ends with the connection: one JSON object in each line.
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, longestLine)
 	for lines.Scan() {
@@ -140,6 +142,7 @@ func refusal(resp *http.Response) error {
 	case resp.StatusCode >= 300 && resp.StatusCode <= 399:
 		text += ": redirects are not followed, since the key would go with them; name the address itself"
 	}
+	// These may pass: Run tries again. Anything else is the same the next time.
 	if resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests {
 		return errors.New(text)
 	}
@@ -182,12 +185,14 @@ func (l *Listener) hand(ctx context.Context, headers map[string]string, body str
 	if l.Forward == nil {
 		return tame(body, longestLine) + "\n"
 	}
+	// A receiver that hangs holds up the events behind it, so it gets 30 seconds, like the receiver of a webhook.
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.Forward.String(), bytes.NewReader([]byte(body)))
 	if err != nil {
 		return fmt.Sprintf("→ %v\n", err)
 	}
+	// The headers are those of a webhook delivery, signature included, so the receiver can verify it as in production.
 	for name, value := range headers {
 		req.Header.Set(name, value)
 	}

@@ -42,7 +42,7 @@ func readLink(text string) (link, error) {
 	return link{&url.URL{Scheme: u.Scheme, Host: u.Host}, kind, secret}, nil
 }
 
-// caller talks to /w as the signing page does.
+// caller talks to /w as the signing page does, with its Origin header: the server answers no other origin.
 type caller struct {
 	origin *url.URL
 	http   *http.Client
@@ -61,9 +61,11 @@ type refusedError struct{ message string }
 
 func (r *refusedError) Error() string { return "the server refuses: " + r.message }
 
+// maxAnswer bounds a response of the server, in bytes.
 const maxAnswer = 64 << 10
 
-// post sends one JSON object and reads one.
+// post sends one JSON object and reads one into answer. A *refusedError has the server's own sentence, made safe to print.
+// After any other error nobody knows whether the server took the request.
 func (c *caller) post(ctx context.Context, path string, body, answer any) error {
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -101,7 +103,8 @@ func (c *caller) post(ctx context.Context, path string, body, answer any) error 
 	return &refusedError{tame(refusal.Error.Message, 300)}
 }
 
-// tame makes foreign text safe for a terminal: it removes control, format and invisible characters, and bounds the length.
+// tame makes foreign text safe for a terminal: control, format and invisible characters become U+FFFD, so that nothing
+// moves the cursor, reorders the line or hides in it. longest is the most characters that are shown.
 func tame(text string, longest int) string {
 	var out strings.Builder
 	for i, r := range []rune(strings.ToValidUTF8(text, "\uFFFD")) {

@@ -137,6 +137,8 @@ func (s *Signer) connect(ctx context.Context, server *caller, token string) erro
 	if err := s.asks("Is this your own Telegram account?"); err != nil {
 		return err
 	}
+	// The text was composed here, so the key signs nothing that the server wrote. Only after the server has accepted the proof
+	// is the network of the wallet noted.
 	signature := wallet.Signature(ed25519.Sign(s.Key, []byte(text)))
 	var done struct {
 		Address wallet.Address `json:"address"`
@@ -172,6 +174,7 @@ func (o offer) read(address wallet.Address) ([]byte, wallet.Decoded, error) {
 	if o.Address != address.String() {
 		return nil, wallet.Decoded{}, fmt.Errorf("this asks for the signature of %s, and your key file is %s", tame(o.Address, 64), address)
 	}
+	// Strict refuses stray bits at the end, which other decoders would drop.
 	message, err := base64.StdEncoding.Strict().DecodeString(*o.Message)
 	if err != nil {
 		return nil, wallet.Decoded{}, errors.New("the server sent something unexpected (message); nothing was signed")
@@ -191,6 +194,7 @@ func (s *Signer) sign(ctx context.Context, server *caller, id string) error {
 	if err := server.post(ctx, "/w/tx/get", map[string]string{"id": id}, &first); err != nil {
 		return err
 	}
+	// Read and show. All but network, time and names comes from the bytes themselves.
 	_, shown, err := first.read(address)
 	if err != nil {
 		return err
@@ -200,6 +204,7 @@ func (s *Signer) sign(ctx context.Context, server *caller, id string) error {
 		return err
 	}
 	payment := describe(address, shown)
+	// What this machine signed before speaks against signing it again.
 	same, alike := known.before(payment, s.Now())
 	if err := s.show(first, shown); err != nil {
 		return err
@@ -217,6 +222,7 @@ func (s *Signer) sign(ctx context.Context, server *caller, id string) error {
 	if err := s.asks("Compare amount and address with what you want to pay."); err != nil {
 		return err
 	}
+	// The person may have read for minutes: take a new blockhash, and sign only if nothing else has changed (Intent).
 	if err := server.post(ctx, "/w/tx/refresh", map[string]string{"id": id}, &fresh); err != nil {
 		return err
 	}
@@ -227,6 +233,8 @@ func (s *Signer) sign(ctx context.Context, server *caller, id string) error {
 	if again.Intent != shown.Intent || fresh.Chain != first.Chain || again.Blockhash == [32]byte{} {
 		return errors.New("after you approved it, the server offered another transaction: nothing was signed. Do not use it until its operator has explained this")
 	}
+	// The signature is noted before it leaves. If the process dies in between, the next run warns of a payment that may not
+	// have been sent, which does no harm; the other order could pay twice without a warning.
 	sum := sha256.Sum256(message)
 	signature := wallet.Signature(ed25519.Sign(s.Key, message))
 	payment.At, payment.Signature, payment.SHA256 = s.Now(), signature.String(), hex.EncodeToString(sum[:])
@@ -277,6 +285,7 @@ func describe(address wallet.Address, d wallet.Decoded) signedPayment {
 // sendAgain warns of a payment that was signed here before. It reports whether the same signature was handed in
 // once more; if not, the person wants a second one.
 func (s *Signer) sendAgain(ctx context.Context, server *caller, id string, same *signedPayment) (bool, error) {
+	// The stored signature belongs to an older blockhash. Solana takes it at most once, so it is safe to send at any time.
 	fmt.Fprintf(s.Out, "WARNING: you signed this payment on %s, and the server asks for it again. Two signatures may pay it twice.\n"+
 		"The first signature is %s. Sending it again is safe: Solana takes it once.\n", same.At.Local().Format(moment), tame(same.Signature, 100))
 	answer, err := s.answer("Type again to send the same signature, second to sign a second time, anything else to stop: ")
@@ -306,6 +315,7 @@ func (s *Signer) handOver(ctx context.Context, server *caller, body map[string]s
 		Status string `json:"status"`
 	}
 	var err error
+	// Only a lost answer is tried again, at once. A signature that has arrived already is accepted again.
 	for range 3 {
 		err = server.post(ctx, "/w/tx/signature", body, &done)
 		var refused *refusedError
@@ -351,6 +361,8 @@ func (s *Signer) show(o offer, d wallet.Decoded) error {
 			}
 			line("Amount", wallet.Amount{Units: a.Units, Decimals: a.Decimals}.String()+" "+name)
 			to := a.To
+			// A token transfer names the recipient's token account, not the recipient. The server's claim who that is counts only
+			// if the account is the one that belongs to this wallet and this token.
 			if claimed, err := wallet.ParseAddress(o.Recipient); to.IsZero() && err == nil && wallet.AssociatedAccount(claimed, a.Mint, a.Program) == a.Account {
 				to = claimed
 			}
