@@ -107,6 +107,7 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int) error {
 	if len(updates) == 0 {
 		return nil
 	}
+	// The closure may run again after a rollback, so everything that it decides starts afresh, except who was notified.
 	var handed []store.Job
 	var calm, notified []int64 // notified outlives runs of the closure that were rolled back, since floods does too
 	err := b.update(ctx, func(tx store.Tx) (err error) {
@@ -152,6 +153,7 @@ func (b *Bot) put(tx store.Tx, updates []incoming, most int) (handed []store.Job
 	now := b.now().UTC()
 	var jobs []store.Job
 	for _, u := range updates {
+		// Telegram delivers an update again until it is acknowledged. Its id is noted in the commit that stores it.
 		known, err := tx.NoteUpdate(now, u.id)
 		if err != nil {
 			return nil, nil, nil, err
@@ -199,6 +201,7 @@ func (b *Bot) cut(tx store.Tx, chat int64) (some bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	// An update in hand may have had its effect already, which cannot be taken back.
 	all = slices.DeleteFunc(all, func(j store.Job) bool { return j.Attempt > 0 })
 	excess := len(all) - b.maxOfChat
 	if excess <= 0 {
@@ -240,9 +243,11 @@ func (b *Bot) handle(ctx context.Context, job store.Job) (_ work.Result, err err
 	if u.in.At.IsZero() {
 		u.in.At = job.At
 	}
+	// The job waits instead of its answer: the inbox is bounded for each chat, and what is over the bound is told to the person.
 	if full, err := b.answersWait(ctx, u.in.Chat); err != nil || full {
 		return work.Result{Again: b.now().Add(answered)}, err
 	}
+	// die, after a bad token or an unknown outcome, ends the work in hand too. It is done again after the restart.
 	ctx, cancel := b.untilFatal(ctx)
 	defer cancel()
 	decided, err := b.decide(ctx, u)

@@ -77,6 +77,8 @@ func (c *cutter) cut() {
 		c.finish()
 		return
 	}
+	// What stands behind the last space belongs to the next part. The tags that were open at the space are closed there and
+	// opened again in front of it.
 	whole, carriedSize, nowOpen := c.part.String(), c.size-c.breakSize, c.open
 	carried := whole[c.breakAt:]
 	c.part.Reset()
@@ -114,6 +116,7 @@ func nextPiece(text string) (string, int) {
 			return text[:end+1], 0
 		}
 	}
+	// An entity such as &amp; is one visible character. Twelve bytes are more than the longest that purser writes.
 	if text[0] == '&' {
 		if end := strings.IndexByte(text[:min(len(text), 12)], ';'); end > 0 {
 			piece := text[:end+1]

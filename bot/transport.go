@@ -70,6 +70,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, &transportError{method, errors.New("it is not for Telegram")}
 	}
+	// The real address and the token exist only in this copy, which nobody else sees.
 	out := req.Clone(req.Context())
 	out.URL = t.base.JoinPath("bot"+t.token, method)
 	out.Host = ""
@@ -78,6 +79,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, &transportError{method, nameless(err)}
 	}
 	defer res.Body.Close()
+	// The whole response is read here, so that an error while reading is ours, too. One byte more than allowed shows a larger
+	// one.
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {
 	case err != nil:
@@ -275,12 +278,15 @@ func (t *transport) post(ctx context.Context, method, contentType string, body i
 		return nil
 	}
 	code := answer.Code
+	// A refusal without error_code has the HTTP status in its place.
 	if code == 0 {
 		code = res.StatusCode
 	}
+	// A 5xx says nothing about the call: Telegram may have carried it out before it failed.
 	if code >= 500 {
 		return &transportError{method, errors.New("HTTP " + strconv.Itoa(code))}
 	}
+	// retry_after is in seconds. It is bounded by a day, so that a wrong number does not silence the bot.
 	wait := time.Duration(min(max(answer.Parameters.RetryAfter, 0), 86400)) * time.Second
 	if code == http.StatusTooManyRequests {
 		wait = max(wait, time.Second)

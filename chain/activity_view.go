@@ -29,6 +29,7 @@ func (v *view) accounts() {
 	a := v.activity
 	v.ownRents = map[int]bool{}
 	v.before, v.after, v.byMint = map[wallet.Address]uint64{}, map[wallet.Address]uint64{}, map[wallet.Address]wallet.Token{}
+	// The wallet's own account, as far as the transaction names it. Its change includes the fee, if the owner paid that.
 	v.wallet = slices.Index(v.keys, v.owner)
 	if v.wallet != absent {
 		if t, ok := v.effects.tokens[byte(v.wallet)]; ok && (t.pre != nil || t.post != nil) {
@@ -37,6 +38,8 @@ func (v *view) accounts() {
 			a.Changes = append(a.Changes, wallet.BalanceChange{Token: wallet.SOL, Account: v.owner, Pre: v.pre[v.wallet], Post: v.post[v.wallet]})
 		}
 	}
+	// Its token accounts, in the order of the transaction's keys. One may be the owner's before, after, or at both ends: it
+	// can be opened, closed, or be handed to another owner.
 	a.Rent.Token, a.Rent.Account = wallet.SOL, v.owner
 	for at, key := range v.keys {
 		t, ok := v.effects.tokens[byte(at)]
@@ -119,6 +122,7 @@ func (v *view) movements() {
 			v.handedOver(f)
 			continue
 		}
+		// What moved between two own accounts, or between two of others, is no movement of this owner.
 		from, to := v.own(f.from), v.own(f.to)
 		if from == to {
 			continue // within the wallet, or none of it
@@ -132,6 +136,7 @@ func (v *view) movements() {
 			m.With = v.payer(f)
 			m.Signed = v.isSigner(m.With)
 		}
+		// Lamports into or out of a token account are its deposit as far as the account needs them, and money beyond that.
 		if f.deposit {
 			v.deposited(f, mine, m)
 			continue
@@ -215,6 +220,7 @@ func (v *view) handedOver(f flow) {
 		m.With, m.Signed = t.post.owner, false
 	}
 	v.activity.Movements = append(v.activity.Movements, m)
+	// With the account goes the deposit that it holds.
 	m.How, m.Token, m.Units = wallet.MovedAsRent, wallet.SOL, v.deposits[f.from].Pre
 	v.rent(m, true)
 }
@@ -224,6 +230,8 @@ func (v *view) net() {
 	a := v.activity
 	v.explained, v.totals = map[wallet.Address]bool{}, map[wallet.Address]wallet.NetChange{}
 	// SOL: the wallet itself, without the fee, and with what its token accounts hold as rent, as far as it paid that.
+	// The fee counts as if the owner still had it, and rent that others paid or got is added on the side where it is missing:
+	// then a payment of 1 SOL is 1 SOL in Net, also if own accounts were opened or closed with it.
 	before, after := []uint64{a.Rent.Pre}, []uint64{a.Rent.Post, a.OwnFee(v.owner)}
 	if v.wallet != absent {
 		before, after = append(before, v.pre[v.wallet]), append(after, v.post[v.wallet])
@@ -241,6 +249,8 @@ func (v *view) net() {
 		}
 		v.change(v.byMint[mint], v.before[mint], v.after[mint])
 	}
+	// Movements that do not add up to the result would tell a wrong story, so none of that token is shown. Net stays: it comes
+	// from the balances alone.
 	a.Movements = slices.DeleteFunc(a.Movements, func(m wallet.Movement) bool { return !v.explained[m.Token.Mint] })
 }
 
@@ -257,6 +267,7 @@ func (v *view) change(token wallet.Token, before, after uint64) {
 // explainsNative tells whether the instructions lead to the lamports of every own account, and movements add up to what
 // the owner gained or lost in SOL and wrapped SOL.
 func (v *view) explainsNative(had, has uint64) bool {
+	// Both sides are sums of what was there and what came or went. They are equal if nothing is missing.
 	in, out := []uint64{had, v.before[wrappedSOL]}, []uint64{has, v.after[wrappedSOL]}
 	for at := range v.keys {
 		if v.own(at) && (v.broken[at] || v.lamports[at] != v.post[at]) {
@@ -300,6 +311,7 @@ func (v *view) explains(mint wallet.Address) bool {
 	if !ok || !also || x < y {
 		return false
 	}
+	// Token-2022 can withhold a fee from a transfer. With one incoming transfer it is clear which one it was.
 	missing := x - y
 	if missing == 0 {
 		return true
@@ -319,8 +331,10 @@ func (v *view) kind() string {
 	}
 	gains, losses, explained := v.sides()
 	in, out := v.transfers()
+	// understood: no unknown program took part, and the movements explain all of the result.
 	understood := a.Program.IsZero() && explained
 	switch {
+	// One token for another. It is called a swap only if the owner signed, and is ActivityOther otherwise.
 	case gains > 0 && losses > 0:
 		if a.Signed {
 			return wallet.ActivitySwapped
@@ -369,6 +383,7 @@ func (v *view) sides() (gains, losses int, explained bool) {
 		}
 		count(n.Lost)
 	}
+	// Wrapping SOL is neither gain nor loss. Otherwise the larger of the two changes decides.
 	sol, wrapped := v.totals[wallet.Address{}], v.totals[wrappedSOL]
 	switch {
 	case sol.Units == 0 && wrapped.Units == 0 || sol.Units == wrapped.Units && sol.Lost != wrapped.Lost:

@@ -102,6 +102,7 @@ func (e *effects) readKeys(meta *transactionMeta) error {
 	if len(meta.Loaded) > 0 && json.Unmarshal(meta.Loaded, &loaded) != nil {
 		return unreadable("its loaded accounts make no sense")
 	}
+	// The node resolved the lookup tables as they were at that slot. Only the number of addresses can be checked here.
 	var writable, readonly int
 	for _, l := range e.message.lookups {
 		writable += len(l.writable)
@@ -121,6 +122,7 @@ func (e *effects) readKeys(meta *transactionMeta) error {
 	if len(e.keys) > maxAccounts {
 		return unreadable("it has too many accounts")
 	}
+	// Positions stand for accounts everywhere below, so an account with two positions would be counted twice.
 	seen := make(map[wallet.Address]bool, len(e.keys))
 	for _, key := range e.keys {
 		if seen[key] {
@@ -148,6 +150,7 @@ func (e *effects) readLamports(*transactionMeta) error {
 	if e.failure == "" {
 		return nil
 	}
+	// A transaction that failed is rolled back as a whole. The payer, at position 0, still pays the fee.
 	for i := range e.pre {
 		want := e.pre[i]
 		if i == 0 {
@@ -185,6 +188,7 @@ func (e *effects) readTokens(meta *transactionMeta) error {
 	mints := map[wallet.Address]wallet.Token{}
 	e.tokens = make(map[byte]tokenAt, len(post))
 	for _, side := range []map[byte]*heldTokens{pre, post} {
+		// The sum over all accounts of a mint fits into 64 bits, as its supply does. Later sums then need no check.
 		total := map[wallet.Address]uint64{}
 		for at, held := range side {
 			var carry uint64

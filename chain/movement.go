@@ -109,6 +109,7 @@ func systemMovement(data []byte) (movement, bool) {
 		return lamportsFrom(0, 1, lamports), true
 	case systemTransferSeed: // source, its base, destination
 		return lamportsFrom(0, 2, lamports), true
+	// The seed has a length of its own in front, so the lamports have no fixed place.
 	case systemCreateSeed: // base 32, seed u64 and text, lamports
 		if len(data) < 4+32+8 {
 			return movement{}, false
@@ -167,6 +168,7 @@ func tokenMovement(data []byte) (movement, bool) {
 		m.all = wrapped
 		return m, len(data) >= 2 && data[1] == 0
 	}
+	// TransferCheckedWithFee is TransferChecked with one more argument.
 	if data[0] == tokenFees { // the same arguments behind the second discriminator, and the fee
 		if len(data) < 19 || data[1] != tokenFeesTransfer {
 			return movement{}, false
@@ -178,6 +180,7 @@ func tokenMovement(data []byte) (movement, bool) {
 	if len(data) < 9 {
 		return movement{}, false
 	}
+	// All that remain begin with an amount in base units.
 	m := movement{units: binary.LittleEndian.Uint64(data[1:]), how: wallet.MovedByTransfer}
 	switch data[0] {
 	case tokenTransfer:
@@ -220,6 +223,7 @@ func unbatched(program wallet.Address, in instruction) []instruction {
 		return []instruction{in}
 	}
 	var out []instruction
+	// The two bytes in front of each instruction are the number of its accounts and the length of its data.
 	accounts, data := in.accounts, in.data[1:]
 	for len(data) >= 2 && len(out) < maxBatched {
 		n, length := int(data[0]), int(data[1])
@@ -228,6 +232,7 @@ func unbatched(program wallet.Address, in instruction) []instruction {
 		}
 		one := instruction{program: in.program, accounts: accounts[:n], data: data[2 : 2+length]}
 		accounts, data = accounts[n:], data[2+length:]
+		// The token program allows no batch within a batch.
 		if length > 0 && one.data[0] != tokenBatch {
 			out = append(out, one)
 		}

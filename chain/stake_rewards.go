@@ -56,6 +56,7 @@ func (c *Client) StakeRewards(ctx context.Context, accounts []wallet.Address, ep
 		if r == nil {
 			continue
 		}
+		// An entry for another epoch, or a reward above the balance after it, is no answer to this question.
 		if r.Amount == nil || r.Balance == nil || *r.Amount > *r.Balance || r.Epoch == nil || *r.Epoch != epoch {
 			return nil, c.primary().nodeError(method, errGarbage)
 		}
