@@ -10,7 +10,7 @@ import (
 )
 
 // Telegram's limits, in characters as it counts them (after parsing; Bot API, sendMessage,
-// sendPhoto, answerCallbackQuery).
+// sendPhoto, sendDocument, answerCallbackQuery).
 const (
 	maxText    = 4096
 	maxCaption = 1024
@@ -31,7 +31,9 @@ func (b *Bot) say(ctx context.Context, where int64, card int, reply chat.Reply) 
 	case chat.Strip:
 		return 0, b.transport.call(ctx, "editMessageReplyMarkup", map[string]any{"chat_id": where, "message_id": reply.MessageID}, nil)
 	case chat.Photo:
-		return b.photo(ctx, where, reply)
+		return b.file(ctx, where, reply, upload{"sendPhoto", "photo", "picture.png", reply.PNG})
+	case chat.Document:
+		return b.file(ctx, where, reply, upload{"sendDocument", "document", reply.FileName, reply.File})
 	case chat.Message:
 		return b.message(ctx, where, card, reply)
 	}
@@ -81,8 +83,16 @@ func (b *Bot) message(ctx context.Context, where int64, card int, reply chat.Rep
 	return last, nil
 }
 
-// photo sends a PNG. A text that is too long for a caption follows as messages. Then the last of these is returned.
-func (b *Bot) photo(ctx context.Context, where int64, reply chat.Reply) (int, error) {
+// upload is a file that a method of the Bot API sends.
+type upload struct {
+	method string
+	field  string // of the form
+	name   string
+	file   []byte
+}
+
+// file sends a file. A text that is too long for a caption follows as messages. Then the last of these is returned.
+func (b *Bot) file(ctx context.Context, where int64, reply chat.Reply, up upload) (int, error) {
 	caption := reply.Text
 	if len(splitHTML(caption, maxCaption)) > 1 {
 		caption = ""
@@ -107,7 +117,7 @@ func (b *Bot) photo(ctx context.Context, where int64, reply chat.Reply) (int, er
 		fields[key] = string(encoded)
 	}
 	var made posted
-	if err := b.transport.upload(ctx, "sendPhoto", fields, "photo", "picture.png", reply.PNG, &made); err != nil || caption == reply.Text {
+	if err := b.transport.upload(ctx, up.method, fields, up.field, up.name, up.file, &made); err != nil || caption == reply.Text {
 		return made.ID, err
 	}
 	return b.message(ctx, where, 0, reply)

@@ -214,6 +214,7 @@ func TestEveryKindOfReplyArrives(t *testing.T) {
 		row(telegram.Alice, 0, chat.Reply{Kind: chat.Message, Text: "<b>Send</b> 1.5 &lt;SOL&gt; https://example.com", Buttons: buttons}),
 		row(telegram.Alice, 0, chat.Reply{Kind: chat.Photo, Text: "your <code>address</code>", PNG: png, Buttons: buttons}),
 		row(telegram.Alice, 0, chat.Reply{Kind: chat.Photo, Text: strings.Repeat("long ", 300), PNG: png, Buttons: buttons}),
+		row(telegram.Alice, 0, chat.Reply{Kind: chat.Document, Text: "your <b>history</b>", File: []byte("a,b\r\n"), FileName: "purser.csv", Buttons: buttons}),
 	)
 	m := w.hears(telegram.Alice, "Send 1.5 <SOL> https://example.com")
 	if got := m.Buttons(); len(got) != 3 || got[0].CallbackData != "n0nce" || got[1].URL != "https://example.com/w/#s=1" || got[2].CopyText.Text != "9xQe" {
@@ -229,6 +230,10 @@ func TestEveryKindOfReplyArrives(t *testing.T) {
 	long := w.hears(telegram.Alice, strings.TrimSpace(strings.Repeat("long ", 300)))
 	if long.Photo != nil || len(long.Buttons()) != 3 {
 		t.Errorf("the long caption is %+v", long)
+	}
+	file := w.hears(telegram.Alice, "your history")
+	if file.Document == nil || file.Document.FileName != "purser.csv" || file.Document.FileSize != 5 || len(file.Buttons()) != 3 || len(file.CaptionEntities) != 1 {
+		t.Errorf("the document is %+v", file)
 	}
 	query, err := w.telegram.Tap(telegram.Alice, m.ID, "Confirm")
 	w.must(nil, err)

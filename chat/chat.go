@@ -75,11 +75,12 @@ type ReplyKind string
 
 // The kinds of reply.
 const (
-	Message ReplyKind = "message" // sends a message, or edits the message that shows its card
-	Photo   ReplyKind = "photo"   // sends a PNG with Text as its caption
-	Toast   ReplyKind = "toast"   // answers a tap; Telegram ignores it after some seconds (see toastLife)
-	Strip   ReplyKind = "strip"   // removes the buttons of a message
-	Delete  ReplyKind = "delete"  // deletes a message, for example one with a recovery phrase in it
+	Message  ReplyKind = "message"  // sends a message, or edits the message that shows its card
+	Photo    ReplyKind = "photo"    // sends a PNG with Text as its caption
+	Document ReplyKind = "document" // sends File under FileName with Text as its caption
+	Toast    ReplyKind = "toast"    // answers a tap; Telegram ignores it after some seconds (see toastLife)
+	Strip    ReplyKind = "strip"    // removes the buttons of a message
+	Delete   ReplyKind = "delete"   // deletes a message, for example one with a recovery phrase in it
 )
 
 // Reply is one message or other effect for a chat. It is stored as JSON in store.Reply.Body, in the same transaction as the
@@ -91,6 +92,8 @@ type Reply struct {
 	Buttons    [][]Button `json:"buttons,omitempty"`
 	Keyboard   *Keyboard  `json:"keyboard,omitempty"` // only for a message without buttons and without a card
 	PNG        []byte     `json:"png,omitempty"`
+	File       []byte     `json:"file,omitempty"`
+	FileName   string     `json:"file_name,omitempty"`
 	CallbackID string     `json:"callback_id,omitempty"` // of a toast
 	Alert      bool       `json:"alert,omitempty"`       // toast only: a dialog that the person must close
 	MessageID  int        `json:"message_id,omitempty"`  // the message that a Delete or Strip acts on

@@ -282,7 +282,7 @@ func (r *harness) deliver(row store.Reply) {
 		return
 	}
 	shows := 0
-	if row.Card != "" && !reply.NewMessage { // else what shows the subject now stays as it is
+	if row.Card != "" && !reply.NewMessage && reply.Kind == chat.Message { // else what shows the subject now stays as it is
 		r.View(func(tx store.Tx) error { shows, _ = tx.Card(row.Chat, row.Card); return nil })
 	}
 	for _, m := range r.messages[row.Chat] {

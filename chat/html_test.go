@@ -112,7 +112,10 @@ func checkReply(t testing.TB, row store.Reply, reply chat.Reply) {
 		bad("%v", err)
 	}
 	limit := 4096
-	if reply.Kind == chat.Photo {
+	if (reply.Kind == chat.Document) != (len(reply.File) > 0 && reply.FileName != "") {
+		bad("a file %q of %d bytes", reply.FileName, len(reply.File))
+	}
+	if reply.Kind == chat.Photo || reply.Kind == chat.Document {
 		limit = 1024
 	}
 	if n := len(utf16.Encode([]rune(text))); n == 0 || n > limit {

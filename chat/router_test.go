@@ -23,7 +23,9 @@ import (
 type inTelegram struct {
 	*harness
 	telegram *telegram.Server
-	last     int64 // the newest message that was waited for
+	url      string // of its HTTP server
+	restart  func() // stops the bot and runs another one over the same store
+	last     int64  // the newest message that was waited for
 }
 
 // telegramOf runs the bot with a chat until the test ends.
@@ -36,14 +38,26 @@ func telegramOf(t *testing.T, made func(chat.Options) (*chat.Chat, error)) *inTe
 	w.telegram, err = telegram.Open(telegram.Options{Unlimited: true})
 	w.Must(err)
 	server := httptest.NewServer(w.telegram.Handler())
-	b, err := bot.New(bot.Options{Token: w.telegram.Token(), APIURL: server.URL, Store: w.Store, Chat: w.chat, Log: slog.New(slog.DiscardHandler), Pace: bot.Pace{Unlimited: true}})
-	w.Must(err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- b.Run(ctx) }()
+	w.url = server.URL
+	start := func() (stop func()) {
+		b, err := bot.New(bot.Options{Token: w.telegram.Token(), APIURL: server.URL, Store: w.Store, Chat: w.chat, Log: slog.New(slog.DiscardHandler), Pace: bot.Pace{Unlimited: true}})
+		w.Must(err)
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- b.Run(ctx) }()
+		return func() {
+			cancel()
+			w.Must(<-ended)
+		}
+	}
+	stop := start()
+	w.restart = func() {
+		stop()
+		w.Must(w.Update(func(tx store.Tx) error { return tx.ReleaseNode("main") })) // as main does
+		stop = start()
+	}
 	t.Cleanup(func() {
-		cancel()
-		w.Must(<-ended)
+		stop()
 		w.Must(w.telegram.Close())
 		server.Close()
 	})

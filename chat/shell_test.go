@@ -33,11 +33,11 @@ func TestNobodyInChatIsShownAShellCommand(t *testing.T) {
 		}
 	}
 	for where, text := range texts {
-		if found := shell.FindString(text); found != "" {
+		if found := shell.FindString(strings.ReplaceAll(text, "/wallet export ", "")); found != "" { // a command of ours
 			t.Errorf("%s shows %q", where, found)
 		}
 	}
-	for _, sample := range []string{"purser key create --kind api", "curl -H x", "echo $KEY"} {
+	for _, sample := range []string{"purser key create --kind api", "curl -H x", "echo $KEY", "export KEY=x"} {
 		if !shell.MatchString(sample) {
 			t.Errorf("%q would pass", sample)
 		}

@@ -414,6 +414,9 @@ func (r *harness) show(who, how string, reply chat.Reply) string {
 	if reply.Kind != chat.Message {
 		kind = string(reply.Kind) + " "
 	}
+	if reply.FileName != "" {
+		kind += reply.FileName + " "
+	}
 	first := fmt.Sprintf("  %s < %s%s", who, how, kind)
 	for line := range strings.Lines(text) {
 		out.WriteString(strings.TrimRight(first+line, " \n") + "\n")

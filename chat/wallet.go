@@ -64,6 +64,7 @@ func walletConversation() conversation {
 			"stopclaim":  (*Chat).tapStopClaim,
 			"past":       (*Chat).tapOlder,
 			"pastall":    (*Chat).tapOlderOfAll,
+			exportAction: (*Chat).tapExport,
 		},
 		events: map[wallet.EventName]notice{
 			wallet.WalletProven:       {priority: confirmations, notify: (*replyTx).notifyProven},
@@ -72,6 +73,7 @@ func walletConversation() conversation {
 			wallet.WalletDisconnected: {priority: confirmations, notify: withData((*replyTx).notifyDisconnected)},
 		},
 		cancelIdle: (*replyTx).cancelOfferedLink,
+		usedButton: (*replyTx).usedExport,
 		refusals: map[wallet.Code]func(*replyTx, html, html) (bool, error){
 			wallet.WalletNotFound:    (*replyTx).offerFirstWallet,
 			wallet.InsufficientFunds: (*replyTx).offerAddress,
@@ -114,7 +116,7 @@ func (s *replyTx) offerAddress(headline, reason html) (bool, error) {
 
 // walletActions are the actions of /wallet.
 func walletActions() []string {
-	return []string{"list", "balance", "address", "history", "new", "use", "disconnect"}
+	return []string{"list", "balance", "address", "history", exportWord, "new", "use", "disconnect"}
 }
 
 // wallet answers /wallet and its actions. The first word is the action, in any case. Words that an action does not take are
@@ -136,6 +138,8 @@ func (c *Chat) wallet(ctx context.Context, h Inbound) (Action, error) {
 		return c.walletBalanceOf(ctx, h, more[0])
 	case action == "history" && len(more) == 1 && strings.EqualFold(more[0], allHistory):
 		return c.wholeHistory(ctx, h)
+	case action == exportWord:
+		return c.walletExport(ctx, h, more)
 	case action == "use", action == "disconnect":
 		return c.walletChosen(action, more), nil
 	case len(h.line.args) == 1 && c.Transfers.Lists(action):
@@ -391,6 +395,8 @@ func (c *Chat) walletForApp(ctx context.Context, h Inbound) (Action, error) {
 	switch {
 	case action == "new", action == "use", action == "disconnect":
 		return nil, wallet.Refuse(wallet.PolicyViolation, "app_command.wallet_change", wallet.TextArg("Action", action))
+	case action == exportWord: // the file names the person's contacts
+		return nil, wallet.Refuse(wallet.PolicyViolation, "app_command.history_export")
 	case action == "address" && len(more) > 0: // a payment request is a row that nobody is asked about
 		return nil, wallet.Refuse(wallet.PolicyViolation, "app_command.request")
 	case action == "balance" && len(more) == 1:
@@ -417,7 +423,7 @@ func (c *Chat) walletForApp(ctx context.Context, h Inbound) (Action, error) {
 func walletNeeds(args []string) wallet.Scope {
 	if len(args) > 0 {
 		switch strings.ToLower(args[0]) {
-		case "address", "new", "use", "disconnect":
+		case "address", exportWord, "new", "use", "disconnect":
 			return ""
 		}
 	}

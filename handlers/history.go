@@ -65,7 +65,7 @@ type HistoryPage struct {
 	Next    string // "" at the end
 	Folded  int    // how many transactions between these were Counted
 	// Incomplete: transactions that purser did not record are missing here, because a node did not answer, or because the
-	// caller has more than maxWalletsListed wallets. After a node's failure the same cursor gives them another time. So does
+	// caller has more than MaxWalletsListed wallets. After a node's failure the same cursor gives them another time. So does
 	// Next as far as it leads on, then among older ones.
 	Incomplete bool
 }
@@ -147,8 +147,8 @@ func (h *History) List(ctx context.Context, who Caller, f Filter) (HistoryPage, 
 		}
 		if !f.OwnOnly {
 			asking, done = h.asking(ctx)
-			lists = h.signatures(asking, wallets[:min(len(wallets), maxWalletsListed)], from, f)
-			missing = len(wallets) > maxWalletsListed
+			lists = h.signatures(asking, wallets[:min(len(wallets), MaxWalletsListed)], from, f)
+			missing = len(wallets) > MaxWalletsListed
 		}
 	}
 	m, err := read(ctx, h.Transfers.Store, func(tx store.Tx) (merged, error) { return f.merge(tx, who, mint, from, lists) })

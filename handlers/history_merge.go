@@ -18,13 +18,15 @@ const (
 	maxActivities     = 25              // transactions that are read from a node
 	maxSignaturePages = 5               // pages of signatures for each wallet
 	signaturesAtOnce  = 4               // wallets, or transactions, that are read from a node at the same time
-	maxWalletsListed  = 16              // of somebody who does not name one; the others are missing
 	maxOwnCursor      = 64              // characters of a transaction's id
 	minSignatures     = 50              // of a page
 	mostSignatures    = 1000            // of a page that looks for the time Until
 	pagesAtOnce       = 4               // in the whole process that ask nodes; the others wait in line
 	historyPatience   = 8 * time.Second // for the line and all calls; what is not read by then is missing
 )
+
+// MaxWalletsListed is how many wallets a list has of somebody who does not name one; the others are missing.
+const MaxWalletsListed = 16
 
 // historyCursor is where a page ended, in each of the lists that it merges.
 type historyCursor struct {
@@ -51,7 +53,7 @@ func parseHistoryCursor(text string) (historyCursor, error) {
 		c.own = wallet.TransactionID(parts[0])
 	}
 	bad := wallet.About("cursor", wallet.Refuse(wallet.InvalidRequest, "page.bad_cursor"))
-	if len(parts[0]) > maxOwnCursor || len(parts)-1 > maxWalletsListed {
+	if len(parts[0]) > maxOwnCursor || len(parts)-1 > MaxWalletsListed {
 		return historyCursor{}, bad
 	}
 	for _, part := range parts[1:] {
