@@ -211,7 +211,7 @@ func TestAnExportSaysWhatIsMissing(t *testing.T) {
 	said := r.asked(func() { r.says("alice", "/wallet export csv") })
 	file := r.delivered[len(r.delivered)-1]
 	if !strings.Contains(said, "The file isn't complete") || !strings.Contains(said, "1 transaction, newest") || !strings.Contains(said, "[Try again]") || strings.Contains(said, "Earlier") ||
-		!strings.Contains(string(file.File), "complete: false") || file.FileName != "purser-2026-11-21-incomplete.csv" {
+		!strings.Contains(string(file.File), "complete=false") || file.FileName != "purser-2026-11-21-incomplete.csv" {
 		t.Errorf("said %s\nfile %s\n%s", said, file.FileName, file.File)
 	}
 	r.Cluster.SetFault(nil)

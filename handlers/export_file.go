@@ -105,7 +105,7 @@ func (f *exportFile) end(next string, complete bool) ([]byte, error) {
 	}
 	if !complete {
 		cells := make([]string, len(exportColumns()))
-		cells[0] = "complete: false"
+		cells[0] = "complete=false"
 		if err := f.row(cells); err != nil {
 			return nil, err
 		}

@@ -245,7 +245,7 @@ func TestAnExportWithoutANode(t *testing.T) {
 		t.Fatalf("%+v with %d rows", part, len(rows))
 	}
 	for name, cell := range rows[3] {
-		if want := map[string]string{"created_at": "complete: false"}[name]; cell != want {
+		if want := map[string]string{"created_at": "complete=false"}[name]; cell != want {
 			t.Errorf("the last row: %s is %q", name, cell)
 		}
 	}
