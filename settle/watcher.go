@@ -165,8 +165,20 @@ func (w *Watcher) startOver(of wallet.Wallet, cause error) (work.Result, error) 
 	return work.Result{Commit: func(tx store.Tx) error { return tx.DropWatch(of.Address) }, Again: w.Now()}, nil
 }
 
+const (
+	// firstLookLate is how long after the connection the first look may come without missing anything: the balances that it
+	// finds are finalized, and so older than that.
+	firstLookLate = 10 * time.Second
+	// firstLookMost is how long after the connection the first look still finds what came since then.
+	firstLookMost = 24 * time.Hour
+	// blockClocks is how far the clock of blocks and ours may be apart.
+	blockClocks = 10 * time.Second
+	// firstPage is how many transactions of an account are searched for those since the connection.
+	firstPage = 1000
+)
+
 // begin is the first look at a wallet: what it holds. Finalized balances are older than the connection, if the look comes
-// in time, so nothing is missed in between.
+// in time. If it does not, what came in between is found by the time of its block, and the next look reads it.
 func (w *Watcher) begin(ctx context.Context, of wallet.Wallet) (work.Result, error) {
 	row := wallet.Watch{Address: of.Address, FullAt: w.Now().UTC()}
 	accounts, err := w.accountsOf(ctx, of.Address)
@@ -177,21 +189,57 @@ func (w *Watcher) begin(ctx context.Context, of wallet.Wallet) (work.Result, err
 	if err != nil {
 		return work.Result{}, fmt.Errorf("begin to watch %s: %w", of.Address, err)
 	}
+	late := row.FullAt.Sub(of.ConnectedAt)
+	if late > firstLookMost {
+		w.Log.Warn("watch: a wallet that was connected long ago is watched from now on", "wallet", of.Address, "connected_at", of.ConnectedAt)
+	}
+	var result work.Result
 	for _, b := range balances {
 		a := watched(of.Address, b)
 		a.Mark = wallet.Watermark{Slot: b.Slot + 1} // all up to the balance's slot is history
+		if a.Exists && late > firstLookLate && late <= firstLookMost {
+			if a, err = w.sinceConnected(ctx, of, a); err != nil {
+				return work.Result{}, fmt.Errorf("begin to watch %s: %w", of.Address, err)
+			}
+		}
+		if a.Mark.Slot <= b.Slot {
+			row.FullAt, result.Again = time.Time{}, w.Now()
+		}
 		row.Accounts = append(row.Accounts, a)
 		if row.Since == 0 || a.Mark.Slot < row.Since {
 			row.Since = a.Mark.Slot
 		}
 	}
 	row.FullSlot = row.Since - 1
-	return work.Result{Commit: func(tx store.Tx) error {
+	result.Commit = func(tx store.Tx) error {
 		if err := unchanged(tx, of); err != nil {
 			return gone(err)
 		}
 		return tx.PutWatch(row)
-	}}, nil
+	}
+	return result, nil
+}
+
+// sinceConnected sets the watermark of an account before the first transaction since its wallet was connected.
+func (w *Watcher) sinceConnected(ctx context.Context, of wallet.Wallet, a wallet.WatchedAccount) (wallet.WatchedAccount, error) {
+	page, more, err := w.Chain.History(ctx, a.Address, wallet.Signature{}, firstPage)
+	if err != nil {
+		return a, err
+	}
+	balance := a.Slot
+	for _, entry := range page { // newest first
+		if entry.At.Before(of.ConnectedAt.Add(-blockClocks)) {
+			return a, nil
+		}
+		if entry.Slot <= balance {
+			a.Mark.Slot, a.Slot = entry.Slot, max(entry.Slot, 2)-2 // nobody knows the balance before it
+		}
+	}
+	if more {
+		w.Log.Error("watch: more came into a wallet between its connection and the first look than can be searched: a part is not announced",
+			"wallet", of.Address, "account", a.Address)
+	}
+	return a, nil
 }
 
 // mostAccounts bounds the accounts of a wallet that are watched. Anybody can open token accounts for a wallet.
