@@ -172,7 +172,7 @@ const (
 	// firstLookMost is how long after the connection the first look still finds what came since then.
 	firstLookMost = 24 * time.Hour
 	// blockClocks is how far the clock of blocks and ours may be apart.
-	blockClocks = 10 * time.Second
+	blockClocks = 3 * time.Second
 	// firstPage is how many transactions of an account are searched for those since the connection.
 	firstPage = 1000
 )
