@@ -3,7 +3,6 @@ package webhooks
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -49,12 +48,12 @@ type recorder struct {
 	wake    chan struct{} // one slot
 	done    chan struct{} // closed by close
 	over    chan struct{} // closed when run has ended
-	healths healths       // of run alone
+	healths *healths      // of run alone
 }
 
 // newRecorder returns a recorder that does not run yet.
 func newRecorder(s *sender) *recorder {
-	return &recorder{sender: s, wake: make(chan struct{}, 1), done: make(chan struct{}), over: make(chan struct{}), healths: healths{}}
+	return &recorder{sender: s, wake: make(chan struct{}, 1), done: make(chan struct{}), over: make(chan struct{}), healths: newHealths()}
 }
 
 // add queues an outcome. It never waits: what waits is bounded by the deliveries that sessions hold (maxHeld).
@@ -233,7 +232,7 @@ func (r *recorder) write(batch []outcome) error {
 		}
 	}
 	// Then the store, under the fence. healths change only with the commit.
-	var next healths
+	var next *healthChanges
 	err := r.Store.Update(ctx, func(tx store.Tx) (err error) {
 		if err := r.fence(tx, sessionsOf(batch)); err != nil {
 			return err
@@ -242,7 +241,7 @@ func (r *recorder) write(batch []outcome) error {
 		return err
 	})
 	if err == nil {
-		r.healths = next
+		next.keep()
 	}
 	return err
 }
@@ -333,11 +332,10 @@ func earlier(logged, own []store.Attempt) []store.Attempt {
 }
 
 // settle writes the outcomes to the store: it removes deliveries that ended, reschedules the others, and updates the
-// health of webhooks. It emits the events by which owners are notified. Its result replaces r.healths after the
-// commit.
-func (r *recorder) settle(tx store.Tx, batch []outcome) (healths, error) {
+// health of webhooks. It emits the events by which owners are notified. Its result is kept after the commit.
+func (r *recorder) settle(tx store.Tx, batch []outcome) (*healthChanges, error) {
 	var ended, again []store.Delivery
-	next := maps.Clone(r.healths)
+	next := r.healths.change()
 	for _, o := range batch {
 		if o.state == store.DeliveryWaiting {
 			again = append(again, o.delivery)
