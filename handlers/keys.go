@@ -17,7 +17,7 @@ import (
 )
 
 // Keys creates, rotates, checks and revokes API keys and bot tokens. Any number of nodes may share the store: what is
-// cached here is checked against Store.KeysVersion, which changes with every key.
+// cached here is checked against Store.AccessVersion, which changes with every key.
 type Keys struct {
 	Store   store.Store
 	Mainnet bool
@@ -236,7 +236,7 @@ func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (w
 	if err != nil {
 		return wallet.Key{}, err
 	}
-	// Expiry writes nothing, so KeysVersion does not show it: a cached key is checked at each call.
+	// Expiry writes nothing, so AccessVersion does not show it: a cached key is checked at each call.
 	now := k.Now()
 	switch {
 	case !key.UsableAt(now):
@@ -278,7 +278,7 @@ func (k *Keys) touch(key wallet.Key, now time.Time) (first bool) {
 	return !lately && key.LastUsed.IsZero()
 }
 
-// knownKey is a cached key, with the KeysVersion at which it was read.
+// knownKey is a cached key, with the AccessVersion at which it was read.
 type knownKey struct {
 	key     wallet.Key
 	version uint64
@@ -290,7 +290,7 @@ const mostKnown = 16384
 // bySecret returns the key of a secret, from the cache if no key has changed since. The version is read before the key,
 // so a change in between only makes the entry stale.
 func (k *Keys) bySecret(ctx context.Context, secret string) (wallet.Key, error) {
-	sum, version := sha256.Sum256([]byte(secret)), k.Store.KeysVersion()
+	sum, version := sha256.Sum256([]byte(secret)), k.Store.AccessVersion()
 	k.mu.Lock()
 	known, ok := k.known[sum]
 	k.mu.Unlock()

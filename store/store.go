@@ -70,10 +70,11 @@ type Store interface {
 	// Jobs that PutJobs leased to the caller signal nothing, since the caller hands them over. A signal is a hint, and
 	// other nodes' commits may give none: the queue is the truth.
 	Changed(Queue) <-chan struct{}
-	// KeysVersion rises with every commit that touched an API key or a webhook: before its Update returns on this node,
-	// and within a second on every other node, while the store's Run runs there. Somebody who asks for the version, then
-	// reads keys, may use what was read as long as the version stays the same.
-	KeysVersion() uint64
+	// AccessVersion rises with every commit that touched an API key, a webhook, an app or a grant, and with the erasure of
+	// a person: before its Update returns on this node, and within a second on every other node, while the store's Run
+	// runs there. Somebody who asks for the version, then reads such rows, may use what was read as long as the version
+	// stays the same.
+	AccessVersion() uint64
 	// Kinds returns the kinds of transactions that this binary knows: Transactions.Kinds without a transaction.
 	Kinds() wallet.Kinds
 	// Close commits what is queued, waits for running Views, and closes the engine.

@@ -62,13 +62,20 @@ func (s *Service) attempt(ctx context.Context, d store.Delivery) attemptResult {
 	return s.classify(f, at, s.send(ctx, hook, NewMessage(hook, d.EventID, d.Body, at)))
 }
 
-// lookUp returns the webhook of a delivery, and whether it may have the delivery now. It reads the store only if the
-// cache cannot decide. store.ErrNotFound: the webhook was deleted.
+// lookUp returns the webhook of a delivery, and whether it may have the delivery now. It reads the store only if
+// what is remembered cannot decide. store.ErrNotFound: the webhook was deleted.
 func (s *Service) lookUp(ctx context.Context, d store.Delivery) (hook wallet.Webhook, decision authorization, err error) {
 	known, of := s.subscriptionsNow(), eventScope{name: d.Event, user: d.User}
 	if r, ok := known.remembered(d.Webhook); ok {
-		if decision, _ := r.authorizeFromCache(of, s.Now()); decision != authNeedsLookup {
+		decision, query := r.authorizeFromCache(of, s.Now())
+		if decision != authNeedsLookup {
 			return r.Webhook, decision, nil
+		}
+		if wish, given := known.consented(of.user, query); given {
+			if !wish.Wants(string(of.name)) {
+				return r.Webhook, authDenied, nil
+			}
+			return r.Webhook, authAllowed, nil
 		}
 	}
 	err = s.Store.View(ctx, func(tx store.Tx) error {

@@ -57,31 +57,57 @@ func (k *subscriptionSnapshot) candidates(tx store.Tx, e eventScope) ([]subscrip
 	if e.user == "" {
 		return k.everyone(tx)
 	}
-	// The developers whose apps the person granted access. If the grants cannot be read, only operators and the
-	// person get the event.
-	grants, err := tx.GrantsOf(e.user)
-	if err != nil {
-		k.damaged("grants of", string(e.user), err)
+	var all []subscription
+	for _, owner := range k.holders(tx, e.user) {
+		hooks, err := k.of(tx, owner)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(all) == 0:
+			all = slices.Clip(hooks) // most events have one holder with webhooks: nothing is copied
+		default:
+			all = append(all, hooks...)
+		}
 	}
-	owners := []wallet.UserID{"", e.user} // operators' keys get all
+	return all, nil
+}
+
+// holders lists the owners of the keys that events about a person may be for: "" for operators, the person, and the
+// developers whose apps the person granted access. If the grants cannot be read, it is only the first two. The result is
+// shared: callers must not change it.
+func (k *subscriptionSnapshot) holders(tx store.Tx, person wallet.UserID) []wallet.UserID {
+	k.mu.Lock()
+	owners, known := k.holding[person]
+	k.mu.Unlock()
+	if known {
+		return owners
+	}
+	grants, err := tx.GrantsOf(person)
+	if err != nil {
+		k.damaged("grants of", string(person), err)
+	}
+	owners = []wallet.UserID{"", person}
+	readable := err == nil
 	for _, grant := range grants {
 		app, err := tx.App(grant.App)
 		switch {
 		case err != nil:
 			k.damaged("app", string(grant.App), err)
+			readable = readable && errors.Is(err, store.ErrNotFound)
 		case !slices.Contains(owners, app.Owner):
 			owners = append(owners, app.Owner)
 		}
 	}
-	var all []subscription
-	for _, owner := range owners {
-		hooks, err := k.of(tx, owner)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, hooks...)
+	if !readable { // the next event looks again
+		return owners
 	}
-	return all, nil
+	k.mu.Lock()
+	if len(k.holding) >= mostRemembered {
+		clear(k.holding)
+	}
+	k.holding[person] = owners
+	k.mu.Unlock()
+	return owners
 }
 
 // authorize reports whether a webhook may have an event at now. The webhook must be on and subscribe to it. Its key
@@ -103,10 +129,14 @@ func (k *subscriptionSnapshot) authorizeIgnoringPreferences(tx store.Tx, r subsc
 	if stands != authNeedsLookup {
 		return stands, nil
 	}
+	if wish, given := k.consented(e.user, of); given {
+		return authAllowed, wish
+	}
 	lets, grant := k.consents(tx, e.user, of)
 	if !lets {
 		return authDenied, nil
 	}
+	k.remember(e.user, of, grant.Events)
 	return authAllowed, grant.Events
 }
 

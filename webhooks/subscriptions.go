@@ -10,13 +10,13 @@ import (
 )
 
 // subscriptionCache remembers webhooks and the keys that registered them. They seldom change, and every event needs
-// them. What it knows is valid while the store's KeysVersion stays the same.
+// them. What it knows is valid while the store's AccessVersion stays the same.
 type subscriptionCache struct {
 	mu      sync.Mutex // guards current
 	current *subscriptionSnapshot
 }
 
-// subscriptionSnapshot is what was read while the store had one KeysVersion. Its entries are filled in as they are asked for
+// subscriptionSnapshot is what was read while the store had one AccessVersion. Its entries are filled in as they are asked for
 // and never change. When the version rises, the whole snapshot is replaced; a caller that holds the old one may go on using it.
 type subscriptionSnapshot struct {
 	version  uint64
@@ -26,6 +26,38 @@ type subscriptionSnapshot struct {
 	hooks    map[wallet.WebhookID]subscription
 	all      []subscription  // nil: not asked for yet
 	reported map[string]bool // damaged rows that were logged
+
+	// What people allow, as far as it was looked up: a change of a grant, and the erasure of a person, raise the version,
+	// too. A refusal is not remembered.
+	allowed map[consent]*wallet.Notifications // what the app asked for; nil: all
+	holding map[wallet.UserID][]wallet.UserID // see holders
+}
+
+// consent is what a person was found to allow.
+type consent struct {
+	person wallet.UserID
+	consentQuery
+}
+
+// mostRemembered bounds each of the maps by person. A full one is emptied: the next events fill it again.
+const mostRemembered = 10_000
+
+// consented returns what consents returned before, without reading the store.
+func (k *subscriptionSnapshot) consented(person wallet.UserID, of consentQuery) (wish *wallet.Notifications, given bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	wish, given = k.allowed[consent{person, of}]
+	return wish, given
+}
+
+// remember notes a consent for consented.
+func (k *subscriptionSnapshot) remember(person wallet.UserID, of consentQuery, wish *wallet.Notifications) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.allowed) >= mostRemembered {
+		clear(k.allowed)
+	}
+	k.allowed[consent{person, of}] = wish
 }
 
 // subscription is a webhook with the keys of its lineage (a key and its rotations), oldest first. Without keys it may receive
@@ -38,12 +70,13 @@ type subscription struct {
 // subscriptionsNow returns the snapshot of the store's current version. Call it before the View that fills it begins: then a
 // change in between makes the snapshot at most newer than its version says, and the next call replaces it.
 func (s *Service) subscriptionsNow() *subscriptionSnapshot {
-	version := s.Store.KeysVersion()
+	version := s.Store.AccessVersion()
 	s.subscriptions.mu.Lock()
 	defer s.subscriptions.mu.Unlock()
 	if s.subscriptions.current == nil || s.subscriptions.current.version < version {
 		s.subscriptions.current = &subscriptionSnapshot{version: version, log: s.Logger, reported: map[string]bool{},
-			owned: map[wallet.UserID][]subscription{}, hooks: map[wallet.WebhookID]subscription{}}
+			owned: map[wallet.UserID][]subscription{}, hooks: map[wallet.WebhookID]subscription{},
+			allowed: map[consent]*wallet.Notifications{}, holding: map[wallet.UserID][]wallet.UserID{}}
 	}
 	return s.subscriptions.current
 }

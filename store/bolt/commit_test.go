@@ -66,7 +66,7 @@ func TestACommitThatFailsIsDoubtForAllOfItsBatch(t *testing.T) {
 		default:
 		}
 	}
-	keys := s.KeysVersion()
+	keys := s.AccessVersion()
 	noRoom(s)
 	refused := errors.New("refused by what is not committed")
 	outcomes := together(t, s, put(2), func(tx store.Tx) error {
@@ -86,7 +86,7 @@ func TestACommitThatFailsIsDoubtForAllOfItsBatch(t *testing.T) {
 	if err := s.Run(t.Context()); !errors.Is(err, store.ErrUnknownOutcome) {
 		t.Errorf("the store goes on: %v", err)
 	}
-	if s.KeysVersion() != keys {
+	if s.AccessVersion() != keys {
 		t.Error("keys are said to have changed")
 	}
 	select {

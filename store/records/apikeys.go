@@ -60,9 +60,9 @@ func (t *tx) PutKey(k wallet.Key) error {
 	return t.putKey(k)
 }
 
-// putKey writes the row, and makes the commit raise KeysVersion, after which every cache of keys is read again.
+// putKey writes the row, and makes the commit raise AccessVersion, after which every cache of keys is read again.
 func (t *tx) putKey(k wallet.Key) error {
-	t.touchedKeys = true
+	t.touchedAccess = true
 	raw, err := t.seal(keys, []byte(k.ID), "", k)
 	if err != nil {
 		return err

@@ -82,6 +82,7 @@ func (t *tx) PutApp(a wallet.App) error {
 	if err := t.put(appsOf, join(userPrefix(a.Owner), key), nil); err != nil {
 		return err
 	}
+	t.touchedAccess = true
 	return t.putWithPayload(apps, key, a.Owner, a, payload)
 }
 
@@ -132,6 +133,7 @@ func (t *tx) PutGrant(g wallet.Grant) error {
 	if err != nil {
 		return err
 	}
+	t.touchedAccess = true
 	return errors.Join(t.putRow(grants, key, raw), t.put(grantsTo, grantToKey(g.App, g.User), nil))
 }
 
@@ -141,6 +143,7 @@ func (t *tx) DeleteGrant(user wallet.UserID, app wallet.AppID) error {
 	if t.get(grants, key) == nil {
 		return store.ErrNotFound
 	}
+	t.touchedAccess = true
 	return errors.Join(t.delete(grants, key), t.delete(grantsTo, grantToKey(app, user)))
 }
 

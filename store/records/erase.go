@@ -21,6 +21,8 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 	if err != nil {
 		return err
 	}
+	// What is remembered of keys and consents is read again after the commit, on this node before Update returns.
+	t.touchedAccess = true
 	// Each step removes rows together with the index entries that lead to them.
 	steps := []func() error{
 		func() error { return t.eraseWallets(id) },
@@ -198,8 +200,6 @@ func (t *tx) eraseKeys(id wallet.UserID) error {
 	if len(mine) == 0 {
 		return nil
 	}
-	// Caches of keys are read again after the commit, on this node before Update returns.
-	t.touchedKeys = true
 	for _, e := range t.prefixed(keySecrets, nil) {
 		if !mine[string(e.value)] {
 			continue

@@ -62,21 +62,19 @@ func (t *tx) emit(e wallet.Event) error {
 	if !e.Name.NotifiesOwner() && !announced || t.isErased(e.User) || t.get(eventIDs, id) != nil {
 		return nil
 	}
-	if err := t.put(eventIDs, id, []byte{emitted}); err != nil {
-		return err
-	}
 	// The event is encoded once. Both rows hold the same plain head, and each seals the data on its own.
 	head, err := store.EventHead(e)
 	if err != nil {
 		return err
 	}
+	job := uint64(0)
 	if e.Name.NotifiesOwner() {
-		if err := t.queueEvent(head, e); err != nil {
+		if job, err = t.queueEvent(head, e); err != nil {
 			return err
 		}
 	}
-	if !announced {
-		return nil
+	if err := t.put(eventIDs, id, binary.AppendUvarint(nil, job)); err != nil || !announced {
+		return err
 	}
 	// Numbers rise with each emission: the relay hands outbox events on in this order.
 	number, err := t.next(outboxEvents)
@@ -84,19 +82,46 @@ func (t *tx) emit(e wallet.Event) error {
 		return err
 	}
 	t.signal(store.RelaySignal)
+	t.emitted = append(t.emitted, numberedEvent{number, asStored(e)})
 	return errors.Join(t.putEvent(outboxEvents, numberKey(number), head, e), t.wakeRelay(e.At))
 }
 
-// emitted is the value beside the id of an event. Only the key says anything.
-const emitted = 1
+// asStored returns an event as its row would be read: its time without the reading of the process's own clock.
+func asStored(e wallet.Event) wallet.Event {
+	e.At = e.At.Round(0)
+	return e
+}
 
-// queueEvent puts the job of an event for notify. The person is its ordering key, so that a person is notified of
-// their events in the order of emission. About makes EraseUser find the job.
-func (t *tx) queueEvent(head []byte, e wallet.Event) error {
+// queueEvent puts the job of an event for notify, and returns its number. The person is its ordering key, so that a
+// person is notified of their events in the order of emission. About makes EraseUser find the job. The store makes the
+// ID of the job: eventIDs holds that of the event, with the number of the job.
+func (t *tx) queueEvent(head []byte, e wallet.Event) (uint64, error) {
 	person := string(e.User)
-	_, err := t.PutJobs([]store.Job{{ID: store.JobID(e.ID), Queue: store.Events, Key: person, Owner: person, About: e.User, At: e.At,
+	put, err := t.PutJobs([]store.Job{{Queue: store.Events, Key: person, Owner: person, About: e.User, At: e.At,
 		Body: store.EventBody(head, e)}}, nil)
-	return err
+	if err != nil || len(put) == 0 {
+		return 0, err
+	}
+	return put[0].Seq, nil
+}
+
+// waits reports whether an event still waits for notify.
+func (t *tx) waits(event string) (bool, error) {
+	queue, err := t.jobQueue(store.Events)
+	if err != nil {
+		return false, err
+	}
+	job, size := binary.Uvarint(t.get(eventIDs, t.eventID(event)))
+	if size <= 0 || job == 0 { // never emitted, or for nobody to be notified
+		return false, nil
+	}
+	switch _, err := queue.read(job); {
+	case errors.Is(err, store.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, queue.skipJob(job, err)
+	}
+	return true, nil
 }
 
 // putEvent writes an event's row: its head plain, its data and subject sealed for its user.
@@ -106,28 +131,6 @@ func (t *tx) putEvent(b table, key, head []byte, e wallet.Event) error {
 		return err
 	}
 	return t.putRow(b, key, raw)
-}
-
-// eventsOf calls each for up to limit events of a table, in the order of their keys. It skips events of erased users
-// silently, and reports damaged ones to the operator. each must not write to the table.
-func (t *tx) eventsOf(b table, limit int, each func(key []byte, e wallet.Event) error) {
-	for key, raw := range t.scan(b, all()) {
-		if limit <= 0 {
-			break
-		}
-		var e wallet.Event
-		sealed, err := t.unseal(b, key, raw, &e, "data", "subject")
-		if err == nil {
-			e.Data, e.Subject = sealed[0], string(sealed[1])
-			err = each(key, e)
-		}
-		switch {
-		case err == nil:
-			limit--
-		case !erased(err):
-			t.skipDamaged(b, key, err)
-		}
-	}
 }
 
 // PendingEvents opens the jobs of the queue Events in the order of their numbers, which is that of emission, whether
@@ -169,17 +172,39 @@ func (q *jobQueue) event(seq uint64) (wallet.Event, error) {
 	return store.EventOf(job)
 }
 
-// OutboxEvents lists events in the order of their numbers, the oldest first.
+// OutboxEvents lists events in the order of their numbers, the oldest first. It skips events of erased users silently,
+// and reports damaged ones to the operator. Events that this process has just emitted come from memory.
 func (t *tx) OutboxEvents(limit int) ([]store.OutboxEvent, error) {
 	var out []store.OutboxEvent
-	t.eventsOf(outboxEvents, limit, func(key []byte, e wallet.Event) error {
-		number, err := keyNumber(key)
-		if err == nil {
-			out = append(out, store.OutboxEvent{Number: number, Event: e})
+	for key, raw := range t.scan(outboxEvents, all()) {
+		if len(out) >= limit {
+			break
 		}
-		return err
-	})
+		number, err := keyNumber(key)
+		var e wallet.Event
+		if err == nil {
+			e, err = t.outboxEvent(number, key, raw)
+		}
+		switch {
+		case err == nil:
+			out = append(out, store.OutboxEvent{Number: number, Event: e})
+		case !erased(err):
+			t.skipDamaged(outboxEvents, key, err)
+		}
+	}
 	return out, nil
+}
+
+// outboxEvent returns one event, from memory or from its row.
+func (t *tx) outboxEvent(number uint64, key, raw []byte) (e wallet.Event, err error) {
+	if e, ok := t.store.recent.get(number); ok && !t.isErased(e.User) {
+		return e, nil
+	}
+	sealed, err := t.unseal(outboxEvents, key, raw, &e, "data", "subject")
+	if err == nil {
+		e.Data, e.Subject = sealed[0], string(sealed[1])
+	}
+	return e, err
 }
 
 // DoneOutboxEvents removes outbox events. The relay calls it in the Update that stores the last deliveries of an
@@ -191,5 +216,6 @@ func (t *tx) DoneOutboxEvents(numbers []uint64) error {
 			return err
 		}
 	}
+	t.relayed = append(t.relayed, numbers...)
 	return nil
 }

@@ -106,7 +106,7 @@ func (q *jobQueue) endLease(e entry, now time.Time) error {
 	if bytes.Equal(line, nobody[:]) {
 		return nil
 	}
-	if err := q.delete(jobs, q.lineKey(line, 0, seq)); err != nil {
+	if err := q.delist(line, 0, seq); err != nil {
 		return err
 	}
 	return q.raiseHead(line, nil)
@@ -437,7 +437,7 @@ func (p *picker) passHead(o *jobOwner, seq uint64, e entry, why error) error {
 		return nil
 	}
 	if first := p.firstOfLine(e.value); first.found && first.seq == seq {
-		if err := p.delete(jobs, p.lineKey(e.value, first.class, seq)); err != nil {
+		if err := p.delist(e.value, first.class, seq); err != nil {
 			return err
 		}
 	}

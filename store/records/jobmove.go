@@ -28,7 +28,7 @@ func (q *jobQueue) move(was, is *storedJob) error {
 // moveFrom is move for a caller that knows the first job of the key before the change.
 func (q *jobQueue) moveFrom(first firstJob, was, is *storedJob) error {
 	// First the job's own entries.
-	if err := q.relist(was, is); err != nil {
+	if err := q.relist(first, was, is); err != nil {
 		return err
 	}
 	// What is left is the head of its key: which job may be claimed now.
@@ -102,7 +102,7 @@ func (q *jobQueue) raiseHead(line []byte, changed *storedJob) error {
 		if err == nil {
 			return q.addHead(next)
 		}
-		if err := errors.Join(q.skipJob(first.seq, err), q.delete(jobs, q.lineKey(line, first.class, first.seq))); err != nil {
+		if err := errors.Join(q.skipJob(first.seq, err), q.delist(line, first.class, first.seq)); err != nil {
 			return err
 		}
 	}
@@ -141,17 +141,17 @@ func (q *jobQueue) touch(o *jobOwner, priority int) {
 }
 
 // relist writes a job's row, its counters, and the index entries that do not depend on other jobs: its place in its
-// key, its lease and its ID.
-func (q *jobQueue) relist(was, is *storedJob) error {
+// key, its lease and its ID. first is the first job of the key before the change.
+func (q *jobQueue) relist(first firstJob, was, is *storedJob) error {
 	q.awakeJob = ""
 	q.count(was, is)
 	var errs [6]error // joined once: most are nil
 	// Its place among the jobs of its key.
 	if was != nil && was.Ordering != nil && (is == nil || is.class() != was.class()) {
-		errs[0] = q.delete(jobs, q.lineKey(was.Ordering, was.class(), was.seq))
+		errs[0] = q.delist(was.Ordering, was.class(), was.seq)
 	}
 	if is != nil && is.Ordering != nil && (was == nil || is.class() != was.class()) {
-		errs[1] = q.put(jobs, q.lineKey(is.Ordering, is.class(), is.seq), nil)
+		errs[1] = q.enlist(is.Ordering, is.class(), is.seq, !first.found)
 	}
 	// Its lease. The entry repeats owner, key and node, so that a lease can end although the row is damaged.
 	if was != nil && was.inFlight() && (is == nil || !is.End.Equal(was.End)) {

@@ -24,8 +24,9 @@ import (
 //	'd' H(id)                          -> number, of dead letters
 //	'h' H(owner) priority due number   -> H(key): heads, and jobs without a key. due is 12 zero bytes for at once.
 //	'i' H(id)                          -> number, of jobs whose ID the caller chose (hashID)
-//	'k' H(key) class number            -> -: the jobs of a key. Class 0 is in flight, else 1 + priority. The first of a
-//	                                      key is the one in flight, or else its head: the only one that may be claimed.
+//	'k' H(key) class number            -> numbers: the jobs of a key, in runs (jobline.go). Class 0 is in flight, else
+//	                                      1 + priority. The first of a key is the one in flight, or else its head: the
+//	                                      only one that may be claimed.
 //	'k' H(owner) 255                   -> jobOwner
 //	'r' number                         -> row of the job
 //	's'                                -> queueState
@@ -39,7 +40,7 @@ import (
 // Each page that a commit changes costs more than the entries on it. So a job has as few entries as possible, and what
 // changes together lies together. The newest row is next to the state of its queue, the turns and the leases. The entry of
 // an owner follows the jobs of the key of the same name, since most keys are the name of their owner. A job that waits
-// behind others of its key has its row, its entry in 'k', and one in 'i' if the caller chose its ID. A job that was leased
+// behind others of its key has its row, its place in a run of 'k', and an entry in 'i' if the caller chose its ID. A job that was leased
 // as it was put has its lease too, and never had a head.
 
 // hashSize is how many bytes of a keyed hash stand in the index of jobs. 16 bytes are enough: no two of 2^60 names in
@@ -203,12 +204,6 @@ func ownerHash(hash []byte) []byte {
 
 // idKey is the entry that leads from an ID to a job.
 func (q *jobQueue) idKey(name []byte) []byte { return append(q.key(idOf), name...) }
-
-// lineKey is the entry of a job among the jobs of its ordering key. Its class comes before its number, so the one in
-// flight sorts first, then the most urgent, then the oldest.
-func (q *jobQueue) lineKey(line []byte, class byte, seq uint64) []byte {
-	return binary.BigEndian.AppendUint64(append(append(q.key(lineOfKey), line...), class), seq)
-}
 
 // headKey is the entry of a job that may be claimed as soon as it is due. Jobs that may go at once sort before those
 // with a time.

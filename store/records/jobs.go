@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -428,18 +429,16 @@ func (t *tx) JobsOfKey(queue store.Queue, key string, limit int) ([]store.Job, e
 	if err != nil || key == "" {
 		return nil, err
 	}
-	return q.listed(q.at(lineOfKey, q.hash(key)), limit)
+	return q.listed(q.lineOf(q.hash(key)), limit)
 }
 
-// listed opens the jobs whose numbers end the index entries under a prefix. It leaves out damaged ones and those
-// about an erased person.
-func (q *jobQueue) listed(prefix []byte, limit int) ([]store.Job, error) {
+// listed opens jobs by their numbers. It leaves out damaged ones and those about an erased person.
+func (q *jobQueue) listed(numbers iter.Seq[uint64], limit int) ([]store.Job, error) {
 	var out []store.Job
-	for key := range q.scan(jobs, engine.Prefix(prefix)) {
+	for seq := range numbers {
 		if len(out) >= limit {
 			break
 		}
-		seq := binary.BigEndian.Uint64(key[len(key)-8:])
 		j, err := q.read(seq)
 		var job store.Job
 		if err == nil {

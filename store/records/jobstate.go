@@ -195,9 +195,9 @@ func (q *jobQueue) recount() queueState {
 	}
 	// Jobs with a key.
 	lines := q.at(lineOfKey)
-	for key := range q.scan(jobs, engine.Prefix(lines)) {
+	for key, value := range q.scan(jobs, engine.Prefix(lines)) {
 		if len(key) == len(lines)+hashSize+9 && key[len(lines)+hashSize] > 0 { // class 0 is in flight, and counted among the leases
-			s.waiting++
+			s.waiting += uint64(len(decodeRun(binary.BigEndian.Uint64(key[len(key)-8:]), value)))
 		}
 	}
 	// Jobs without a key, which have a head and no other entry.

@@ -109,7 +109,7 @@ func everyVerb(contract store.Tx, x storetest.Samples) {
 	_ = contract.DeleteWebhook(x.Webhook.ID)
 	_ = contract.UseButtons(x.Button.Chat, x.Button.User, x.Button.Subject, x.Button.UsedAt)
 	_, _ = contract.NoteUpdate(x.Reply.At, 1)
-	_ = contract.RemoveJobs(store.Events, store.JobID(x.Event.ID))
+	_ = doneEvents(contract)
 	_ = contract.EraseUser(x.User.ID)
 	_, _ = contract.Sweep(time.Unix(1<<40, 0), 1000)
 }

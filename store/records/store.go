@@ -60,7 +60,8 @@ type Store struct {
 	changed       sync.Map // by store.Queue: a chan struct{} of one slot
 	dataKeys      keyring
 	damageReports damageReports
-	version       atomic.Uint64 // of keys, as far as this Store knows: see KeysVersion
+	recent        recentEvents
+	version       atomic.Uint64 // as far as this Store knows: see AccessVersion
 }
 
 var _ store.Store = (*Store)(nil)
@@ -109,7 +110,7 @@ const (
 	metaCheck  = "check"  // checkText, sealed by the master key
 	metaLookup = "lookup" // secret of store.Lookup, wrapped by the master key
 	metaSystem = "system" // the system's data key, wrapped by the master key
-	metaKeys   = "keys"   // how many commits touched an API key or a webhook: KeysVersion. Missing: none
+	metaAccess = "access" // how many commits raised AccessVersion. Missing: none
 )
 
 // checkText is what the master key sealed when the store was created. A master key that cannot open it is not the one
@@ -143,7 +144,7 @@ func (s *Store) prepare(setup engine.Setup, all []step) error {
 	if err := s.checkKinds(t); err != nil {
 		return err
 	}
-	version, err := t.keysRaised()
+	version, err := t.accessRaised()
 	if err != nil {
 		return err
 	}
@@ -258,7 +259,7 @@ func (s *Store) view(ctx context.Context, read func(*tx) error) error {
 }
 
 // Update runs change and commits what it wrote. After the commit, and never before, it forgets the data keys that
-// were destroyed, raises KeysVersion, and then signals the queues. So a worker that wakes finds the rows. If Update
+// were destroyed, raises AccessVersion, and then signals the queues. So a worker that wakes finds the rows. If Update
 // returns an error, nobody is signalled: after store.ErrUnknownOutcome the process ends, and its next start reads the
 // queues.
 func (s *Store) Update(ctx context.Context, change func(store.Tx) error) error {
@@ -267,7 +268,9 @@ func (s *Store) Update(ctx context.Context, change func(store.Tx) error) error {
 		return err
 	}
 	s.dataKeys.forget(u.last.destroyed)
-	s.learn(u.last.keysVersion)
+	s.learn(u.last.accessVersion)
+	s.recent.done(u.last.relayed)
+	s.recent.add(u.last.emitted)
 	for _, queue := range u.last.news {
 		select {
 		case s.signal(queue) <- struct{}{}:
@@ -294,25 +297,25 @@ func (u *oneUpdate) run(in engine.Tx) error {
 	u.last = &tx{in: in, store: u.store}
 	u.last.takeQueues()
 	defer u.last.leaveQueues() // after a panic too
-	if err := u.change(u.last); err != nil || !u.last.touchedKeys {
+	if err := u.change(u.last); err != nil || !u.last.touchedAccess {
 		return err
 	}
-	return u.last.raiseKeysVersion()
+	return u.last.raiseAccessVersion()
 }
 
-// raiseKeysVersion counts this Update among those that touched keys, in the same transaction as the keys.
-func (t *tx) raiseKeysVersion() error {
-	version, err := t.keysRaised()
+// raiseAccessVersion counts this Update among those that changed who may do what, in the same transaction as the change.
+func (t *tx) raiseAccessVersion() error {
+	version, err := t.accessRaised()
 	if err != nil {
 		return err
 	}
-	t.keysVersion = version + 1
-	return t.put(meta, []byte(metaKeys), numberKey(t.keysVersion))
+	t.accessVersion = version + 1
+	return t.put(meta, []byte(metaAccess), numberKey(t.accessVersion))
 }
 
-// keysRaised reads how often the version was raised.
-func (t *tx) keysRaised() (uint64, error) {
-	raw := t.get(meta, []byte(metaKeys))
+// accessRaised reads how often the version was raised.
+func (t *tx) accessRaised() (uint64, error) {
+	raw := t.get(meta, []byte(metaAccess))
 	if raw == nil {
 		return 0, nil
 	}
@@ -328,12 +331,12 @@ func (s *Store) learn(version uint64) {
 	}
 }
 
-// KeysVersion rises with every commit that touched an API key or a webhook: before its Update returns if the commit is of
+// AccessVersion rises with every commit that touched a key, a webhook, an app or a grant, or erased a person: before its Update returns if the commit is of
 // this Store, and within learnEvery, while Run runs, if another Store over the same database made it.
-func (s *Store) KeysVersion() uint64 { return s.version.Load() }
+func (s *Store) AccessVersion() uint64 { return s.version.Load() }
 
-// learnEvery is how often a Store looks for commits of other nodes that touched keys. A key that was revoked on another
-// node opens nothing here after it.
+// learnEvery is how often a Store looks for commits of other nodes that raised AccessVersion. A key that was revoked on
+// another node opens nothing here after it.
 const learnEvery = 500 * time.Millisecond
 
 // learnOfOthers looks for such commits until ctx ends. An error is logged once until a look succeeds again.
@@ -348,7 +351,7 @@ func (s *Store) learnOfOthers(ctx context.Context) {
 		}
 		var version uint64
 		err := s.view(ctx, func(t *tx) (err error) {
-			version, err = t.keysRaised()
+			version, err = t.accessRaised()
 			return err
 		})
 		if err == nil {
@@ -373,8 +376,8 @@ func (s *Store) signal(queue store.Queue) chan struct{} {
 	return c.(chan struct{})
 }
 
-// Run learns of other nodes' commits (KeysVersion) until the end of ctx, or returns store.ErrUnknownOutcome as soon as a commit has left its outcome open. The
-// process must end then: its next start reads what is true.
+// Run learns of other nodes' commits (AccessVersion) until the end of ctx, or returns store.ErrUnknownOutcome as soon as
+// a commit has left its outcome open. The process must end then: its next start reads what is true.
 func (s *Store) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	learned := make(chan struct{})

@@ -220,10 +220,7 @@ func TestAProposalThatCameToNothingLeavesNothing(t *testing.T) {
 		if len(all) != 2 {
 			t.Errorf("%d events", len(all))
 		}
-		for _, e := range all {
-			err = errors.Join(err, tx.RemoveJobs(store.Events, store.JobID(e.ID)))
-		}
-		return err
+		return errors.Join(err, doneEvents(tx))
 	})
 	of := []table{transactions, bySignID, bySignature, unsettled, byOwner, paidBy, byWallet, eventIDs, expiries}
 	if left := leftIn(t, s, of...); len(left) != 6 { // the row, two lists, two ids, and the note

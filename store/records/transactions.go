@@ -2,7 +2,6 @@ package records
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -278,13 +277,9 @@ func (t *tx) removeProposal(id []byte) error {
 			return err
 		}
 	}
-	queued, err := t.jobQueue(store.Events)
-	if err != nil {
-		return err
-	}
 	// An event that still waits for notify keeps its id, so that it cannot be emitted twice.
 	for _, event := range r.EventIDs() {
-		if _, err := queued.find(store.JobID(event)); !errors.Is(err, store.ErrNotFound) { // it still waits
+		if waits, err := t.waits(event); waits || err != nil {
 			if err != nil {
 				return err
 			}

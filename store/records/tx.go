@@ -16,7 +16,7 @@ import (
 // tx is the store.Tx of one closure: it translates the domain's verbs into rows and index entries of an engine.Tx.
 // One goroutine uses it, and it must not be used after the closure has returned.
 //
-// What an Update changes in memory waits in the tx until the commit: news, destroyed and touchedKeys. Store.Update
+// What an Update changes in memory waits in the tx until the commit: news, destroyed, emitted, relayed and touchedAccess. Store.Update
 // applies them after a successful commit. If the closure runs again, it gets a new tx.
 type tx struct {
 	in    engine.Tx
@@ -36,8 +36,11 @@ type tx struct {
 	erased    []store.Ref // claims of jobs that this Update removed with their person, without IDs (wasErased)
 	destroyed []secretID  // data keys that the commit destroys; the keyring forgets them after it
 
-	touchedKeys bool   // an API key or a webhook changed: the commit raises KeysVersion
-	keysVersion uint64 // to which it is raised; 0: it is not
+	emitted []numberedEvent // outbox events of this Update: the store keeps them in memory after the commit
+	relayed []uint64        // outbox events that this Update removed
+
+	touchedAccess bool   // a key, a webhook, an app or a grant changed: the commit raises AccessVersion
+	accessVersion uint64 // to which it is raised; 0: it is not
 }
 
 var _ store.Tx = (*tx)(nil)

@@ -73,7 +73,7 @@ func webhookIndexes(w wallet.Webhook) (ofLine, owned []byte) {
 	return join([]byte(w.Lineage), []byte{0}, created), join(userPrefix(w.Owner), created)
 }
 
-// PutWebhook replaces a webhook and raises KeysVersion, so that every cache of subscriptions is read again.
+// PutWebhook replaces a webhook and raises AccessVersion, so that every cache of subscriptions is read again.
 func (t *tx) PutWebhook(w wallet.Webhook) error {
 	if err := errors.Join(checkID(string(w.ID)), checkID(w.Lineage)); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (t *tx) PutWebhook(w wallet.Webhook) error {
 			return err
 		}
 	}
-	t.touchedKeys = true
+	t.touchedAccess = true
 	ofLine, owned := webhookIndexes(w)
 	if err := errors.Join(t.put(webhooksOf, ofLine, nil), t.put(webhooksOwned, owned, []byte(w.Lineage))); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (t *tx) DeleteWebhook(id wallet.WebhookID) error {
 // removeWebhook removes a webhook and its health by their keys, without reading a row, and removes the first part of
 // its deliveries.
 func (t *tx) removeWebhook(id, ofLine, owned []byte) error {
-	t.touchedKeys = true
+	t.touchedAccess = true
 	return errors.Join(t.delete(webhooksOf, ofLine), t.delete(webhooksOwned, owned),
 		t.delete(webhooks, id), t.delete(webhookHealth, id), t.abandon(webhookGone, id))
 }

@@ -73,31 +73,39 @@ func testOtherNodes(t *testing.T, open Open) {
 			{"a webhook", func(tx store.Tx) error {
 				return tx.PutWebhook(wallet.Webhook{ID: "wh_a", Lineage: "key_a", Owner: "usr_a", CreatedAt: noon()})
 			}},
+			{"an app", func(tx store.Tx) error { return tx.PutApp(wallet.App{ID: "app_a", Owner: "usr_a", CreatedAt: noon()}) }},
+			{"a grant", func(tx store.Tx) error {
+				return tx.PutGrant(wallet.Grant{User: "usr_a", App: "app_a", GrantedAt: noon()})
+			}},
+			{"a grant withdrawn", func(tx store.Tx) error { return tx.DeleteGrant("usr_a", "app_a") }},
+			{"a person erased", func(tx store.Tx) error {
+				return errors.Join(tx.PutUser(user("usr_c", 9)), tx.EraseUser("usr_c"))
+			}},
 		} {
 			what, change := one.what, one.change
-			before := there.KeysVersion()
+			before := there.AccessVersion()
 			update(t, here, change)
-			if now := here.KeysVersion(); now <= before {
+			if now := here.AccessVersion(); now <= before {
 				t.Errorf("%s: version %d here, where it was committed", what, now)
 			}
 			time.Sleep(time.Second)
 			synctest.Wait()
-			if now := there.KeysVersion(); now != here.KeysVersion() {
-				t.Errorf("%s: a second later the version is %d there, %d here", what, now, here.KeysVersion())
+			if now := there.AccessVersion(); now != here.AccessVersion() {
+				t.Errorf("%s: a second later the version is %d there, %d here", what, now, here.AccessVersion())
 			}
 		}
 		// A commit there counts on from those here, and is known here as well once it is looked for.
 		update(t, there, func(tx store.Tx) error { return tx.PutKey(key) })
-		if there.KeysVersion() <= here.KeysVersion() {
-			t.Errorf("version %d after a commit there, %d here", there.KeysVersion(), here.KeysVersion())
+		if there.AccessVersion() <= here.AccessVersion() {
+			t.Errorf("version %d after a commit there, %d here", there.AccessVersion(), here.AccessVersion())
 		}
 		// What fails raises nothing, and what touches no key leaves the version.
-		before := there.KeysVersion()
+		before := there.AccessVersion()
 		refuses(t, there, store.ErrConflict, func(tx store.Tx) error { return tx.CreateKey(key, "another") })
 		update(t, there, func(tx store.Tx) error { return tx.PutUser(user("usr_b", 8)) })
 		time.Sleep(time.Second)
 		synctest.Wait()
-		same(t, "the version after nothing", there.KeysVersion(), before)
+		same(t, "the version after nothing", there.AccessVersion(), before)
 		// A person who is erased here is unknown there, whose data key was in memory.
 		same(t, "the person there", get(t, there, func(tx store.Tx) (wallet.User, error) { return tx.User("usr_b") }), user("usr_b", 8))
 		update(t, here, func(tx store.Tx) error { return tx.EraseUser("usr_b") })

@@ -272,11 +272,11 @@ func testKeys(t *testing.T, open Open) {
 	})
 	one.RevokedAt = noon()
 	update(t, s, func(tx store.Tx) error { return tx.PutKey(one) })
-	before := s.KeysVersion()
+	before := s.AccessVersion()
 	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_a", 7)) })
-	same(t, "the version after what touched no key", s.KeysVersion(), before)
+	same(t, "the version after what touched no key", s.AccessVersion(), before)
 	update(t, s, func(tx store.Tx) error { return tx.PutKey(one) })
-	if s.KeysVersion() <= before {
+	if s.AccessVersion() <= before {
 		t.Error("the version did not rise with a key")
 	}
 	stolen := one

@@ -198,8 +198,23 @@ func testEveryField(t *testing.T, open Open) {
 
 // doneEvent takes an event out of those that wait for notify; ErrNotFound when it is not there.
 func doneEvent(tx store.Tx, id string) error {
-	if _, err := tx.Job(store.Events, store.JobID(id)); err != nil {
+	pending, err := tx.PendingEvents(1000)
+	if err != nil {
 		return err
 	}
-	return tx.RemoveJobs(store.Events, store.JobID(id))
+	for _, e := range pending {
+		if e.ID != id {
+			continue
+		}
+		waiting, err := tx.JobsOfKey(store.Events, string(e.User), 1000)
+		if err != nil {
+			return err
+		}
+		for _, job := range waiting {
+			if of, err := store.EventOf(job); err != nil || of.ID == id {
+				return errors.Join(err, tx.RemoveJobs(store.Events, job.ID))
+			}
+		}
+	}
+	return store.ErrNotFound
 }
