@@ -5,7 +5,9 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -105,5 +107,48 @@ func TestACommentThatBeginsOtherwiseIsFound(t *testing.T) {
 		if got := otherBeginnings(file, &read); len(got) != found {
 			t.Errorf("%q: found %v", source, got)
 		}
+	}
+}
+
+// namedFile is a Go file that a comment names, with its folder or without.
+var namedFile = regexp.MustCompile(`(?:^|[\s("])((?:\w+/)*\w+\.go)\b`)
+
+// TestCommentsNameFilesThatExist: in the comment's own package, or below the repository's root if they name a folder. A file
+// that is renamed or moved is named otherwise.
+func TestCommentsNameFilesThatExist(t *testing.T) {
+	read := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && path != "."):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go"):
+			return nil
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, group := range file.Comments {
+			for _, match := range namedFile.FindAllStringSubmatch(group.Text(), -1) {
+				read++
+				at := match[1]
+				if !strings.Contains(at, "/") {
+					at = filepath.Join(filepath.Dir(path), at)
+				}
+				if _, err := os.Stat(at); err != nil {
+					t.Errorf("%s: the comment names %s, which is not there", files.Position(group.Pos()), match[1])
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read < 20 {
+		t.Errorf("only %d files are named: the search is broken", read)
 	}
 }

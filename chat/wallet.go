@@ -32,7 +32,7 @@ type linking struct {
 //
 // Only /wallet new is a conversation. Its attempt to connect is a stored wallet.Bind of its own, which outlives the
 // conversation: the person may do something else while the signing page is open. Whether a step is still valid is therefore
-// decided by the Bind, and the conversation only follows (link.go).
+// decided by the Bind, and the conversation only follows (wallet_link.go).
 func walletConversation() conversation {
 	return conversation{
 		name: walletFlow,
@@ -220,7 +220,7 @@ func (c *Chat) walletOverview(ctx context.Context, h Inbound) (Action, error) {
 }
 
 // claims lists the person's wallets that another account has proven as well, each with a button to keep it. If the person does
-// nothing for handlers.ClaimWindow, the other account can take the address over (claim.go).
+// nothing for handlers.ClaimWindow, the other account can take the address over (wallet_claim.go).
 func (s *replyTx) claims(all []wallet.Wallet) (html, [][]Button, error) {
 	var lines []string
 	var rows [][]Button
