@@ -60,6 +60,7 @@ func stakeRequest(fields object) (req handlers.StakeRequest, err error) {
 		return req, bad("action", "body.one_of", wallet.ListArg("Choices", []string{delegate, "undelegate", "withdraw"}))
 	}
 	req.Kind = kind
+	// Everything can be undelegated or withdrawn without a figure. How much is staked is never guessed.
 	if _, given := fields["amount"]; given || action == delegate {
 		if req.Amount.Exact, err = fields.amount(); err != nil {
 			return req, err
@@ -123,6 +124,7 @@ func (s *Server) stakePositions(c *fiber.Ctx, key wallet.Key) error {
 		d := positionData{StakeAccount: one.Address, ValidatorAddress: one.Voter, ValidatorName: one.Validator.Name, State: one.State,
 			Staked: wallet.Lamports(one.Stake).String(), Balance: wallet.Lamports(one.Lamports).String(), Withdrawable: wallet.Lamports(one.Withdrawable).String(),
 			ChangesAt: stamp(one.ChangesAt), Hold: one.Hold}
+		// The account still has the amount of its last delegation, which is not staked any more.
 		if one.State == wallet.StakeInactive {
 			d.Staked = wallet.Lamports(0).String()
 		}

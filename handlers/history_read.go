@@ -49,6 +49,7 @@ func (h *History) activity(ctx context.Context, of wallet.Address, entry wallet.
 	case err != nil:
 		return activityResult{failed: true}
 	}
+	// Before that a fork can still take it back, so it is read again.
 	if entry.Finalized {
 		h.read.put(key, all[0])
 	}
@@ -85,6 +86,7 @@ func (c *activityCache) put(key activityKey, a wallet.Activity) {
 	if c.all == nil {
 		c.all = map[activityKey]wallet.Activity{}
 	}
+	// Go's maps are walked in no order, so what is forgotten is as good as random: no access has to be noted.
 	for other := range c.all {
 		if len(c.all) < maxCachedActivities {
 			break
@@ -105,6 +107,8 @@ func (h *History) entry(tx store.Tx, who Caller, w wallet.Wallet, it item) (_ Hi
 	a := *it.result.activity
 	a.Net = nil
 	received := false
+	// A receipt is one of purser's own transactions and has an entry of its own. What it says is left out here, or the same
+	// money would be listed twice.
 	for _, change := range it.result.activity.Net {
 		if !change.Lost {
 			t, err := tx.Transaction(wallet.ReceivedID(a.Signature, w.Address, change.Token.Mint))
@@ -183,6 +187,7 @@ func (e *HistoryEntry) party() {
 			e.Main = change
 		}
 	}
+	// The instructions do not explain the result, so nobody is named as the other side.
 	if e.Main.Units > 0 && !e.Main.Explained {
 		return
 	}

@@ -117,6 +117,7 @@ func (f stakeSnapshot) StillFits(t wallet.Transaction) error {
 		return wallet.Refuse(wallet.PolicyViolation, "sender.owned_by_program")
 	case f.epoch.Paying:
 		return wallet.Refuse(wallet.Conflict, "stakes.paying")
+	// Two open steps on one stake account could both be signed, and the second would not do what its card said.
 	case slices.ContainsFunc(f.open, func(other wallet.Transaction) bool { return other.ID != t.ID && other.Stake.Touches(t.Stake) }):
 		return wallet.Refuse(wallet.Conflict, "stakes.busy")
 	}
@@ -128,6 +129,7 @@ func (f stakeSnapshot) StillFits(t wallet.Transaction) error {
 
 // covers checks that the wallet can pay for a transaction, and does not end between zero and its rent minimum.
 func (f stakeSnapshot) covers(t wallet.Transaction) error {
+	// Only a new stake takes its amount from the wallet. The other steps move what is in stake accounts.
 	staked := uint64(0)
 	if t.Stake.Account.IsZero() {
 		staked = t.Amount

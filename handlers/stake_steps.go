@@ -20,6 +20,7 @@ func (s *Stakes) prepareStake(ctx context.Context, req StakeRequest, t wallet.Tr
 	if err != nil {
 		return t, nil, err
 	}
+	// If everything is to be staked, the minimum stands in until the fees are known: Complete then sets the amount.
 	t.To, t.Rent, t.Stake.ValidatorName = v.Vote, f.rent, v.Name
 	if f.all = req.Amount.Max; f.all {
 		t.Amount = f.minimum
@@ -64,6 +65,8 @@ func (s *Stakes) prepareUnstake(ctx context.Context, req StakeRequest, t wallet.
 	if req.Amount.Max {
 		t.Amount = all
 	}
+	// The others are merged into the first, which is then undelegated: the whole of it, or a part that is split off. A new
+	// account for the part needs a deposit.
 	t.Stake.Account, t.To = chosen[0].Address, chosen[0].Voter
 	for _, a := range chosen[1:] {
 		t.Stake.Merged = append(t.Stake.Merged, a.Address)
@@ -74,6 +77,7 @@ func (s *Stakes) prepareUnstake(ctx context.Context, req StakeRequest, t wallet.
 	if t.Stake.ValidatorName, err = s.nameOf(ctx, t.To); err != nil {
 		return t, nil, err
 	}
+	// Estimates for the card. What Solana does depends on the epoch in which the transaction lands.
 	t.Stake.CooldownEnd, t.Stake.EpochEnd = f.epoch.CooldownEnd(chosen[0], t.Amount), f.epoch.EndsAfter(1).UTC()
 	t.Stake.EpochLength = f.epoch.EndsAfter(2).Sub(f.epoch.EndsAfter(1))
 	return t, f, nil
@@ -117,6 +121,7 @@ func (f stakeSnapshot) chooseStakes(amount uint64, everything bool) ([]wallet.St
 			}
 		}
 	}
+	// No single account fits. The active accounts of each validator are tried together, as many as one transaction can merge.
 	var largest uint64
 	for _, a := range all {
 		together, sum := f.mergeable(a.Voter), uint64(0)
@@ -162,6 +167,7 @@ func (f stakeSnapshot) fitsUnstake(t wallet.Transaction) error {
 		total += a.Stake
 	}
 	switch {
+	// The accounts are read again before each step, so they may have changed since the amount was shown.
 	case !t.Stake.Split && t.Amount > total:
 		return wallet.Refuse(wallet.InvalidRequest, "stakes.changed")
 	case !t.Stake.Split:
@@ -186,6 +192,7 @@ func (s *Stakes) prepareWithdraw(ctx context.Context, req StakeRequest, t wallet
 	var chosen []wallet.StakeAccount
 	if req.Account.IsZero() {
 		chosen = f.usable(func(_ wallet.StakeAccount, state wallet.StakeState) bool { return state == wallet.StakeInactive })
+		// What does not fit into this transaction is withdrawn with the next one.
 		chosen = chosen[:min(len(chosen), maxMerged)]
 		if len(chosen) == 0 {
 			return t, nil, wallet.Refuse(wallet.InvalidRequest, "stakes.nothing_to_withdraw")
@@ -232,6 +239,7 @@ func (f stakeSnapshot) fitsWithdraw(t wallet.Transaction) error {
 		return wallet.About(FieldAccount, wallet.Refuse(wallet.InvalidRequest, "stakes.nothing_to_withdraw"))
 	case t.Amount > most:
 		return wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InsufficientFunds, "stakes.more_than_withdrawable", wallet.AmountArg("Most", wallet.Lamports(most))))
+	// An account that is not emptied must keep its rent, or Solana refuses the withdrawal.
 	case t.Amount < held && most == held && held-t.Amount < f.rent:
 		return wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InvalidRequest, "stakes.withdraw_leaves_dust",
 			wallet.AmountArg("All", wallet.Lamports(most)), wallet.AmountArg("Rent", wallet.Lamports(f.rent))))
