@@ -169,7 +169,7 @@ func (s *replyTx) cardText(t wallet.Transaction, v vars) (html, error) {
 func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 	v := vars{
 		"Sum": t.Money().String(), "Amount": code(t.Money().String()), "Mint": html(""),
-		"Rent": html(""), "Net": html(""), "Kept": html(""), "Named": html(""), "Memo": html(escape(t.Memo)), "Label": html(escape(t.Label)), "Purpose": html(escape(t.Purpose)), "Warnings": html(""),
+		"Rent": html(""), "Net": html(""), "Kept": html(""), "Named": html(""), "Memo": html(escape(t.Memo)), "Quoted": html(""), "Warnings": html(""),
 		"SOL": t.Token.Native(),
 		"To":  code(t.To.String()), "From": code(t.From.String()), "Sender": code(t.From.String()),
 		"Fee": code(wallet.Lamports(t.Fee).String()), "Left": code(t.Token.Amount(t.BalanceLeft).String()),
@@ -205,6 +205,9 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 	if v["Warnings"], err = s.warnings(t); err != nil {
 		return nil, err
 	}
+	if v["Quoted"], err = s.quoted("card.quoted", t.Label, t.Purpose, t.KeyID != ""); err != nil {
+		return nil, err
+	}
 	card, _, err := s.cardOf(t)
 	if err != nil {
 		return nil, err
@@ -224,6 +227,15 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 		v["Why"] = why
 	}
 	return v, nil
+}
+
+// quoted returns what an app or a link says of a payment, who asks for it and what for, in the text of a key, which says whose
+// words these are. "" if nothing is said.
+func (s *replyTx) quoted(key, label, purpose string, byApp bool) (html, error) {
+	if label == "" && purpose == "" {
+		return "", nil
+	}
+	return s.words.text(key, vars{"Label": html(escape(label)), "Purpose": html(escape(purpose)), "ByApp": byApp})
 }
 
 // askedBy adds the program that requested something to v: its app, and the hint of its key. Foreign is true if the key

@@ -608,6 +608,25 @@ func TestAShopsLinkIsPaidAsItAsks(t *testing.T) {
 	if paid.Status != wallet.Confirmed || paid.Memo != "order 7" || !slices.Equal(paid.LinkReferences, []wallet.Address{first, second}) {
 		t.Fatalf("ended as %+v", paid)
 	}
+	// Who asked, and what for, stays on the receipt and in the history, but for apps that run it.
+	r.settle()
+	said := strings.Join(r.seen, "")
+	if from := strings.LastIndex(said, "<b>Sent 0.25 SOL</b>"); from < 0 || !inOrder(said[from:], "Requested by, in their own words (not verified):", "<code>Café &lt;b&gt;", "For, in their own words (not verified):", "<code>Two bags &lt;i&gt;") {
+		t.Errorf("the receipt: %s", said)
+	}
+	said = r.asked(func() { r.says("alice", "/wallet history") })
+	if !strings.Contains(said, "(in their own words: <code>Café &lt;b&gt;Rio&lt;/b&gt;” (checked by purser: sa…</code>, <code>Two bags &lt;i&gt;of&lt;/i&gt; beans,  approved</code>)") {
+		t.Errorf("the history: %s", said)
+	}
+	commit, err := r.chat.Execute(t.Context(), chat.AppCommand{By: handlers.Caller{User: r.people["alice"].User.ID, KeyID: "k", KeyLineage: "k"}, Person: r.people["alice"].User, Text: "/history", Silent: true})
+	r.Must(err)
+	r.Must(r.Update(func(tx store.Tx) error {
+		said, err := commit(tx)
+		if !strings.Contains(said, "Sent 0.25 SOL") || strings.Contains(said, "own words") {
+			t.Errorf("an app reads %s", said)
+		}
+		return err
+	}))
 	for _, reference := range []wallet.Address{first, second, paid.Reference} {
 		found, err := r.Chain.Payments(t.Context(), shop, reference, wallet.SOL, map[wallet.Signature]bool{})
 		if err != nil || len(found) != 1 || found[0].Units != sol/4 || found[0].Memo != "order 7" || found[0].Landing.Signature != paid.Signature {

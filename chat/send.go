@@ -62,7 +62,7 @@ func sendConversation() conversation {
 		},
 		follow:    (*replyTx).followPayment,
 		review:    map[wallet.Kind]func(*replyTx, handlers.Proposal) error{wallet.Send: (*replyTx).reviewPayment},
-		intercept: (*Chat).receiveTyped,
+		intercept: (*Chat).receivePayment,
 		offer:     (*Chat).offerPayment,
 	}
 }
@@ -119,14 +119,25 @@ func typedAnswer(hear func(*Chat, context.Context, Inbound, []string) (Action, e
 	return func(c *Chat, ctx context.Context, h Inbound) (Action, error) { return hear(c, ctx, h, h.line.args) }
 }
 
-// offerPayment begins a payment from a text that is only a payment link or an address. To words that are clearly a payment
+// receivePayment takes what is a payment whatever question is open: the characters that confirm one (receiveTyped), or a
+// payment link. A link is /send with it, so that a person who opens one while a card waits, or while a key is shown, pays that
+// link: the open question ends as with every other command. /send's own questions for an amount and a recipient take a link as
+// their answer. It returns nil for other text.
+func (c *Chat) receivePayment(ctx context.Context, h Inbound) (Action, error) {
+	if action, err := c.receiveTyped(ctx, h); action != nil || err != nil {
+		return action, err
+	}
+	if len(h.line.args) != 1 || !wallet.IsPayLink(h.line.args[0]) || h.at(sendFlow) == asksAmount || h.at(sendFlow) == asksAddress {
+		return nil, nil
+	}
+	return c.send(ctx, h)
+}
+
+// offerPayment begins a payment from a text that is only an address. To words that are clearly a payment
 // without its slash it suggests the command. It returns nil for other text.
 func (c *Chat) offerPayment(ctx context.Context, h Inbound) (Action, error) {
 	if len(h.line.args) != 1 {
 		return c.suggestPayment(ctx, h)
-	}
-	if wallet.IsPayLink(h.line.args[0]) {
-		return c.send(ctx, h)
 	}
 	_, err := wallet.ParseAddress(h.line.args[0])
 	if _, _, shortened := shortenedAddress(h.line.args[0]); err != nil && !shortened {

@@ -208,6 +208,9 @@ func activityText(e handlers.HistoryEntry) string {
 	return text
 }
 
+// longestQuote is how many characters of a text of others a line of the history repeats.
+const longestQuote = 40
+
 // mostChanges bounds how many tokens a line of the history names.
 const mostChanges = 4
 
@@ -256,7 +259,12 @@ func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 			return "", err
 		}
 	}
-	v := vars{"Sum": t.Money().String(), "State": html("")}
+	v := vars{"Sum": t.Money().String(), "State": html(""), "Quoted": html("")}
+	if s.inbound.app == nil { // apps get the label by the API
+		if v["Quoted"], err = s.quoted("history.quoted", cut(t.Label, longestQuote), cut(t.Purpose, longestQuote), t.KeyID != ""); err != nil {
+			return "", err
+		}
+	}
 	if v["Token"], err = s.sumName(t.Token); err != nil {
 		return "", err
 	}

@@ -266,6 +266,31 @@ func TestAnExportWithoutANode(t *testing.T) {
 	}
 }
 
+// TestAnExportStopsWhereANodeFails: one wallet that cannot be read ends the part after its page, which says so. The next part
+// leads on from there.
+func TestAnExportStopsWhereANodeFails(t *testing.T) {
+	r := newHarness(t)
+	alice := r.rich(1001, sol)
+	second := &world.Person{TelegramID: 1001, FirstName: "Alice", User: alice.User, Key: r.NewKey()}
+	r.Connect(second)
+	node := newScripted()
+	r.History.Chain = node
+	for i := range 60 {
+		node.entries[alice.Address()] = append(node.entries[alice.Address()], wallet.SignatureEntry{Signature: numbered(i), At: r.Now().Add(-time.Duration(i) * time.Minute), Finalized: true})
+	}
+	node.entries[second.Address()] = []wallet.SignatureEntry{{Signature: numbered(100), At: r.Now().Add(-time.Hour), Finalized: true}}
+	node.down[second.Address()] = true
+	part, rows := r.inCSV(alice.Caller(), handlers.ExportRequest{Part: 1})
+	if part.Complete || part.Entries != 25 || part.Next == "" || rows[25]["created_at"] != "complete=false" {
+		t.Errorf("the first part: %d entries, complete %v, next %q", part.Entries, part.Complete, part.Next)
+	}
+	node.down[second.Address()] = false
+	part, _ = r.inCSV(alice.Caller(), handlers.ExportRequest{Part: 2, Cursor: part.Next})
+	if !part.Complete || part.Entries != 36 || part.Next != "" {
+		t.Errorf("the second part: %d entries, complete %v, next %q", part.Entries, part.Complete, part.Next)
+	}
+}
+
 // TestAnExportEndsInTime: nodes that are slow make the part short, and no page is begun that could take too long.
 func TestAnExportEndsInTime(t *testing.T) {
 	r := newHarness(t)
