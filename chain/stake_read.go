@@ -56,6 +56,7 @@ const (
 func (c *Client) StakeAccounts(ctx context.Context, owner wallet.Address) ([]wallet.StakeAccount, error) {
 	var out []wallet.StakeAccount
 	seen := map[wallet.Address]bool{}
+	// The filter compares one place only, so each authority is a question of its own. An account with both is listed once.
 	for _, authority := range []int{stakerAt, withdrawerAt} {
 		list, slot, err := c.programAccounts(ctx, wallet.StakeProgram, settings{"dataSize": wallet.StakeAccountSize}, memcmp(authority, owner[:]))
 		if err != nil {
@@ -65,6 +66,7 @@ func (c *Client) StakeAccounts(ctx context.Context, owner wallet.Address) ([]wal
 			at, err := wallet.ParseAddress(entry.Pubkey)
 			data, readable := entry.Account.bytes()
 			account, whole := entry.Account.info().account(slot)
+			// The node must have applied the filter: an account that does not fit it makes the whole answer doubtful.
 			if err != nil || !readable || !whole || account.Owner != wallet.StakeProgram || len(data) != wallet.StakeAccountSize ||
 				!bytes.Equal(data[authority:authority+32], owner[:]) {
 				return nil, c.primary().nodeError(programMethod, errGarbage)
@@ -122,6 +124,7 @@ func (c *Client) StakeEpoch(ctx context.Context) (wallet.StakeEpoch, error) {
 	if err != nil {
 		return wallet.StakeEpoch{}, err
 	}
+	// The Clock sysvar has the epoch at byte 16, behind the slot and the time at which the epoch began.
 	clock, history, rewards := all[0].data, all[1].data, all[2].data
 	if len(clock) < 40 {
 		return wallet.StakeEpoch{}, c.primary().nodeError("getMultipleAccounts", errGarbage)
@@ -164,6 +167,7 @@ func (c *Client) slotTime(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+	// Bounds on each sample keep the sums below from overflowing.
 	var slots, seconds uint64
 	for _, s := range list[:min(len(list), samples)] {
 		if s.Slots > math.MaxUint32 || s.Seconds > math.MaxUint16 {
@@ -238,6 +242,7 @@ func (c *Client) readValidators(ctx context.Context) ([]wallet.Validator, error)
 	if err != nil {
 		return nil, err
 	}
+	// Names are a list of its own, read far less often.
 	names, err := c.names.get(ctx, struct{}{}, c.now, namesLive, c.readNames)
 	if err != nil && ctx.Err() != nil {
 		return nil, err

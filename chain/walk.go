@@ -138,6 +138,7 @@ func isUnknown(err error) bool {
 // wallet.ErrHistoryUnknown, several if nodes differ. With the last two comes what is known, from the newest transaction back,
 // even if another node could not be asked: the caller decides when to go on without the rest, from Next.
 func (c *Client) Walk(ctx context.Context, query wallet.HistoryQuery) (wallet.HistoryWalk, error) {
+	// The first node that is believed answers. Of those that lack a part of the history, the one that shows most is kept.
 	best := wallet.HistoryWalk{Next: query.From}
 	var reason, denied error
 	for _, n := range c.nodes {
@@ -228,6 +229,7 @@ func (w *walker) walk(ctx context.Context) (wallet.HistoryWalk, error) {
 // descend reads pages until something is met that was seen before, or the history ends. false: it took as many calls as
 // one walk may; the cursor holds the place.
 func (w *walker) descend(ctx context.Context) (ended bool, _ error) {
+	// The node must have seen the watermark's slot: an older view would seem to have nothing new.
 	ask := historyPage{address: w.query.Address, commitment: confirmed, limit: firstPage, minSlot: max(w.query.MinSlot, w.query.From.Slot)}
 	if w.query.Finalized {
 		ask.commitment = finalized
@@ -249,6 +251,7 @@ func (w *walker) descend(ctx context.Context) (ended bool, _ error) {
 		if len(page) == 0 {
 			return true, nil
 		}
+		// A page continues the one before. If its slots rise, the node has mixed two histories.
 		if len(w.window) > 0 && page[0].Slot > w.window[len(w.window)-1].Slot {
 			return false, w.node.nodeError("getSignaturesForAddress", errGarbage)
 		}
@@ -306,6 +309,7 @@ func (w *walker) found(ctx context.Context) (wallet.HistoryWalk, error) {
 		return out, nil
 	}
 	// The history ended before anything known was met. The node may simply have no more.
+	// The oldest block that the node has decides whether what is missing was thrown away or was never there.
 	first, err := call[*uint64](ctx, w.node, "getFirstAvailableBlock")
 	if err != nil {
 		return wallet.HistoryWalk{}, err
