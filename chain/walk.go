@@ -135,14 +135,22 @@ func isUnknown(err error) bool {
 // is not believed, and the next one is asked.
 //
 // Errors are wallet.NetworkError. Inside may be wallet.ErrNodeBehind, wallet.ErrNothingNew, wallet.ErrHistoryPruned and
-// wallet.ErrHistoryUnknown, several if nodes differ. With the last two comes what is known, from the newest transaction back,
+// wallet.ErrHistoryUnknown, several if nodes differ, and wallet.ErrHistoryGap if nodes were to be passed over. With
+// ErrHistoryPruned and ErrHistoryUnknown comes what is known, from the newest transaction back,
 // even if another node could not be asked: the caller decides when to go on without the rest, from Next.
 func (c *Client) Walk(ctx context.Context, query wallet.HistoryQuery) (wallet.HistoryWalk, error) {
 	// The first node that is believed answers. Of those that lack a part of the history, the one that shows most is kept.
 	best := wallet.HistoryWalk{Next: query.From}
-	var reason, denied error
-	for _, n := range c.nodes {
+	var reason, denied, gap error
+	if query.Skip > 0 {
+		gap = unreachable(wallet.ErrHistoryGap)
+	}
+	for i, n := range c.nodes {
+		if i < query.Skip {
+			continue
+		}
 		found, err := newWalker(n, query).walk(ctx)
+		found.Node = i
 		if err == nil && query.Changed && len(found.Entries) == 0 && !found.More {
 			err = n.nodeError("getSignaturesForAddress", wallet.ErrNothingNew)
 		}
@@ -160,7 +168,7 @@ func (c *Client) Walk(ctx context.Context, query wallet.HistoryQuery) (wallet.Hi
 			reason = err
 		}
 	}
-	return best, errors.Join(reason, denied)
+	return best, errors.Join(reason, denied, gap)
 }
 
 // severity orders the reasons for which nodes are not believed. A node that could not be asked might know everything.

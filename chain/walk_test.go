@@ -225,6 +225,10 @@ func TestNoNodeIsBelievedThatDoesNotShowWhatItKnows(t *testing.T) {
 		"down does not hide pruned":    {[]*chronicle{{entries: full, down: true}, {entries: full, first: 171}}, wallet.HistoryQuery{From: from}, 60, 171, wallet.ErrHistoryPruned},
 		"down, and all is pruned":      {[]*chronicle{{down: true}, {first: 190}}, wallet.HistoryQuery{From: from}, 0, 190, wallet.ErrHistoryPruned},
 		"behind hides it no less":      {[]*chronicle{{entries: full, first: 171}, {entries: full, slot: 149}}, wallet.HistoryQuery{From: from}, 60, 171, wallet.ErrHistoryPruned},
+		"the first leaves one out":     {[]*chronicle{{entries: full[1:]}, {entries: full}}, wallet.HistoryQuery{From: from, Skip: 1}, 100, 0, nil},
+		"all leave one out":            {[]*chronicle{{entries: full}, {entries: full}}, wallet.HistoryQuery{From: from, Skip: 2}, 0, 0, wallet.ErrHistoryGap},
+		"one leaves out, one is down":  {[]*chronicle{{entries: full}, {down: true}}, wallet.HistoryQuery{From: from, Skip: 1}, 0, 0, wallet.ErrHistoryGap},
+		"one leaves out, one pruned":   {[]*chronicle{{entries: full}, {entries: full, first: 171}}, wallet.HistoryQuery{From: from, Skip: 1}, 60, 171, wallet.ErrHistoryGap},
 		"it forgot":                    {[]*chronicle{{entries: gone}}, wallet.HistoryQuery{From: from}, 60, 0, wallet.ErrHistoryUnknown},
 		"it forgot, the second knows":  {[]*chronicle{{entries: gone}, {entries: full}}, wallet.HistoryQuery{From: from}, 100, 0, nil},
 		"it knows nothing":             {[]*chronicle{{}}, wallet.HistoryQuery{From: from}, 0, 0, wallet.ErrHistoryUnknown},
@@ -249,6 +253,9 @@ func TestNoNodeIsBelievedThatDoesNotShowWhatItKnows(t *testing.T) {
 			}
 			if err != nil {
 				nobodyKnows(t, err)
+			}
+			if err == nil && got.Node == 0 && test.query.Skip > 0 {
+				t.Error("it is the first node's")
 			}
 			if len(got.Entries) != test.entries || got.Since != test.since {
 				t.Errorf("%d entries since %d, want %d since %d", len(got.Entries), got.Since, test.entries, test.since)

@@ -22,7 +22,8 @@ func (l *look) addAccounts(ctx context.Context) {
 	}
 	from := max(l.row.Since, l.row.FullSlot-min(l.row.FullSlot, lagSlots))
 	for _, at := range all {
-		l.add(wallet.WatchedAccount{Address: at, Slot: from - min(from, 1), Mark: wallet.Watermark{Slot: from}})
+		// What it held before nobody knows: see missing.
+		l.add(wallet.WatchedAccount{Address: at, Slot: from - min(from, 2), Mark: wallet.Watermark{Slot: from}})
 	}
 }
 
@@ -97,7 +98,7 @@ func (l *look) rebase(ctx context.Context, known uint64) ([]wallet.WatchedAccoun
 			*a = to
 			a.Mark = wallet.Watermark{Slot: to.Slot + 1}
 		case a.Slot > to.Slot:
-			a.Slot, a.Cursor, a.DeniedSince = max(a.Mark.Slot, 1)-1, nil, time.Time{}
+			a.Slot, a.Cursor, a.DeniedSince = max(a.Mark.Slot, 2)-2, nil, time.Time{} // nobody knows the balance there
 		}
 	}
 	l.row.Since = min(l.row.Since, lowest+1)

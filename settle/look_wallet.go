@@ -149,46 +149,23 @@ func (l *look) account(ctx context.Context, to wallet.WatchedAccount) {
 		l.more = true
 		return
 	}
-	hopeless := !a.DeniedSince.IsZero() && l.Now().Sub(a.DeniedSince) >= patience
-	walk, err := l.Chain.Walk(ctx, wallet.HistoryQuery{Address: a.Address, From: a.Mark, Cursor: a.Cursor, Finalized: true, MinSlot: to.Slot,
-		Changed: changed && !hopeless})
-	lost := errors.Is(err, wallet.ErrHistoryPruned) || errors.Is(err, wallet.ErrHistoryUnknown) ||
-		errors.Is(err, wallet.ErrNodeBehind) && a.Mark.Slot > to.Slot+1 // a watermark where no block is
-	// Everything up to a.Slot was read. A node that has the blocks from there on need not show what is older.
-	enough := errors.Is(err, wallet.ErrHistoryPruned) && walk.Since <= a.Slot && (len(walk.Entries) > 0 || !changed)
-	if err != nil && !enough && !(lost && hopeless) {
-		if (lost || errors.Is(err, wallet.ErrNothingNew)) && a.DeniedSince.IsZero() {
-			l.row.Accounts[i].DeniedSince = l.Now().UTC()
-		}
-		l.trouble = errors.Join(l.trouble, fmt.Errorf("walk the history of %s: %w", a.Address, err))
+	p, ok := l.history(ctx, i, to, changed)
+	if !ok {
 		return
 	}
-	if lost && !enough { // no node has it, and waiting did not help
-		l.Log.Error("a part of a wallet's history is lost: payments in it are not announced", "wallet", l.of.Address, "account", a.Address,
-			"from_slot", a.Mark.Slot, "to_slot", walk.Since, "error", err)
-	}
-	if lost && len(walk.Entries) == 0 { // what was seen last is not shown any more
-		a.Mark = wallet.Watermark{Slot: to.Slot + 1}
-	}
-	// What is newer than the balance belongs to the next one: a balance that moves then must have a reason behind the mark.
-	entries := walk.Entries
-	if newer := slices.IndexFunc(entries, func(e wallet.SignatureEntry) bool { return e.Slot > to.Slot }); newer >= 0 {
-		entries, walk.More = entries[:newer], false
-	}
-	taken, err := l.read(ctx, entries)
-	had := a.Exists
-	a.Mark, a.Cursor, a.DeniedSince = a.Mark.Past(entries[:taken]), nil, time.Time{}
+	a, had := l.row.Accounts[i], a.Exists
+	a.Mark, a.Cursor, a.DeniedSince = a.Mark.Past(p.entries[:p.taken]), nil, time.Time{}
 	switch {
-	case taken < len(entries): // a failure, or too many for one look
-		a.Cursor = cursorBehind(walk, taken)
-	case walk.More:
-		l.more, a.Cursor = true, walk.Cursor
+	case p.taken < len(p.entries): // a failure, or too many for one look
+		a.Cursor = cursorBehind(p.walk, p.taken)
+	case p.walk.More:
+		l.more, a.Cursor = true, p.walk.Cursor
 	default:
 		a.Slot, a.Exists, a.Units = to.Slot, to.Exists, to.Units
 		l.closed[a.Address] = l.full && i > 0 && !had && !to.Exists && a.Mark.Slot < l.row.FullSlot
 	}
 	l.row.Accounts[i] = a
-	if (err == nil || errors.Is(err, errManyUnread)) && (taken < len(entries) || walk.More) {
+	if (p.err == nil || errors.Is(p.err, errManyUnread)) && !p.complete() {
 		l.newest(ctx, a)
 	}
 }

@@ -123,8 +123,8 @@ func TestAnAccountBeginsWithTheTransactionThatOpensIt(t *testing.T) {
 			r.Pass(time.Hour)
 			r.look()
 			r.expect("1 SOL to bob")
-			if !gone {
-				r.holds(chain, account, 2*sol)
+			if r.holds(chain, account, 2*sol); gone {
+				r.closes(chain, account)
 			}
 			chain.slot++
 			r.Pass(time.Hour)

@@ -46,7 +46,8 @@ func (l *moneyLedger) pay(to wallet.Address, lamports uint64) wallet.Signature {
 	l.balances[to] += lamports
 	l.history[to] = append(l.history[to], wallet.SignatureEntry{Signature: sig, Slot: l.slot, Finalized: true})
 	l.paid[sig] = wallet.Activity{Signature: sig, Slot: l.slot, Kind: wallet.ActivityReceived,
-		Net: []wallet.NetChange{{Token: wallet.SOL, Units: lamports, Explained: true}}}
+		Net:     []wallet.NetChange{{Token: wallet.SOL, Units: lamports, Explained: true}},
+		Changes: []wallet.BalanceChange{{Account: to, Pre: l.balances[to] - lamports, Post: l.balances[to]}}}
 	return sig
 }
 
@@ -60,7 +61,14 @@ func (l *moneyLedger) Sweep(_ context.Context, as []wallet.Address, min uint64) 
 	out := make([]wallet.AccountBalance, len(as))
 	for i, at := range as {
 		units, exists := l.balances[at]
-		out[i] = wallet.AccountBalance{Address: at, Slot: l.slot, Exists: exists, Lamports: units, Token: l.tokens[at]}
+		out[i] = wallet.AccountBalance{Address: at, Slot: l.slot, Exists: exists, Lamports: units}
+		if held := l.tokens[at]; held != nil {
+			token := *held
+			if exists { // payments came into it
+				token.Units = units
+			}
+			out[i].Token = &token
+		}
 	}
 	return out, nil
 }

@@ -33,7 +33,7 @@ func (r *watching) watchesToo(chain *moneyLedger, account wallet.Address) {
 		if err != nil {
 			return err
 		}
-		row.Accounts = append(row.Accounts, wallet.WatchedAccount{Address: account, Slot: chain.slot, Exists: true, Mark: wallet.Watermark{Slot: chain.slot + 1}})
+		row.Accounts = append(row.Accounts, wallet.WatchedAccount{Address: account, Slot: chain.slot, Exists: true, Units: chain.balances[account], Mark: wallet.Watermark{Slot: chain.slot + 1}})
 		return tx.PutWatch(row)
 	}))
 }

@@ -148,6 +148,8 @@ type HistoryQuery struct {
 	MinSlot   uint64 // the answering node must have come so far: the slot of the sweep that saw a change
 	// Changed says that a balance changed since From. Then no node is believed that knows of no transaction.
 	Changed bool
+	// Skip is how many nodes are passed over, because the histories that they showed leave something out.
+	Skip int
 }
 
 // HistoryWalk is the part of an address's history that one walk found.
@@ -161,6 +163,7 @@ type HistoryWalk struct {
 	// Since is the first slot from which on the history is complete; 0 if all of it since the watermark was found. It is
 	// greater than the watermark's slot if every node has thrown older blocks away.
 	Since uint64
+	Node  int // which node showed it: the first one is 0
 }
 
 // Why a walk or a sweep could not be believed. Each comes inside a NetworkError. Nothing that was found is lost: with
@@ -175,6 +178,8 @@ var (
 	ErrHistoryUnknown = errors.New("no node knows what was last read of the history")
 	// ErrNothingNew: the balance changed, and no node knows of a transaction that did it.
 	ErrNothingNew = errors.New("the balance changed, and no node shows a transaction")
+	// ErrHistoryGap: the histories of the nodes that were passed over leave something out, and no other one can be believed.
+	ErrHistoryGap = errors.New("every node leaves a transaction out")
 	// ErrTransactionUnknown: no node has this transaction.
 	ErrTransactionUnknown = errors.New("no node has the transaction")
 )
