@@ -20,10 +20,19 @@ const minSlotNotReached = -32016
 // and the next one is asked. Those of one call are from one slot. Errors are wallet.NetworkError, with
 // wallet.ErrNodeBehind inside if every node that could be asked is behind.
 func (c *Client) Sweep(ctx context.Context, as []wallet.Address, minSlot uint64) ([]wallet.AccountBalance, error) {
+	return c.sweepAt(ctx, as, finalized, minSlot)
+}
+
+// SweepConfirmed is Sweep of confirmed balances, which may be dropped again.
+func (c *Client) SweepConfirmed(ctx context.Context, as []wallet.Address, minSlot uint64) ([]wallet.AccountBalance, error) {
+	return c.sweepAt(ctx, as, confirmed, minSlot)
+}
+
+func (c *Client) sweepAt(ctx context.Context, as []wallet.Address, commitment string, minSlot uint64) ([]wallet.AccountBalance, error) {
 	ctx = InBackground(ctx)
 	out := make([]wallet.AccountBalance, 0, len(as))
 	for batch := range slices.Chunk(as, maxAccountsAsked) {
-		read, err := c.sweep(ctx, batch, minSlot)
+		read, err := c.sweep(ctx, batch, commitment, minSlot)
 		if err != nil {
 			return nil, err
 		}
@@ -35,11 +44,11 @@ func (c *Client) Sweep(ctx context.Context, as []wallet.Address, minSlot uint64)
 }
 
 // sweep reads up to 100 accounts from the first node that can be believed.
-func (c *Client) sweep(ctx context.Context, as []wallet.Address, minSlot uint64) ([]accountSnapshot, error) {
+func (c *Client) sweep(ctx context.Context, as []wallet.Address, commitment string, minSlot uint64) ([]accountSnapshot, error) {
 	const method = "getMultipleAccounts"
 	var first, lag error
 	for _, n := range c.nodes {
-		read, err := snapshots(ctx, n, finalized, sweepData, minSlot, as...)
+		read, err := snapshots(ctx, n, commitment, sweepData, minSlot, as...)
 		if err == nil && read[0].Slot < minSlot || behind(err) {
 			err = n.nodeError(method, wallet.ErrNodeBehind)
 		}

@@ -124,3 +124,31 @@ func BenchmarkSweep100(b *testing.B) {
 		}
 	}
 }
+
+// TestAConfirmedSweepSeesWhatIsNotFinal: and the other one does not.
+func TestAConfirmedSweepSeesWhatIsNotFinal(t *testing.T) {
+	w := newTown(t)
+	var asked []string
+	w.SetFault(func(method string, params json.RawMessage) solana.Fault {
+		if method == "getMultipleAccounts" {
+			for _, commitment := range []string{"confirmed", "finalized"} {
+				if strings.Contains(string(params), `"`+commitment+`"`) {
+					asked = append(asked, commitment)
+				}
+			}
+		}
+		return solana.Fault{}
+	})
+	at := []wallet.Address{person("alice").address()}
+	early, err := w.SweepConfirmed(t.Context(), at, 0)
+	if err != nil || len(early) != 1 || early[0].Lamports == 0 {
+		t.Errorf("%+v, %v", early, err)
+	}
+	late, err := w.Sweep(t.Context(), at, 0)
+	if err != nil || fmt.Sprint(asked) != "[confirmed finalized]" || early[0].Slot <= late[0].Slot {
+		t.Errorf("asked %q: %+v, then %+v, %v", asked, early, late, err)
+	}
+	if _, err := w.SweepConfirmed(t.Context(), at, 1<<40); !errors.Is(err, wallet.ErrNodeBehind) {
+		t.Errorf("%v", err)
+	}
+}

@@ -3,10 +3,12 @@ package chat_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,7 +103,7 @@ func TestAFloodOfDustIsAtMostOneMessageAnHour(t *testing.T) {
 	r.rich("alice", sol)
 	r.rich("bob", sol)
 	chain := &dusty{held: map[wallet.Address]uint64{}, history: map[wallet.Address][]wallet.SignatureEntry{}, units: map[wallet.Signature]uint64{}}
-	r.Watcher.Chain, r.Watcher.Expected = chain, nil
+	r.Watcher.Chain, r.Watcher.Arriving, r.Watcher.Expected = chain, nil, nil
 	pass := r.Watcher.Passes()
 	r.watched(pass)
 	r.seen = nil
@@ -187,4 +189,81 @@ func TestTheSummaryOfWhatIsFolded(t *testing.T) {
 	if none := told(13); len(none) != 0 {
 		t.Errorf("told %q", none)
 	}
+}
+
+// arriving tells a person of a payment that is not final.
+func (r *harness) arriving(name string, t wallet.Transaction, outcome string) {
+	r.Helper()
+	r.Must(r.Update(func(tx store.Tx) error {
+		return r.notifies(tx, name, wallet.PaymentArriving, t.ID, wallet.PaymentArrivingData{
+			TransactionID: t.ID, Signature: t.Signature, WalletAddress: t.To, Sender: t.From, Token: t.Token, Units: t.Amount, Outcome: outcome})
+	}))
+}
+
+// TestAnArrivingPaymentIsOneMessage: "arriving" and "received", or how it ended, are the same message, also when other
+// receipts wait or when nothing was sent in between.
+func TestAnArrivingPaymentIsOneMessage(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", sol)
+	payment := func(number byte) wallet.Transaction {
+		return wallet.Transaction{ID: wallet.TransactionID(fmt.Sprintf("tx_arr%03d", number)), Kind: wallet.Receive, Status: wallet.Received, Closed: true,
+			Owner: r.userOf("alice"), From: r.Stranger(), To: r.people["alice"].Address(), Token: wallet.SOL, Amount: uint64(number) * sol,
+			Signature: wallet.Signature{number}, CreatedAt: r.Now()}
+	}
+	final := func(t wallet.Transaction) {
+		r.Must(r.Update(func(tx store.Tx) error {
+			return errors.Join(tx.CreateTransaction(t), r.notifies(tx, "alice", wallet.TransactionReceived, t.ID, struct{}{}))
+		}))
+	}
+	messages := func(want ...string) {
+		t.Helper()
+		r.settle()
+		var got []string
+		for _, m := range r.messages[r.people["alice"].TelegramID] {
+			if first, _, _ := strings.Cut(m.reply.Text, "</b>"); strings.ContainsAny(first, "⏳💰❌❔") {
+				got = append(got, first)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("the chat shows\n%q, want\n%q", got, want)
+		}
+	}
+	one, two, three, four := payment(1), payment(2), payment(3), payment(4)
+	r.arriving("alice", one, wallet.StillArriving)
+	messages("⏳ <b>Arriving: 1 SOL")
+	r.arriving("alice", one, wallet.StillArriving)
+	messages("⏳ <b>Arriving: 1 SOL")
+	final(one)
+	messages("💰 <b>You received 1 SOL")
+	for _, late := range []string{wallet.StillArriving, wallet.DidNotArrive, wallet.UnknownArrival} { // what is final stays
+		r.arriving("alice", one, late)
+		messages("💰 <b>You received 1 SOL")
+	}
+	// One that is dropped, comes again, and is final.
+	r.arriving("alice", two, wallet.StillArriving)
+	r.arriving("alice", two, wallet.DidNotArrive)
+	messages("💰 <b>You received 1 SOL", "❌ <b>Did not arrive: 2 SOL")
+	r.arriving("alice", two, wallet.UnknownArrival)
+	messages("💰 <b>You received 1 SOL", "❔ <b>Not known to have arrived: 2 SOL")
+	final(two)
+	messages("💰 <b>You received 1 SOL", "💰 <b>You received 2 SOL")
+	// One that nobody saw arrive does not end.
+	r.arriving("alice", three, wallet.DidNotArrive)
+	messages("💰 <b>You received 1 SOL", "💰 <b>You received 2 SOL")
+	// Receipts that wait do not take it in.
+	r.received("alice", 6, wallet.SOL, 6*sol, false)
+	r.arriving("alice", four, wallet.StillArriving)
+	final(four)
+	r.received("alice", 7, wallet.SOL, 7*sol, false)
+	messages("💰 <b>You received 1 SOL", "💰 <b>You received 2 SOL", "💰 <b>You received 4 SOL", "💰 <b>You received 2 payments")
+	// Who wants no messages about payments gets none.
+	r.Must(r.Update(func(tx store.Tx) error {
+		alice, err := tx.User(r.userOf("alice"))
+		r.Must(err)
+		alice.Notifications = &wallet.Notifications{Enabled: true, Events: []string{"stake.*"}}
+		return tx.PutUser(alice)
+	}))
+	r.arriving("alice", three, wallet.StillArriving)
+	r.arriving("alice", three, wallet.DidNotArrive)
+	messages("💰 <b>You received 1 SOL", "💰 <b>You received 2 SOL", "💰 <b>You received 4 SOL", "💰 <b>You received 2 payments")
 }

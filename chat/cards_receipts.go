@@ -2,6 +2,7 @@ package chat
 
 import (
 	"encoding/json"
+	"errors"
 	"math/bits"
 	"slices"
 	"strings"
@@ -70,7 +71,15 @@ func takeWaitingReceipts(tx store.Tx, chat int64) (r Receipts, ok bool, err erro
 
 // notifyReceived notifies the owner of a wallet of an incoming payment. If an earlier receipt is still queued, both become
 // one message: a flood of tiny payments must not delay the messages that the person waits for.
+//
+// A payment that was shown as arriving ends in that message.
 func (s *replyTx) notifyReceived(t wallet.Transaction) error {
+	switch _, err := s.tx.Card(s.conv.Chat, arrivingMark(t.ID)); {
+	case err == nil:
+		return s.showReceipt(t, nil) // not taken into a later message: this one would go on to say that it arrives
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	}
 	before, several, err := takeWaitingReceipts(s.tx, s.conv.Chat)
 	switch {
 	case err != nil:
@@ -78,7 +87,50 @@ func (s *replyTx) notifyReceived(t wallet.Transaction) error {
 	case several:
 		return s.showReceipts("receipts:"+string(t.ID), before.plus(receiptOf(t)))
 	}
-	return s.showReceipt(t)
+	receipt := receiptOf(t)
+	return s.showReceipt(t, &receipt)
+}
+
+// arrivingMark names the row that records that a payment was shown as arriving. It uses the table of cards, but no message has
+// this card: the message is that of the payment's receipt (TransactionCard).
+func arrivingMark(id wallet.TransactionID) string { return "arriving:" + string(id) }
+
+// notifyArriving shows a payment that is confirmed and not final yet, or says that it will not arrive. Its receipt comes in the
+// same message.
+func (s *replyTx) notifyArriving(data wallet.PaymentArrivingData) error {
+	if _, err := s.tx.Transaction(data.TransactionID); !errors.Is(err, store.ErrNotFound) { // it is final already
+		return err
+	}
+	mark := arrivingMark(data.TransactionID)
+	switch _, err := s.tx.Card(s.conv.Chat, mark); {
+	case data.Outcome == wallet.StillArriving && !s.user.Wants(string(wallet.TransactionReceived)):
+		return nil
+	case data.Outcome != wallet.StillArriving && errors.Is(err, store.ErrNotFound): // nobody saw it arrive
+		return nil
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	t := wallet.Transaction{ID: data.TransactionID, Kind: wallet.Receive, Status: wallet.Received, Owner: s.user.ID, From: data.Sender, To: data.WalletAddress,
+		Token: data.Token, Amount: data.Units, Signature: data.Signature, CreatedAt: s.now}
+	v, err := s.facts(t)
+	if err != nil {
+		return err
+	}
+	if v["Who"], err = s.who(t.From); err != nil {
+		return err
+	}
+	v["Asked"] = data.Requested
+	until := s.now.Add(menuLife)
+	const noMessage = 0
+	if err := s.tx.PutCard(s.conv.Chat, mark, noMessage, until); err != nil {
+		return err
+	}
+	text := map[string]string{wallet.StillArriving: "received.arriving", wallet.DidNotArrive: "received.dropped", wallet.UnknownArrival: "received.unknown"}
+	if err := s.show(TransactionCard(t.ID), text[data.Outcome], v); err != nil {
+		return err
+	}
+	s.out[len(s.out)-1].CardUntil = until
+	return nil
 }
 
 // notifyFolded sends the summary of payments that are not announced one by one. Who does not want to be notified of payments
@@ -94,8 +146,9 @@ func (s *replyTx) notifyFolded(data wallet.PaymentsFoldedData) error {
 	return s.reply("receipts.folded", vars{"One": data.Count == 1, "N": data.Count}, rows...)
 }
 
-// showReceipt sends the receipt of one payment with all details.
-func (s *replyTx) showReceipt(t wallet.Transaction) error {
+// showReceipt sends the receipt of one payment with all details. fold is what a later receipt adds to its own while this one
+// waits to be sent; nil: it is sent by itself.
+func (s *replyTx) showReceipt(t wallet.Transaction, fold *Receipts) error {
 	v, err := s.facts(t)
 	if err != nil {
 		return err
@@ -111,8 +164,7 @@ func (s *replyTx) showReceipt(t wallet.Transaction) error {
 	if err != nil {
 		return err
 	}
-	receipt := receiptOf(t)
-	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, Receipts: &receipt}, TransactionCard(t.ID))
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, Receipts: fold}, TransactionCard(t.ID))
 }
 
 // showReceipts sends one message about several payments: their number, and the sum of each token.

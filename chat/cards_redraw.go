@@ -171,7 +171,7 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 		"Sum": t.Money().String(), "Amount": code(t.Money().String()), "Mint": html(""),
 		"Rent": html(""), "Net": html(""), "Kept": html(""), "Named": html(""), "Memo": html(escape(t.Memo)), "Quoted": html(""), "Warnings": html(""),
 		"SOL": t.Token.Native(),
-		"To":  code(t.To.String()), "From": code(t.From.String()), "Sender": code(t.From.String()),
+		"To":  code(t.To.String()), "From": code(t.From.String()), "Sender": senderAddress(t),
 		"Fee": code(wallet.Lamports(t.Fee).String()), "Left": code(t.Token.Amount(t.BalanceLeft).String()),
 		"Unfunded": t.Unfunded, "ByApp": t.KeyID != "", "Network": s.network(),
 		"Replaced": handlers.IsReplaced(t), "Signature": html(""), "Why": html(""), "KeyHint": html(""), "App": "", "Foreign": false, "Final": t.Closed, "ID": code(string(t.ID)),
@@ -236,6 +236,14 @@ func (s *replyTx) quoted(key, label, purpose string, byApp bool) (html, error) {
 		return "", nil
 	}
 	return s.words.text(key, vars{"Label": html(escape(label)), "Purpose": html(escape(purpose)), "ByApp": byApp})
+}
+
+// senderAddress is the address of a transaction's sender; "" if nobody knows it.
+func senderAddress(t wallet.Transaction) html {
+	if t.From.IsZero() {
+		return ""
+	}
+	return code(t.From.String())
 }
 
 // askedBy adds the program that requested something to v: its app, and the hint of its key. Foreign is true if the key

@@ -31,6 +31,7 @@ func transactionCards() conversation {
 func cardEvents() map[wallet.EventName]notice {
 	out := map[wallet.EventName]notice{
 		wallet.TransactionReceived: {priority: alerts, optional: true, notify: withTransaction((*replyTx).notifyReceived)},
+		wallet.PaymentArriving:     {priority: alerts, notify: withData((*replyTx).notifyArriving)},
 		wallet.PaymentsFolded:      {priority: alerts, notify: withData((*replyTx).notifyFolded)},
 	}
 	for _, name := range []wallet.EventName{wallet.TransactionProposed, wallet.TransactionApproved, wallet.TransactionSigned, wallet.TransactionPending,

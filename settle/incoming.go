@@ -23,42 +23,59 @@ type incoming struct {
 	asked map[wallet.Address]wallet.Address // the token of each open payment request, by its reference; nil: not read yet
 }
 
+// isNews tells whether something may have come in that its owner did not do themselves.
+func isNews(a wallet.Activity) bool {
+	return a.Failure == "" && (!a.Signed || a.Kind == wallet.ActivityReceived)
+}
+
 // announce writes a receipt for each token that a finalized transaction brought. A receipt that exists was announced
 // before: by an earlier look, by the settlement of a payment between two wallets of purser, or for a payment request. The
 // result tells whether something came in that is not announced.
 func (in *incoming) announce(a wallet.Activity) (folded bool, _ error) {
-	if a.Failure != "" || a.Signed && a.Kind != wallet.ActivityReceived { // what the owner did is no news to them
+	if !isNews(a) {
 		return false, nil
 	}
 	for _, gain := range a.Net {
 		if gain.Lost {
 			continue
 		}
-		one, err := in.receive(a, gain)
+		paid, is, err := in.judge(a, gain)
+		if err == nil && is == announced {
+			err = in.receive(paid)
+		}
 		if err != nil {
 			return false, err
 		}
-		folded = folded || one
+		folded = folded || is == counted
 	}
 	return folded || len(a.Net) == 0 && slices.ContainsFunc(a.Movements, func(m wallet.Movement) bool { return m.In && m.Units == 0 }), nil
 }
 
-// receive writes the receipt of one token and its event, unless the gain is folded.
-func (in *incoming) receive(a wallet.Activity, gain wallet.NetChange) (folded bool, _ error) {
+// verdictOnGain says what is done about a gain.
+type verdictOnGain int
+
+const (
+	known     verdictOnGain = iota // it has a receipt, or nobody to have one
+	announced                      // it gets a receipt and an event
+	counted                        // it is folded
+)
+
+// judge returns the payment that brought a gain, and what is to be done about it.
+func (in *incoming) judge(a wallet.Activity, gain wallet.NetChange) (paid wallet.Transaction, _ verdictOnGain, _ error) {
 	switch _, err := in.Transaction(wallet.ReceivedID(a.Signature, in.of.Address, gain.Token.Mint)); {
 	case err == nil:
-		return false, nil
+		return paid, known, nil
 	case damaged(err): // it was written, so it was announced
 		in.log.Error("watch: a receipt is damaged; its payment is not announced again", "wallet", in.of.Address, "transaction", a.Signature, "error", err)
-		return false, nil
+		return paid, known, nil
 	case !errors.Is(err, store.ErrNotFound):
-		return false, err
+		return paid, known, err
 	}
 	if err := in.readOwner(); err != nil {
-		return false, gone(err)
+		return paid, known, gone(err)
 	}
 	from := payerOf(a, gain.Token.Mint)
-	paid := wallet.Transaction{From: from.Address, To: in.of.Address, Token: gain.Token, Amount: gain.Units, Signature: a.Signature, Memo: a.Memo,
+	paid = wallet.Transaction{From: from.Address, To: in.of.Address, Token: gain.Token, Amount: gain.Units, Signature: a.Signature, Memo: a.Memo,
 		Landing: &wallet.Landing{Signature: a.Signature, Slot: a.Slot, Fee: a.Fee, Finalized: true}}
 	if token, ok := in.listed(gain.Token.Mint); ok {
 		paid.Token = token
@@ -68,27 +85,32 @@ func (in *incoming) receive(a wallet.Activity, gain wallet.NetChange) (folded bo
 	if ours {
 		paid.From, paid.PaymentRequestRef = own.From, own.PaymentRequestRef
 	} else if err != nil && !errors.Is(err, store.ErrNotFound) && !damaged(err) {
-		return false, err
+		return paid, known, err
 	}
 	if paid.PaymentRequestRef.IsZero() {
 		if paid.PaymentRequestRef, err = in.requested(from.references, gain.Token.Mint); err != nil {
-			return false, err
+			return paid, known, err
 		}
 	}
 	if !ours && paid.PaymentRequestRef.IsZero() && in.folded(a, gain, from) {
-		return true, nil
+		return paid, counted, nil
 	}
+	return paid, announced, nil
+}
+
+// receive writes the receipt of a finalized payment and its event.
+func (in *incoming) receive(paid wallet.Transaction) error {
 	receipt, event, err := paid.ReceiptOf(in.of, in.user.TelegramID, in.at)
 	if err == nil {
 		err = in.CreateTransaction(receipt)
 	}
 	if errors.Is(err, store.ErrConflict) { // the receipt of an erased owner of the wallet, which nobody can read any more
-		return false, nil
+		return nil
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
-	return false, in.Emit(event)
+	return in.Emit(event)
 }
 
 // readOwner reads the wallet's owner and whom they know. ErrNotFound: the owner is being erased.

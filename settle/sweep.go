@@ -27,6 +27,7 @@ type lookout struct {
 	accounts int // of those that were swept, at the beginning of the pass; 0 in the first one
 	failures int // passes in a row that a node kept from being complete
 	behind   int // calls of this pass for which every node was behind
+	arriving calls
 }
 
 // mostBehind is how many such calls a pass makes before it ends: the nodes lag, and asking more does not help.
@@ -42,6 +43,8 @@ type rhythm struct {
 	movedAt  time.Time
 	behind   time.Time // since when every node has been behind what is known of it; zero: they are not
 	accounts int
+	ordered  bool   // its last sweep found it moved
+	gained   []gain // what was searched for arriving payments last
 }
 
 // lead sweeps until ctx ends. It writes orders and nothing else, so two leaders for a moment cost calls and no more.
@@ -102,6 +105,9 @@ func (w *Watcher) pass(ctx context.Context, out *lookout) error {
 			return err
 		}
 		if err := w.sweep(w.background(ctx), out, targets); err != nil {
+			return err
+		}
+		if err := w.arrive(w.background(ctx), out, targets); err != nil {
 			return err
 		}
 	}
@@ -334,7 +340,7 @@ func (w *Watcher) order(ctx context.Context, out *lookout, targets []target, bal
 	}
 	for i, t := range targets {
 		r := out.of(t.of.Address)
-		r.accounts, r.behind = len(t.row.Accounts), time.Time{}
+		r.accounts, r.behind, r.ordered = len(t.row.Accounts), time.Time{}, len(found[i].Found) > 0
 		if len(found[i].Found) > 0 {
 			r.movedAt = now
 		}

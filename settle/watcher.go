@@ -62,6 +62,8 @@ const (
 type Watcher struct {
 	Store store.Store
 	Chain WatchedChain
+	// Arriving shows payments in chat before they are final (arriving.go); nil: they are not shown.
+	Arriving ArrivingChain
 	// Listed finds a token of the list by its mint.
 	Listed func(mint wallet.Address) (wallet.Token, bool)
 	// Expected are tokens that a wallet is watched for before it has an account for them: the payment that opens it need
@@ -106,11 +108,20 @@ func (w *Watcher) background(ctx context.Context) context.Context {
 	return w.Background(ctx)
 }
 
-// Handle looks at the wallet that the job names, or sums up what was folded for a person. A wallet that is connected no longer
-// needs no look.
+// Handle looks at the wallet that the job names, sums up what was folded for a person, or does a step of an arriving payment. A
+// wallet that is connected no longer needs no look.
 func (w *Watcher) Handle(ctx context.Context, job store.Job) (work.Result, error) {
 	if who, ok := store.SummaryOf(job); ok {
 		return w.sumUp(who), nil
+	}
+	if store.IsArrival(job) {
+		return w.follow(ctx, job)
+	}
+	if order, ok, err := store.SearchOf(job); ok || err != nil {
+		if err != nil {
+			return work.Result{}, work.Permanent(err)
+		}
+		return w.search(ctx, order)
 	}
 	order, at, err := store.WatchOrderOf(job)
 	if err != nil {

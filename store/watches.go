@@ -80,7 +80,7 @@ const summaryJob = "folded:"
 // one waits already.
 func OrderSummary(tx Tx, who wallet.UserID, now time.Time) error {
 	id := JobID(summaryJob + string(who))
-	if _, err := tx.Job(Watching, id); !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrDamaged) {
+	if waits, err := isWatching(tx, id); err != nil || waits {
 		return err
 	}
 	_, err := tx.PutJobs([]Job{{ID: id, Queue: Watching, Owner: string(who), Priority: JobNormal, At: now, NotBefore: now.Add(SummaryEvery), About: who}}, nil)

@@ -49,6 +49,7 @@ const (
 	WalletClaimed         EventName = "internal.wallet.claimed"
 	WalletWanted          EventName = "internal.wallet.wanted"
 	KeyTierSet            EventName = "internal.key.tier"              // an operator changed a key's tier
+	PaymentArriving       EventName = "internal.payment.arriving"      // a payment was seen before it is final, or will not arrive
 	PaymentsFolded        EventName = "internal.payments.folded"       // payments came in that are not announced one by one
 	AppEventsChosen       EventName = "internal.app.events_chosen"     // an app changed which events about a person it wants
 	WebhookDeadLettered   EventName = "internal.webhook.dead_lettered" // a delivery became a dead letter
@@ -275,6 +276,25 @@ type KeyTierSetData struct {
 	Tier     Tier   `json:"tier"`
 	Webhooks int    `json:"webhooks"` // how many were turned off or on again
 }
+
+// PaymentArrivingData is `data` of the internal event about an incoming payment that is not final.
+type PaymentArrivingData struct {
+	TransactionID TransactionID `json:"transaction_id"` // of the receipt that it will have
+	Signature     Signature     `json:"signature"`
+	WalletAddress Address       `json:"wallet_address"`
+	Sender        Address       `json:"sender"`
+	Token         Token         `json:"token"`
+	Units         uint64        `json:"units"`     // base units
+	Requested     bool          `json:"requested"` // it names a payment request
+	Outcome       string        `json:"outcome"`   // StillArriving, or how it ended without a receipt
+}
+
+// The outcomes of an arriving payment.
+const (
+	StillArriving  = "arriving"
+	DidNotArrive   = "dropped" // no node has its transaction any more, or it failed
+	UnknownArrival = "unknown" // no node says so, and no receipt came in time
+)
 
 // PaymentsFoldedData is `data` of the internal event that sums up payments which are not announced one by one.
 type PaymentsFoldedData struct {
