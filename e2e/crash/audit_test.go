@@ -130,6 +130,11 @@ func (c *crowd) toldOnce() {
 		s, amount := readCard(text)
 		what := telling{call.Params["chat_id"], string(s) + amount}
 		switch {
+		case call.Method == "editMessageText" && call.Status == 200 && s == received: // the message said that it arrives
+			if _, told := last[what]; !told {
+				last[what] = call.At
+			}
+			continue
 		case call.Method != "sendMessage" || call.Status != 200:
 			continue
 		case several.MatchString(text):
