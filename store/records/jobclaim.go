@@ -20,7 +20,8 @@ const (
 	atOnce = 64
 )
 
-// ClaimJobs leases up to c.Max jobs that are due. It takes four steps: end the leases that are over, give a turn to
+// ClaimJobs leases up to c.Max jobs that are due. It takes five steps: end the leases that are over, give new jobs
+// their entries, give a turn to
 // owners whose jobs have become due, pick one job of each owner in turn, and compute when to claim again. A claim
 // that takes nothing and changes nothing commits nothing.
 func (t *tx) ClaimJobs(c store.Claim) (claimed []store.Job, next time.Time, err error) {
@@ -36,7 +37,10 @@ func (t *tx) ClaimJobs(c store.Claim) (claimed []store.Job, next time.Time, err 
 	if err := q.endLeases(now, c); err != nil {
 		return nil, time.Time{}, err
 	}
-	if err := q.settle(); err != nil { // jobs whose leases just ended may be claimed now
+	if err := q.enterJobs(); err != nil {
+		return nil, time.Time{}, err
+	}
+	if err := q.settle(); err != nil { // new jobs, and those whose leases just ended, may be claimed now
 		return nil, time.Time{}, err
 	}
 	if err := q.promoteDue(now, c); err != nil {
@@ -168,6 +172,9 @@ func (q *jobQueue) giveTurn(o *jobOwner, priority int) error {
 // nextDue returns when there may be something to claim again, by the claiming node's clock: wall itself if more is
 // ready now, else the first alarm or end of a lease, or the zero time if there is neither. now is the queue's time.
 func (q *jobQueue) nextDue(wall, now time.Time) time.Time {
+	if q.state.fresh != 0 {
+		return wall
+	}
 	var next time.Time
 	sooner := func(prefix []byte) {
 		key, _ := q.firstUnder(jobs, prefix)

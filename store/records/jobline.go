@@ -2,6 +2,7 @@ package records
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"iter"
@@ -118,16 +119,42 @@ func (q *jobQueue) delist(line []byte, class byte, seq uint64) error {
 	return q.putRun(line, class, r)
 }
 
-// lineOf walks the numbers of the jobs of an ordering key, in the order of handling.
+// lineOf walks the numbers of the jobs of an ordering key, in the order of handling. Fresh jobs have their place among them.
 func (q *jobQueue) lineOf(line []byte) iter.Seq[uint64] {
-	prefix := q.at(lineOfKey, line)
 	return func(yield func(uint64) bool) {
+		var all []firstJob // only if there are fresh jobs
+		q.eachFresh(func(j *storedJob) {
+			if bytes.Equal(j.Ordering, line) {
+				all = append(all, firstJob{j.class(), j.seq, true})
+			}
+		})
+		fresh := len(all) > 0
+		for class, seq := range q.enlisted(line) {
+			if fresh {
+				all = append(all, firstJob{class, seq, true})
+			} else if !yield(seq) {
+				return
+			}
+		}
+		slices.SortFunc(all, func(a, b firstJob) int { return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.seq, b.seq)) })
+		for _, j := range all {
+			if !yield(j.seq) {
+				return
+			}
+		}
+	}
+}
+
+// enlisted walks what the index has of an ordering key: class and number of each job.
+func (q *jobQueue) enlisted(line []byte) iter.Seq2[byte, uint64] {
+	prefix := q.at(lineOfKey, line)
+	return func(yield func(byte, uint64) bool) {
 		for key, value := range q.scan(jobs, engine.Prefix(prefix)) {
 			if len(key) != len(prefix)+9 { // the entry of the owner of that name
 				continue
 			}
 			for _, seq := range decodeRun(binary.BigEndian.Uint64(key[len(prefix)+1:]), value) {
-				if !yield(seq) {
+				if !yield(key[len(prefix)], seq) {
 					return
 				}
 			}

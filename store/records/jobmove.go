@@ -17,6 +17,8 @@ import (
 // entries and the counters. ID and ordering key of a job never change.
 func (q *jobQueue) move(was, is *storedJob) error {
 	switch {
+	case was != nil && q.isFresh(was.seq):
+		return q.moveFresh(was, is)
 	case was == nil:
 		return q.moveFrom(q.firstOfLine(is.Ordering), nil, is)
 	case was.inFlight(): // a job in flight is the first of its key
@@ -31,7 +33,12 @@ func (q *jobQueue) moveFrom(first firstJob, was, is *storedJob) error {
 	if err := q.relist(first, was, is); err != nil {
 		return err
 	}
-	// What is left is the head of its key: which job may be claimed now.
+	return q.rehead(first, was, is)
+}
+
+// rehead corrects the head of a job's key after the job has changed: which job of the key may be claimed now. first is the
+// first job of the key before the change.
+func (q *jobQueue) rehead(first firstJob, was, is *storedJob) error {
 	wasHeld, isHeld := was != nil && was.inFlight(), is != nil && is.inFlight()
 	j := is
 	if j == nil {

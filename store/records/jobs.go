@@ -129,6 +129,13 @@ func (q *jobQueue) putJob(j *store.Job, handTo *store.Claim) error {
 		is.Name = q.hashID(j.ID)
 	}
 	j.Seq = is.seq
+	// The next claim makes the other entries.
+	if q.putsFresh() {
+		if err := q.sealJob(is, j); err != nil {
+			return err
+		}
+		return q.putFresh(is)
+	}
 	// What is handed over is leased as it is put, which saves the entries of a waiting job. It must not overtake: its
 	// key has no other job, or only less urgent ones.
 	first := q.firstOfLine(is.Ordering)
@@ -213,7 +220,7 @@ func (q *jobQueue) find(id store.JobID) (*storedJob, error) {
 // mayHandOver tells whether a job that is the first of its key may be leased to c now: it is due, its owner is below
 // Claim.PerOwner, and no owner waits for a turn of the same or a more urgent priority.
 func (q *jobQueue) mayHandOver(j *storedJob, c store.Claim) bool {
-	if !j.Due.IsZero() && j.Due.After(q.dueAt(c.Node, c.Now)) || q.owner(j.Owner).isFull(c) {
+	if q.state.fresh != 0 || !j.Due.IsZero() && j.Due.After(q.dueAt(c.Node, c.Now)) || q.owner(j.Owner).isFull(c) {
 		return false
 	}
 	for p := range j.Priority + 1 {
@@ -456,13 +463,20 @@ func (q *jobQueue) listed(numbers iter.Seq[uint64], limit int) ([]store.Job, err
 	return out, nil
 }
 
-// CountJobs reads the owner's counter: it counts nothing itself.
+// CountJobs reads the owner's counter: it counts only what is fresh.
 func (t *tx) CountJobs(queue store.Queue, owner string) (int, error) {
 	q, err := t.jobQueue(queue)
 	if err != nil {
 		return 0, err
 	}
-	return int(q.owner(q.hash(owner)).count), nil
+	hash := q.hash(owner)
+	n := int(q.owner(hash).count)
+	q.eachFresh(func(j *storedJob) {
+		if bytes.Equal(j.Owner, hash) {
+			n++
+		}
+	})
+	return n, nil
 }
 
 // CountInFlight reads the owner's counter, too.

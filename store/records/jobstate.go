@@ -71,6 +71,7 @@ type queueState struct {
 	waiting  uint64      // jobs without a lease
 	inFlight uint64      // jobs with a lease
 	dead     uint64      // dead letters that are kept
+	fresh    uint64      // number of the first job that has no entries yet; 0: none (jobnew.go)
 	clock    time.Time   // latest time of any claim, in the queue's time
 	nodes    []nodeClock // clocks of the nodes that claim (setClock)
 
@@ -109,14 +110,14 @@ func (o *jobOwner) decode(raw []byte) {
 	}
 }
 
-// stateSize is the length of the fixed part of a queue's state, in bytes: five numbers and the clock. Its nodes follow.
-const stateSize = 5*8 + timeSize
+// stateSize is the length of the fixed part of a queue's state, in bytes: six numbers and the clock. Its nodes follow.
+const stateSize = 6*8 + timeSize
 
 // encode writes the fixed part, then for each node: length of the name (2 bytes), both offsets in nanoseconds (8
 // bytes each), the last claim (12 bytes), the name.
 func (s *queueState) encode() []byte {
 	out := make([]byte, 0, stateSize+len(s.nodes)*72)
-	for _, n := range []uint64{s.turns, s.picks, s.waiting, s.inFlight, s.dead} {
+	for _, n := range []uint64{s.turns, s.picks, s.waiting, s.inFlight, s.dead, s.fresh} {
 		out = binary.BigEndian.AppendUint64(out, n)
 	}
 	out = appendTime(out, s.clock)
@@ -139,7 +140,7 @@ func (s *queueState) decode(raw []byte) (err error) {
 	if len(raw) < stateSize {
 		return errState
 	}
-	for i, n := range []*uint64{&s.turns, &s.picks, &s.waiting, &s.inFlight, &s.dead} {
+	for i, n := range []*uint64{&s.turns, &s.picks, &s.waiting, &s.inFlight, &s.dead, &s.fresh} {
 		*n = binary.BigEndian.Uint64(raw[8*i:])
 	}
 	if s.clock, err = keyTime(raw[stateSize-timeSize:]); err != nil {
@@ -213,5 +214,6 @@ func (q *jobQueue) recount() queueState {
 	for range q.scan(deadJobs, engine.Prefix(q.prefix)) {
 		s.dead++
 	}
+	q.recountFresh(&s)
 	return s
 }

@@ -34,6 +34,10 @@ func (q *jobQueue) yield(was *storedJob, notBefore, due time.Time, failures int)
 	case err != nil:
 		return q.release(was, notBefore, due, failures, 0)
 	}
+	// Its new number is behind those of fresh jobs, and it is none.
+	if err := q.enterAll(); err != nil {
+		return err
+	}
 	// Remove the old row with its entries, then put the job again.
 	if err := q.move(was, nil); err != nil {
 		return err

@@ -33,31 +33,35 @@ type jobModel struct {
 	store.Store
 	now   time.Time
 	share int
+	queue store.Queue
 	jobs  []*modelJob // in the order of their places
 	dead  []store.JobID
 }
 
-// testJobModel runs random steps against an engine and a list, and compares all that can be read and claimed.
+// testJobModel runs random steps against an engine and a list, and compares all that can be read and claimed. The queue Events
+// puts its jobs in a way of its own.
 func testJobModel(t *testing.T, open Open) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
-	m := &jobModel{T: t, Store: fresh(t, open), now: noon(), share: r.IntN(4)}
-	for round := range 400 {
-		m.now = m.now.Add(time.Duration(r.IntN(3)) * 500 * time.Millisecond)
-		switch r.IntN(10) {
-		case 0, 1, 2, 3:
-			m.put(r)
-		case 4, 5:
-			m.claim(r, 1+r.IntN(4))
-		case 6:
-			m.claim(r, 1000)
-		default:
-			m.end(r)
-		}
-		m.compare()
-		if t.Failed() {
-			t.Fatalf("in round %d", round)
+	for _, of := range []store.Queue{queue, store.Events} {
+		seed := uint64(time.Now().UnixNano())
+		t.Logf("queue %s, seed %d", of, seed)
+		r := rand.New(rand.NewPCG(seed, 1))
+		m := &jobModel{T: t, Store: fresh(t, open), now: noon(), share: r.IntN(4), queue: of}
+		for round := range 400 {
+			m.now = m.now.Add(time.Duration(r.IntN(3)) * 500 * time.Millisecond)
+			switch r.IntN(10) {
+			case 0, 1, 2, 3:
+				m.put(r)
+			case 4, 5:
+				m.claim(r, 1+r.IntN(4))
+			case 6:
+				m.claim(r, 1000)
+			default:
+				m.end(r)
+			}
+			m.compare()
+			if t.Failed() {
+				t.Fatalf("in round %d", round)
+			}
 		}
 	}
 }
@@ -73,7 +77,7 @@ func (m *jobModel) find(id store.JobID) *modelJob {
 
 func (m *jobModel) put(r *rand.Rand) {
 	n := r.IntN(30)
-	job := store.Job{ID: store.JobID(fmt.Sprint("id ", n)), Queue: queue, Owner: []string{"", "o1", "o2", "o3"}[r.IntN(4)], Priority: store.Priority(r.IntN(store.Priorities)),
+	job := store.Job{ID: store.JobID(fmt.Sprint("id ", n)), Queue: m.queue, Owner: []string{"", "o1", "o2", "o3"}[r.IntN(4)], Priority: store.Priority(r.IntN(store.Priorities)),
 		At: m.now, Body: fmt.Append(nil, "body ", r.IntN(1000))}
 	if n%3 > 0 { // its key goes with its id
 		job.Key = fmt.Sprint("key ", n%4)
@@ -167,7 +171,7 @@ func (m *jobModel) claim(r *rand.Rand, most int) {
 		may += n
 	}
 	c := at(m.now, most)
-	c.Lease, c.PerOwner = time.Duration(1+r.IntN(5))*time.Second, share
+	c.Queue, c.Lease, c.PerOwner = m.queue, time.Duration(1+r.IntN(5))*time.Second, share
 	var out []store.Job
 	var next time.Time
 	update(m.T, m, func(tx store.Tx) (err error) { out, next, err = tx.ClaimJobs(c); return err })
@@ -246,7 +250,7 @@ func (m *jobModel) end(r *rand.Rand) {
 		return
 	}
 	j := m.jobs[r.IntN(len(m.jobs))]
-	ref := store.Ref{Queue: queue, ID: j.ID, Seq: j.Seq, Attempt: j.Attempt}
+	ref := store.Ref{Queue: m.queue, ID: j.ID, Seq: j.Seq, Attempt: j.Attempt}
 	outdated := r.IntN(5) == 0
 	if outdated {
 		ref.Attempt--
@@ -269,7 +273,7 @@ func (m *jobModel) end(r *rand.Rand) {
 		case yields:
 			return tx.YieldJobs(then, ref)
 		}
-		return tx.RemoveJobs(queue, ref.ID)
+		return tx.RemoveJobs(m.queue, ref.ID)
 	})
 	if way != 5 && (outdated || j.end.IsZero()) {
 		if !errors.Is(err, store.ErrConflict) {
@@ -291,7 +295,7 @@ func (m *jobModel) end(r *rand.Rand) {
 		m.release(j, then, j.Failures)
 		last := m.jobs[len(m.jobs)-1].Seq
 		m.jobs = append(slices.DeleteFunc(m.jobs, func(one *modelJob) bool { return one == j }), j)
-		j.Seq = get(m.T, m, func(tx store.Tx) (store.Job, error) { return tx.Job(queue, j.ID) }).Seq
+		j.Seq = get(m.T, m, func(tx store.Tx) (store.Job, error) { return tx.Job(m.queue, j.ID) }).Seq
 		if j.Seq <= last {
 			m.Errorf("%s gave way to the number %d, and there is %d", j.ID, j.Seq, last)
 		}
@@ -318,7 +322,7 @@ func (m *jobModel) compare() {
 					stats.Oldest = j.replacement.At
 				}
 			}
-			got, err := tx.Job(queue, j.ID)
+			got, err := tx.Job(m.queue, j.ID)
 			want := j.Job
 			if j.replacement != nil { // it reads as it was replaced
 				want = *j.replacement
@@ -328,10 +332,10 @@ func (m *jobModel) compare() {
 				m.Errorf("got %+v, %v, want %+v", got, err, want)
 			}
 		}
-		got, err := tx.JobStats(queue)
+		got, err := tx.JobStats(m.queue)
 		same(m.T, "stats", got, stats)
 		for _, owner := range []string{"", "o1", "o2", "o3"} {
-			n, err := tx.CountJobs(queue, owner)
+			n, err := tx.CountJobs(m.queue, owner)
 			if err != nil {
 				return err
 			}
@@ -345,7 +349,7 @@ func (m *jobModel) compare() {
 		}
 		for k := range 4 {
 			key := fmt.Sprint("key ", k)
-			all, err := tx.JobsOfKey(queue, key, 100)
+			all, err := tx.JobsOfKey(m.queue, key, 100)
 			if err != nil {
 				return err
 			}
@@ -360,7 +364,7 @@ func (m *jobModel) compare() {
 				}
 			}
 		}
-		letters, lerr := tx.DeadLetters(queue, 100)
+		letters, lerr := tx.DeadLetters(m.queue, 100)
 		same(m.T, "dead letters", len(letters), len(m.dead))
 		return errors.Join(err, lerr)
 	})
