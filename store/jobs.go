@@ -176,7 +176,8 @@ type Jobs interface {
 	// is not handed over: others of its key, or anything ready that is as urgent.
 	PutJobs(jobs []Job, handTo *Claim) ([]Job, error)
 	// ClaimJobs leases jobs that are due. next is when there may be more: Now if there are more at once, zero if
-	// nothing is known to become due. The cost is that of the jobs claimed, however many wait.
+	// nothing is known to become due. The cost is that of the jobs claimed, however many wait. Jobs of the queue Events are
+	// put without the entries that lead to them: a claim makes these first, for up to 1,000 jobs.
 	ClaimJobs(Claim) (jobs []Job, next time.Time, err error)
 	// RenewJobs moves the end of leases, and returns the claims that are lost: those attempts hold their jobs no more.
 	RenewJobs(until time.Time, refs ...Ref) (lost []Ref, err error)
@@ -206,7 +207,8 @@ type Jobs interface {
 	Job(queue Queue, id JobID) (Job, error)
 	// JobsOfKey lists the jobs of a key in the order of handling: one in flight is the first.
 	JobsOfKey(queue Queue, key string, limit int) ([]Job, error)
-	// CountJobs counts an owner's jobs, those in flight too. Its cost does not depend on the number.
+	// CountJobs counts an owner's jobs, those in flight too. Its cost does not depend on the number, except in the queue
+	// Events: there it looks at what was put since the last claim.
 	CountJobs(queue Queue, owner string) (int, error)
 	// CountInFlight counts an owner's jobs that are in flight, on all nodes: what Claim.PerOwner bounds. It costs as
 	// little.

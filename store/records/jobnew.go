@@ -11,8 +11,8 @@ import (
 )
 
 // Jobs of the queue Events are put without the entries that lead to them: an event is emitted in a commit that a person or a
-// program waits for, and with many people these entries would lie on as many pages. The row and the entry of its ID lie
-// beside those of the event before. The next claim makes the other entries, of many jobs at once (enterJobs). Until then
+// program waits for, and with many people these entries would lie on as many pages. The row lies beside that of the event
+// before, and so does the entry of its ID if the caller chose it. The next claim makes the other entries, of many jobs at once (enterJobs). Until then
 // such a job is called fresh.
 //
 // queueState.fresh is the number of the first fresh job: all rows from there on are fresh, and none before. So jobs get their

@@ -40,8 +40,9 @@ import (
 // Each page that a commit changes costs more than the entries on it. So a job has as few entries as possible, and what
 // changes together lies together. The newest row is next to the state of its queue, the turns and the leases. The entry of
 // an owner follows the jobs of the key of the same name, since most keys are the name of their owner. A job that waits
-// behind others of its key has its row, its place in a run of 'k', and an entry in 'i' if the caller chose its ID. A job that was leased
-// as it was put has its lease too, and never had a head.
+// behind others of its key has its row, its place in a run of 'k', and an entry in 'i' if the caller chose its ID. A job that was
+// leased as it was put has its lease too, and never had a head. A job of the queue Events has its row alone until the next
+// claim (jobnew.go).
 
 // hashSize is how many bytes of a keyed hash stand in the index of jobs. 16 bytes are enough: no two of 2^60 names in
 // a queue are expected to share a hash.
