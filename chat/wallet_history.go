@@ -92,6 +92,7 @@ func (c *Chat) historyPage(ctx context.Context, h Inbound, all bool, cursor stri
 func (c *Chat) folding(all bool) func(wallet.Transaction) handlers.Folding {
 	return func(t wallet.Transaction) handlers.Folding {
 		rules, err := c.Store.Kinds().Of(t.Kind)
+		// A kind that this binary does not know is shown rather than hidden.
 		if err != nil { // the list itself fails on it
 			return handlers.Shown
 		}
@@ -200,6 +201,7 @@ func activityText(e handlers.HistoryEntry) string {
 	switch {
 	case !ok:
 		return "activity.changed"
+	// Scammers put their address into histories by a transfer of nothing, so that somebody copies it.
 	case text == "activity.received" && e.Main.Units == 0:
 		return "activity.nothing"
 	case text == "activity.sent" && e.Main.Units == 0:
@@ -248,6 +250,7 @@ func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 		return "", err
 	}
 	key := card.Lines[stage]
+	// A payment that gave way to another one is Rejected, too, but nobody rejected it.
 	if replaced := card.Lines[StageReplaced]; replaced != "" && handlers.IsReplaced(t) {
 		key = replaced
 	}
