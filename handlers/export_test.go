@@ -90,7 +90,7 @@ func exportOf(t *testing.T) (r *harness, alice, bob *world.Person, node *scripte
 		}
 	}
 	came := receipt(3*sol, bob.Address())
-	came.Memo = "thanks"
+	came.Memo, came.Fee, came.FeePayer = "thanks", 7000, bob.Address() // Bob paid the fee
 	put(4, &came)
 	put(5, &wallet.Activity{Kind: wallet.ActivitySwapped, Signed: true, Fee: 9000, FeePayer: alice.Address(), Net: []wallet.NetChange{spent, {Token: usdc, Units: 150_000_000}}})
 	put(6, nil)

@@ -1,6 +1,8 @@
 // The chat page in a person's hands: says, hears, taps. Knows how the page shows a chat, and nothing
 // of what is talked about.
 
+import { readFile } from 'node:fs/promises';
+
 /** One person's chat in one tab. */
 export class Chat {
   #heard = 0; // id of the newest message when the person last did something
@@ -105,6 +107,14 @@ class Message {
   async tap(label) {
     await this.#before();
     await this.button(label).click();
+  }
+
+  /** Downloads the document of the message; resolves to its name and its text. */
+  async download() {
+    const begun = this.chat.tab.waitForEvent('download');
+    await this.node.getByRole('link').click();
+    const file = await begun;
+    return { name: file.suggestedFilename(), text: await readFile(await file.path(), 'utf8') };
   }
 
   /** Follows a url button; resolves to the tab that it opens. */

@@ -48,8 +48,16 @@ await play(async ({ chat, profiles, ...settings }) => {
   await screen(tab, 'Approve this payment?');
   await approve(tab, PASSPHRASE);
   await panel.getByText('Coffee: paid. Thank you!').waitFor();
+  const spent = { ...effort };
+  // Afterwards: the history as a file, which the page of the sandbox lets a person keep.
+  await (await alice.ask('/wallet export', 'Export your history')).tap('CSV');
+  const file = await (await alice.hear('newest first')).download();
+  assert.match(file.name, /^purser-\d{4}-\d\d-\d\d\.csv$/);
+  assert.match(file.text, /^created_at,type,direction,status,amount,token,/);
+  assert.match(file.text, /\r\n[^,\r\n]+,send,out,\w+,0\.05,SOL,,/);
+  assert.match(file.text, /\r\n[^,\r\n]+,receive,in,received,5,SOL,,/);
   assert.deepEqual(complaints, []);
-  return effort;
+  return spent;
 });
 
 /** Waits until the faucet's money has come, without a click: Enter sends what is typed. */

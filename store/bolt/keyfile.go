@@ -23,7 +23,8 @@ import (
 // The database says who has which key (dataKeys); the file holds nothing but keys. What is durable first:
 //
 //   - A new key is written and synced before the commit of the row that names it. After a crash between the two it
-//     is a key that nobody has. Its slot stays taken, and does no harm.
+//     is a key that nobody has. Its slot, 128 bytes, stays taken for good, on purpose: a key that the database does not
+//     know may also belong to a newer state of the database, which finds it when it is put back.
 //   - A destroyed key is noted (destroyedKeys) in the commit that erases its person, and overwritten and synced after
 //     it, before Update returns. After a crash between the two the next start overwrites it.
 //
