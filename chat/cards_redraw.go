@@ -185,10 +185,8 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 	if v["TellsRequester"], err = s.Transfers.IsAwaited(s.tx, t); err != nil {
 		return nil, err
 	}
-	if t.KeyID != "" {
-		if err := s.askedBy(t.KeyID, t.Owner, v); err != nil {
-			return nil, err
-		}
+	if err := s.requested(t, v); err != nil {
+		return nil, err
 	}
 	if t.Token.Symbol == "" {
 		v["Mint"] = code(t.Token.Mint.String())
@@ -203,9 +201,6 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 		v["Named"] = code(t.RequestedDestination.String())
 	}
 	if v["Warnings"], err = s.warnings(t); err != nil {
-		return nil, err
-	}
-	if v["Quoted"], err = s.quoted("card.quoted", t.Label, t.Purpose, t.KeyID != ""); err != nil {
 		return nil, err
 	}
 	card, _, err := s.cardOf(t)
@@ -227,6 +222,17 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 		v["Why"] = why
 	}
 	return v, nil
+}
+
+// requested adds to v who asked for a transaction, if a program did, and what its maker says of it.
+func (s *replyTx) requested(t wallet.Transaction, v vars) (err error) {
+	if t.KeyID != "" {
+		if err := s.askedBy(t.KeyID, t.Owner, v); err != nil {
+			return err
+		}
+	}
+	v["Quoted"], err = s.quoted("card.quoted", t.Label, t.Purpose, t.KeyID != "")
+	return err
 }
 
 // quoted returns what an app or a link says of a payment, who asks for it and what for, in the text of a key, which says whose

@@ -412,10 +412,7 @@ func (r *harness) show(who, how string, reply chat.Reply) string {
 	var out strings.Builder
 	kind := ""
 	if reply.Kind != chat.Message {
-		kind = string(reply.Kind) + " "
-	}
-	if reply.FileName != "" {
-		kind += reply.FileName + " "
+		kind = strings.Join(strings.Fields(string(reply.Kind)+" "+reply.FileName), " ") + " "
 	}
 	first := fmt.Sprintf("  %s < %s%s", who, how, kind)
 	for line := range strings.Lines(text) {
