@@ -243,7 +243,7 @@ func (b *Bot) handle(ctx context.Context, job store.Job) (_ work.Result, err err
 	if u.in.At.IsZero() {
 		u.in.At = job.At
 	}
-	// The job waits instead of its answer: the inbox is bounded for each chat, and what is over the bound is told to the person.
+	// The job waits instead of its answer: the inbox is bounded for each chat, and the person is notified of what is over the bound.
 	if full, err := b.answersWait(ctx, u.in.Chat); err != nil || full {
 		return work.Result{Again: b.now().Add(answered)}, err
 	}

@@ -22,12 +22,14 @@ type dusty struct {
 	held    map[wallet.Address]uint64
 	history map[wallet.Address][]wallet.SignatureEntry // oldest first
 	units   map[wallet.Signature]uint64
+	changes map[wallet.Signature]wallet.BalanceChange
 }
 
 func (d *dusty) pay(to wallet.Address, lamports uint64) {
 	d.slot++
 	var sig wallet.Signature
 	binary.BigEndian.PutUint64(sig[:], d.slot)
+	d.changes[sig] = wallet.BalanceChange{Account: to, Pre: d.held[to], Post: d.held[to] + lamports}
 	d.held[to] += lamports
 	d.history[to] = append(d.history[to], wallet.SignatureEntry{Signature: sig, Slot: d.slot, Finalized: true})
 	d.units[sig] = lamports
@@ -58,7 +60,7 @@ func (d *dusty) History(_ context.Context, at wallet.Address, _ wallet.Signature
 
 func (d *dusty) Activities(_ context.Context, sig wallet.Signature, _ ...wallet.Address) ([]wallet.Activity, error) {
 	return []wallet.Activity{{Signature: sig, Slot: binary.BigEndian.Uint64(sig[:]), Kind: wallet.ActivityReceived,
-		Net: []wallet.NetChange{{Token: wallet.SOL, Units: d.units[sig], Explained: true}}}}, nil
+		Net: []wallet.NetChange{{Token: wallet.SOL, Units: d.units[sig], Explained: true}}, Changes: []wallet.BalanceChange{d.changes[sig]}}}, nil
 }
 
 func (d *dusty) TokenAccounts(context.Context, wallet.Address) ([]wallet.TokenAccount, error) {
@@ -102,7 +104,8 @@ func TestAFloodOfDustIsAtMostOneMessageAnHour(t *testing.T) {
 	r := newHarness(t)
 	r.rich("alice", sol)
 	r.rich("bob", sol)
-	chain := &dusty{held: map[wallet.Address]uint64{}, history: map[wallet.Address][]wallet.SignatureEntry{}, units: map[wallet.Signature]uint64{}}
+	chain := &dusty{held: map[wallet.Address]uint64{}, history: map[wallet.Address][]wallet.SignatureEntry{}, units: map[wallet.Signature]uint64{},
+		changes: map[wallet.Signature]wallet.BalanceChange{}}
 	r.Watcher.Chain, r.Watcher.Arriving, r.Watcher.Expected = chain, nil, nil
 	pass := r.Watcher.Passes()
 	r.watched(pass)

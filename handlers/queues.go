@@ -35,20 +35,24 @@ func (q *Queues) States(ctx context.Context) ([]QueueState, error) {
 }
 
 // DeadLetters lists the dead letters of a queue, newest first. Body, key and owner are left out, because they are
-// personal data. INVALID_REQUEST for an unknown queue.
+// personal data. A dead letter of the queue Events has the ID of its event, which logs and webhooks name too.
+// INVALID_REQUEST for an unknown queue.
 func (q *Queues) DeadLetters(ctx context.Context, queue store.Queue) ([]store.DeadLetter, error) {
 	if err := knownQueue(queue); err != nil {
 		return nil, err
 	}
 	all, err := read(ctx, q.Store, func(tx store.Tx) ([]store.DeadLetter, error) { return tx.DeadLetters(queue, store.DeadLettersKept) })
 	for i := range all {
+		if event, err := store.EventOf(all[i].Job); queue == store.Events && err == nil {
+			all[i].ID = store.JobID(event.ID)
+		}
 		all[i].Body, all[i].Key, all[i].Owner = nil, "", ""
 	}
 	return all, err
 }
 
 // Replay puts a dead letter back at the end of its queue, with its failures reset. NOT_FOUND if there is none with that
-// ID. CONFLICT while a job with the same ID waits, which makes replaying unnecessary.
+// ID (see DeadLetters). CONFLICT while a job with the same ID waits, which makes replaying unnecessary.
 func (q *Queues) Replay(ctx context.Context, queue store.Queue, id store.JobID) error {
 	if err := knownQueue(queue); err != nil {
 		return err

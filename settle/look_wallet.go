@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -41,7 +42,7 @@ type look struct {
 	trouble    error
 	activities map[wallet.Signature]wallet.Activity // that were read
 	skipped    map[wallet.Signature]bool            // that need not be read, or cannot be
-	early      map[wallet.Signature]bool            // of activities: those that were read out of turn, and will be read again
+	early      map[wallet.Signature]bool            // of activities: those that will be read again: not counted as folded yet
 }
 
 // run looks. What was found before an error is true all the same and is written.
@@ -149,8 +150,14 @@ func (l *look) account(ctx context.Context, to wallet.WatchedAccount) {
 		l.more = true
 		return
 	}
+	read := maps.Clone(l.activities)
 	p, ok := l.history(ctx, i, to, changed)
-	if !ok {
+	if !ok { // what was found is true, and the next look reads it again
+		for signature := range l.activities {
+			if _, before := read[signature]; !before {
+				l.early[signature] = true
+			}
+		}
 		return
 	}
 	a, had := l.row.Accounts[i], a.Exists

@@ -10,7 +10,7 @@ import (
 )
 
 // sumUp ends the job by which a person learns that payments were folded (incoming.folded). It counts those of all their
-// wallets, begins to count anew, and puts the event, all in the Update that ends the job. The next such job is at least
+// wallets, begins to count again at 0, and puts the event, all in the Update that ends the job. The next such job is at least
 // store.SummaryEvery later, so nobody gets two messages within that time.
 func (w *Watcher) sumUp(who wallet.UserID) work.Result {
 	return work.Result{Commit: func(tx store.Tx) error {
@@ -23,7 +23,7 @@ func (w *Watcher) sumUp(who wallet.UserID) work.Result {
 		for _, of := range own {
 			row, err := tx.Watch(of.Address)
 			switch {
-			case errors.Is(err, store.ErrNotFound) || damaged(err): // it has no count: the next look begins anew
+			case errors.Is(err, store.ErrNotFound) || damaged(err): // it has no count: the next look begins again
 				continue
 			case err != nil:
 				return fmt.Errorf("sum up what was folded: %w", err)

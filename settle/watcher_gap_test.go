@@ -68,6 +68,34 @@ func TestATransactionThatIsLeftOutIsMissed(t *testing.T) {
 	}
 }
 
+// TestFoldedPaymentsAreCountedOnce: while a node leaves a transaction out, each look reads the others again. Folded ones have no
+// event by whose ID a repetition would be noticed.
+func TestFoldedPaymentsAreCountedOnce(t *testing.T) {
+	r, chain := onLedger(t)
+	c := &leaky{moneyLedger: chain, only: 1}
+	r.Watcher.Chain = c
+	r.Pass(time.Minute)
+	for range 5 {
+		chain.pay(r.bob.Address(), 1)
+	}
+	c.leaves[0] = map[wallet.Signature]bool{chain.pay(r.bob.Address(), 1): true}
+	chain.pay(r.bob.Address(), 1)
+	r.look()
+	for range 5 {
+		r.Pass(time.Minute)
+		r.drain()
+	}
+	if row := r.watched(); row.Folded != 0 || row.Accounts[0].DeniedSince.IsZero() {
+		t.Errorf("%d are counted of a history that is read again: %+v", row.Folded, row.Accounts[0])
+	}
+	r.Pass(5 * time.Minute)
+	c.leaves[0] = nil
+	r.drain()
+	if row := r.watched(); row.Folded != 7 {
+		t.Errorf("%d of 7 are counted", row.Folded)
+	}
+}
+
 // TestWhatNoNodeShowsIsGivenUpAfterAnHour: the wallet is watched on, and the operator is told.
 func TestWhatNoNodeShowsIsGivenUpAfterAnHour(t *testing.T) {
 	r, chain := onLedger(t)

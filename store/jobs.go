@@ -222,7 +222,8 @@ type Jobs interface {
 	// DeadLetters lists the dead letters of a queue, newest first.
 	DeadLetters(queue Queue, limit int) ([]DeadLetter, error)
 	// ReplayDeadLetter puts a dead letter back into its queue, behind all others and as if it had never failed.
-	// ErrNotFound without it; ErrConflict while a job of that ID waits.
+	// The ID of an event names its dead letter in the queue Events. ErrNotFound without it; ErrConflict while a job of that
+	// ID waits.
 	ReplayDeadLetter(queue Queue, id JobID, now time.Time) error
 
 	// Lead makes a node the leader of a name for the length of a lease, unless another node is. It is for what only one

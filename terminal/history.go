@@ -98,7 +98,7 @@ func (h History) write(m memory) error {
 // before finds what was signed before: the same payment, by intent or reference, or else one of the same amount
 // to the same account within a day. Either may be nil.
 func (m memory) before(p signedPayment, now time.Time) (same, alike *signedPayment) {
-	// From the newest to the oldest: a person is told when they signed last.
+	// From the newest to the oldest: a person is shown when they signed last.
 	for i := len(m.Signed) - 1; i >= 0; i-- {
 		old := &m.Signed[i]
 		switch {

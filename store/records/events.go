@@ -105,14 +105,20 @@ func (t *tx) queueEvent(head []byte, e wallet.Event) (uint64, error) {
 	return put[0].Seq, nil
 }
 
+// jobOfEvent returns the number of the first job of an event. ok is false if it was never emitted, or nobody is to be notified.
+func (t *tx) jobOfEvent(event string) (number uint64, ok bool) {
+	number, size := binary.Uvarint(t.get(eventIDs, t.eventID(event)))
+	return number, size > 0 && number > 0
+}
+
 // waits reports whether an event still waits for notify.
 func (t *tx) waits(event string) (bool, error) {
 	queue, err := t.jobQueue(store.Events)
 	if err != nil {
 		return false, err
 	}
-	job, size := binary.Uvarint(t.get(eventIDs, t.eventID(event)))
-	if size <= 0 || job == 0 { // never emitted, or for nobody to be notified
+	job, ok := t.jobOfEvent(event)
+	if !ok {
 		return false, nil
 	}
 	switch _, err := queue.read(job); {

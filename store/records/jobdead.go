@@ -114,16 +114,24 @@ func (q *jobQueue) openDead(key, raw []byte) (store.DeadLetter, error) {
 	return store.DeadLetter{Job: job, Reason: j.Reason, DiedAt: j.DiedAt}, err
 }
 
-// findDead returns key and row of the dead letter of an ID. ErrNotFound: there is none.
+// findDead returns key and row of the dead letter of an ID, which in the queue Events may be that of the event.
+// ErrNotFound: there is none.
 func (q *jobQueue) findDead(id store.JobID) (key, raw []byte, err error) {
-	if seq, ok := numberOfMade(id); ok {
+	seq, made := numberOfMade(id)
+	if !made && q.name == store.Events {
+		seq, made = q.jobOfEvent(string(id))
+	}
+	if made {
 		key = q.rowKey(seq)
 		raw = bytes.Clone(q.get(deadJobs, key))
 		if j, err := q.readRow(deadJobs, key, raw); err == nil && j.Name == nil {
 			return key, raw, nil
 		}
 	}
-	seq, err := keyNumber(q.get(jobs, q.deadKey(q.hashID(id))))
+	seq, err = keyNumber(q.get(jobs, q.deadKey(q.hashID(id))))
+	if err != nil && q.name == store.Events {
+		seq, err = q.findDeadEvent(string(id))
+	}
 	if err != nil {
 		return nil, nil, store.ErrNotFound
 	}
@@ -132,6 +140,21 @@ func (q *jobQueue) findDead(id store.JobID) (key, raw []byte, err error) {
 		return nil, nil, store.ErrNotFound
 	}
 	return key, raw, nil
+}
+
+// findDeadEvent looks through all dead letters for that of an event: eventIDs has the number of its first job only, and forgets
+// it with the proposal.
+func (q *jobQueue) findDeadEvent(id string) (seq uint64, err error) {
+	for key, raw := range q.scan(deadJobs, engine.Prefix(q.prefix)) {
+		letter, err := q.openDead(key, raw)
+		if err != nil {
+			continue // damaged or erased: it cannot be replayed
+		}
+		if e, err := store.EventOf(letter.Job); err == nil && e.ID == id {
+			return letter.Seq, nil
+		}
+	}
+	return 0, store.ErrNotFound
 }
 
 // ReplayDeadLetter puts a dead letter back into its queue as a new job of the same ID. It becomes due at once, and
@@ -150,7 +173,7 @@ func (t *tx) ReplayDeadLetter(queue store.Queue, id store.JobID, now time.Time) 
 		return err
 	}
 	// An ID names one job in the queue.
-	if _, err := q.find(id); !errors.Is(err, store.ErrNotFound) {
+	if _, err := q.find(letter.ID); !errors.Is(err, store.ErrNotFound) {
 		return errors.Join(err, store.ErrConflict)
 	}
 	if err := q.removeDeadLetter(key); err != nil {

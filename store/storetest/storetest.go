@@ -74,6 +74,7 @@ func Run(t *testing.T, open Open) {
 		{"MadeIDs", testMadeIDs},
 		{"JobModel", testJobModel},
 		{"DeadLetters", testDeadLetters},
+		{"DeadEvents", testDeadEvents},
 		{"ErasedJobs", testErasedJobs},
 		{"Leaders", testLeaders},
 		{"Heartbeats", testHeartbeats},
