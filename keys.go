@@ -266,7 +266,7 @@ func printKey(out io.Writer, key wallet.Key, secret string, asJSON bool) error {
 
 // plain is an error as an operator reads it.
 func plain(err error) error {
-	texts, loadErr := locale.New()
+	texts, loadErr := locale.Refusals()
 	if loadErr != nil {
 		return errors.Join(err, loadErr)
 	}

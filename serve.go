@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,9 +54,10 @@ type process struct {
 	pages    *pages.Server
 
 	listener net.Listener
-	reading  net.Listener     // of pages
-	bound    *api.Connections // of reading; server bounds its own
-	socket   net.Listener     // of admin
+	reading  net.Listener                    // of pages
+	bound    *api.Connections                // of reading; server bounds its own
+	socket   net.Listener                    // of admin
+	events   func() (json.RawMessage, error) // webhooks.Describe
 }
 
 func runServe(ctx context.Context, settings config.Options, out, errOut io.Writer) error {
@@ -136,6 +138,9 @@ func build(c config.Config, log *slog.Logger) (_ *process, note string, err erro
 			err = errors.Join(err, p.close())
 		}
 	}()
+	// What needs nobody else is prepared beside the rest: purser starts sooner. The same descriptions are asked for below.
+	p.events = sync.OnceValues(webhooks.Describe)
+	go p.events() //nolint:errcheck // addFronts sees the error
 	// The store first: a second instance must find out before it takes anything else.
 	kinds, err := product.NewKinds(product.StandardKinds()...)
 	if err != nil {
@@ -193,7 +198,7 @@ func (p *process) addFronts(c config.Config, log *slog.Logger) (err error) {
 	p.sweeper = &store.Sweeper{Store: p.store, Node: node, Now: time.Now, Log: log, Every: time.Minute}
 	p.overview = &work.Overview{Store: p.store, Queues: store.JobQueues(), Every: time.Minute, Late: 5 * time.Minute, Now: time.Now, Log: log}
 	p.admin = &api.Admin{Keys: p.Keys, Queues: p.Queues, Log: log}
-	catalogue, err := webhooks.Describe()
+	catalogue, err := p.events()
 	if err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func New(o Options) (*Server, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	texts, err := locale.New()
+	texts, err := locale.Refusals()
 	if err != nil {
 		return nil, fmt.Errorf("api: %w", err)
 	}

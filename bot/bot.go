@@ -122,8 +122,6 @@ type account struct {
 	Username string `json:"username"`
 }
 
-var secretShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
-
 // New checks the options. It does not use the network.
 func New(o Options) (*Bot, error) {
 	if o.Store == nil || o.Chat == nil {
@@ -147,7 +145,7 @@ func New(o Options) (*Bot, error) {
 		if hook, err := url.Parse(o.WebhookURL); err != nil || hook.Host == "" {
 			return nil, errors.New("bot: webhook mode needs a public address for Telegram to call")
 		}
-		if !secretShape.MatchString(o.WebhookSecret) {
+		if !regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`).MatchString(o.WebhookSecret) {
 			return nil, errors.New("bot: telegram.webhook_secret must be 1 to 256 letters, digits, _ or -")
 		}
 	default:

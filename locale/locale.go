@@ -5,7 +5,7 @@
 // The Printer renders a text by its key, or a wallet.Reason, which is a refusal as data. A Style says how values are written
 // into sentences: the chat escapes them for Telegram's HTML, the API writes them as they are.
 //
-//	catalogue, err := locale.New()
+//	catalogue, err := locale.Refusals()
 //	english := catalogue.Printer("en", locale.Style{})
 //	sentence, err := english.Reason(wallet.ReasonOf(refused))
 package locale
@@ -16,8 +16,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nicksnyder/go-i18n/v2/i18n"
@@ -51,34 +52,35 @@ type Catalogue struct {
 // given file systems. It returns an error if two files of one language share a key. Texts that a language lacks are shown in
 // English.
 func New(more ...fs.FS) (*Catalogue, error) {
+	go refusals() //nolint:errcheck // it is asked for again below
+	fronts, err := parse(more...)
+	if err != nil {
+		return nil, err
+	}
+	own, err := refusals()
+	if err != nil {
+		return nil, err
+	}
 	bundle := i18n.NewBundle(language.English)
-	bundle.RegisterUnmarshalFunc("toml", toml.Unmarshal)
 	c := &Catalogue{
 		parser: &template.TextParser{Option: "missingkey=error"},
 		keys:   map[string]bool{}, plural: map[string]bool{}, fixed: map[language.Tag]map[string]string{},
 	}
-	// The loader would silently replace a text that exists twice, so keys are tracked here.
+	// The bundle would silently replace a text that exists twice, so keys are tracked here.
 	seen := map[language.Tag]map[string]bool{}
-	for _, root := range append([]fs.FS{files}, more...) {
-		names, err := fs.Glob(root, "*.toml")
-		if err != nil {
-			return nil, fmt.Errorf("list the catalogue: %w", err)
+	for _, file := range slices.Concat(own, fronts) {
+		if err := bundle.AddMessages(file.Tag, file.Messages...); err != nil {
+			return nil, fmt.Errorf("read the catalogue %s: %w", file.Path, err)
 		}
-		for _, name := range names {
-			file, err := bundle.LoadMessageFileFS(root, name)
-			if err != nil {
-				return nil, fmt.Errorf("read the catalogue %s: %w", path.Base(name), err)
+		if seen[file.Tag] == nil {
+			seen[file.Tag], c.fixed[file.Tag] = map[string]bool{}, map[string]string{}
+		}
+		for _, m := range file.Messages {
+			if seen[file.Tag][m.ID] {
+				return nil, fmt.Errorf("the catalogue has %s twice in %s", m.ID, file.Tag)
 			}
-			if seen[file.Tag] == nil {
-				seen[file.Tag], c.fixed[file.Tag] = map[string]bool{}, map[string]string{}
-			}
-			for _, m := range file.Messages {
-				if seen[file.Tag][m.ID] {
-					return nil, fmt.Errorf("the catalogue has %s twice in %s", m.ID, file.Tag)
-				}
-				seen[file.Tag][m.ID] = true
-				c.add(file.Tag, m)
-			}
+			seen[file.Tag][m.ID] = true
+			c.add(file.Tag, m)
 		}
 	}
 	// All files are read: prepare the lookup of languages.
@@ -88,6 +90,46 @@ func New(more ...fs.FS) (*Catalogue, error) {
 		c.localizers = append(c.localizers, i18n.NewLocalizer(bundle, tag.String()))
 	}
 	return c, nil
+}
+
+// Refusals returns the catalogue that has only the texts of this package. It is the same one at each call.
+var Refusals = sync.OnceValues(func() (*Catalogue, error) { return New() })
+
+// refusals parses the files of this package, which are embedded and never change, once for all catalogues.
+var refusals = sync.OnceValues(func() ([]*i18n.MessageFile, error) { return parse(files) })
+
+// parse parses all files of some file systems side by side: it is a good part of the time that purser takes to start.
+func parse(roots ...fs.FS) ([]*i18n.MessageFile, error) {
+	var tasks []func() (*i18n.MessageFile, error)
+	for _, root := range roots {
+		names, err := fs.Glob(root, "*.toml")
+		if err != nil {
+			return nil, fmt.Errorf("list the catalogue: %w", err)
+		}
+		for _, name := range names {
+			tasks = append(tasks, func() (*i18n.MessageFile, error) { return parseFile(root, name) })
+		}
+	}
+	parsed, errs := make([]*i18n.MessageFile, len(tasks)), make([]error, len(tasks))
+	var running sync.WaitGroup
+	for i, task := range tasks {
+		running.Go(func() { parsed[i], errs[i] = task() })
+	}
+	running.Wait()
+	return parsed, errors.Join(errs...)
+}
+
+// parseFile parses the file of a language.
+func parseFile(root fs.FS, name string) (*i18n.MessageFile, error) {
+	raw, err := fs.ReadFile(root, name)
+	if err != nil {
+		return nil, fmt.Errorf("read the catalogue: %w", err)
+	}
+	file, err := i18n.ParseMessageFileBytes(raw, name, map[string]i18n.UnmarshalFunc{"toml": toml.Unmarshal})
+	if err != nil {
+		return nil, fmt.Errorf("read the catalogue %s: %w", name, err)
+	}
+	return file, nil
 }
 
 // Has reports whether English has a text of this key.

@@ -120,7 +120,7 @@ func ruleOf(kind wallet.KeyKind, name wallet.EventName) (EventType, bool) {
 
 // english renders the reasons of events. It is made once, from embedded texts, and never changes.
 var english = sync.OnceValues(func() (*locale.Printer, error) {
-	texts, err := locale.New()
+	texts, err := locale.Refusals()
 	if err != nil {
 		return nil, err
 	}

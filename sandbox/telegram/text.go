@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -212,15 +213,18 @@ type finder struct {
 	re   *regexp.Regexp // its group 1 is the entity
 }
 
-// finders are the kinds that Telegram marks by itself. Earlier ones take precedence. Read-only after start.
-var finders = []finder{
-	{"url", regexp.MustCompile(`(?i)(?:^|[^\w@/.])((?:https?://|www\.)[a-z0-9\-._~%]+\.[a-z0-9\-]+(?::\d+)?(?:[/?#][^\s<>"]*)?)`)},
-	{"email", regexp.MustCompile(`(?i)(?:^|[^\w.+-])([a-z0-9_.+-]{1,64}@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,})`)},
-	{"bot_command", regexp.MustCompile(`(?:^|[^\w/<>@])(/[A-Za-z0-9_]{1,64}(?:@[A-Za-z0-9_]{3,32})?)\b`)},
-	{"mention", regexp.MustCompile(`(?:^|[^\w@/])(@[A-Za-z][A-Za-z0-9_]{2,31})\b`)},
-	{"hashtag", regexp.MustCompile(`(?:^|[^\w#&])(#[\p{L}_][\p{L}\p{N}_]{0,255})`)},
-	{"cashtag", regexp.MustCompile(`(?:^|[^\w$])(\$[A-Z]{1,8})\b`)},
-}
+// finders are the kinds that Telegram marks by itself. Earlier ones take precedence. They are compiled when they are first
+// needed: purser itself needs none, and would start later.
+var finders = sync.OnceValue(func() []finder {
+	return []finder{
+		{"url", regexp.MustCompile(`(?i)(?:^|[^\w@/.])((?:https?://|www\.)[a-z0-9\-._~%]+\.[a-z0-9\-]+(?::\d+)?(?:[/?#][^\s<>"]*)?)`)},
+		{"email", regexp.MustCompile(`(?i)(?:^|[^\w.+-])([a-z0-9_.+-]{1,64}@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,})`)},
+		{"bot_command", regexp.MustCompile(`(?:^|[^\w/<>@])(/[A-Za-z0-9_]{1,64}(?:@[A-Za-z0-9_]{3,32})?)\b`)},
+		{"mention", regexp.MustCompile(`(?:^|[^\w@/])(@[A-Za-z][A-Za-z0-9_]{2,31})\b`)},
+		{"hashtag", regexp.MustCompile(`(?:^|[^\w#&])(#[\p{L}_][\p{L}\p{N}_]{0,255})`)},
+		{"cashtag", regexp.MustCompile(`(?:^|[^\w$])(\$[A-Z]{1,8})\b`)},
+	}
+})
 
 // withFound adds the entities that Telegram finds by itself, except inside code, links and each other.
 func withFound(text string, entities []Entity) []Entity {
@@ -236,7 +240,7 @@ func withFound(text string, entities []Entity) []Entity {
 		}
 	}
 	all := entities
-	for _, f := range finders {
+	for _, f := range finders() {
 		// The search goes on behind each hit, so that hits of one kind do not overlap.
 		for from := 0; from < len(text); {
 			m := f.re.FindStringSubmatchIndex(text[from:])

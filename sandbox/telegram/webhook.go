@@ -11,12 +11,13 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
 
 // secretShape is the form of a secret token, which Telegram sends in a header of each request.
-var secretShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+var secretShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`) })
 
 // setWebhook switches the bot from getUpdates to a webhook. An empty URL switches back.
 func (s *Server) setWebhook(q *request) (result, error) {
@@ -34,7 +35,7 @@ func (s *Server) setWebhook(q *request) (result, error) {
 	}
 	// The secret is optional. The receiver can check by it that an update comes from Telegram.
 	secret := q.text("secret_token")
-	if secret != "" && !secretShape.MatchString(secret) {
+	if secret != "" && !secretShape().MatchString(secret) {
 		return result{}, badRequest("secret token contains unallowed characters")
 	}
 	connections := q.number("max_connections", 40)
