@@ -68,7 +68,8 @@ func TestWhoPaidCannotBeForged(t *testing.T) {
 	}
 	t.Run("somebody else moves it", func(t *testing.T) { // carol may, of what is alice's now
 		w.land("", "alice", Instruction{token, []Account{as(ata(alice, w.usdc, token), "w"), as(carol, ""), as(alice, "s")}, append([]byte{4}, u64(50)...)})
-		got := w.activities(w.land("", "carol", moveOf(ata(alice, w.usdc, token), his, carol, 9)), "bob")[0]
+		named := payOf(carol, alice, 1) // and does not sign
+		got := w.activities(w.land("", "carol", named, moveOf(ata(alice, w.usdc, token), his, carol, 9)), "bob")[0]
 		if m := got.Movements[0]; m.With != alice || m.Signed {
 			t.Errorf("%s: %+v", w.told(got), m)
 		}

@@ -81,6 +81,9 @@ func (r *watching) holds(chain *moneyLedger, at wallet.Address, units uint64) {
 func TestAFirstPaymentNeedsNoArchive(t *testing.T) {
 	r, chain := withoutArchive(t, 5)
 	account := wallet.AssociatedAccount(r.bob.Address(), usdcOf(r).Mint, usdcOf(r).Program)
+	if a := r.watched().Accounts[1]; a.Slot != chain.slot || a.Mark.Slot != a.Slot+1 {
+		t.Errorf("it is known to be absent up to %+v", a)
+	}
 	chain.pay(account, sol)
 	r.holds(chain, account, sol)
 	r.Pass(time.Hour)

@@ -159,6 +159,22 @@ func TestNodesThatLagAreWaitedFor(t *testing.T) {
 	}
 }
 
+// TestALookThatWaitedLongTriesAgain: that its job is old says nothing of the nodes.
+func TestALookThatWaitedLongTriesAgain(t *testing.T) {
+	r, chain := onLedger(t)
+	chain.slot += 100
+	chain.pay(r.bob.Address(), sol)
+	r.lasts(2 * time.Minute)
+	r.Pass(25 * time.Hour)
+	r.Must(r.Watcher.Sweep(t.Context())) // orders the daily look
+	r.Pass(2 * time.Hour)
+	chain.slot -= 50
+	r.drain()
+	if strings.Contains(r.log.String(), rebased) {
+		t.Error(r.log)
+	}
+}
+
 // TestAWatermarkThatNeverWasHeals: only how far the history was read is wrong, not the slot of the balance.
 func TestAWatermarkThatNeverWasHeals(t *testing.T) {
 	r, chain := onLedger(t)
