@@ -202,7 +202,7 @@ func (s *Server) transactions(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	data := transactionsData{Transactions: []entryData{}, NextCursor: page.Next, Complete: !page.Incomplete}
+	data := transactionsData{Transactions: make([]entryData, 0, len(page.Entries)), NextCursor: page.Next, Complete: !page.Incomplete}
 	for _, entry := range page.Entries {
 		one, err := s.entryOf(entry)
 		if err != nil {

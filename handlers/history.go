@@ -187,7 +187,7 @@ func (f Filter) wallets(tx store.Tx, who Caller) ([]wallet.Wallet, error) {
 
 // page tells what the merged items are, inside a store transaction.
 func (h *History) page(tx store.Tx, who Caller, f Filter, mint wallet.Address, m merged) (HistoryPage, error) {
-	page := HistoryPage{Folded: m.folded}
+	page := HistoryPage{Entries: make([]HistoryEntry, 0, len(m.items)), Folded: m.folded}
 	m.ends = slices.Clone(m.ends) // the store may run this twice
 	people := acquaintances{tx: tx, who: who, anonymous: f.Anonymous}
 	for i := range m.lists {

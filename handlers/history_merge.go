@@ -75,7 +75,7 @@ func parseHistoryCursor(text string) (historyCursor, error) {
 
 // ownRow is one of purser's own transactions in a list. folded is how many before it were Counted.
 type ownRow struct {
-	transaction wallet.Transaction
+	transaction *wallet.Transaction
 	folded      int
 }
 
@@ -209,7 +209,7 @@ func (f Filter) merge(tx store.Tx, who Caller, mint wallet.Address, from history
 			break
 		}
 		if newest < 0 || row < len(own.rows) && !own.rows[row].transaction.CreatedAt.Before(lists[newest].entries[places[newest]].at) {
-			m.items = append(m.items, item{own: &own.rows[row].transaction, folded: own.rows[row].folded})
+			m.items = append(m.items, item{own: own.rows[row].transaction, folded: own.rows[row].folded})
 			m.own = own.rows[row].transaction.ID
 			row++
 			continue
@@ -301,24 +301,25 @@ func (f Filter) ownPage(tx store.Tx, who Caller, mint wallet.Address, after wall
 		if err != nil {
 			return out, wallet.About("cursor", found(err, wallet.InvalidRequest, "page.old_cursor"))
 		}
-		for _, t := range batch {
+		for i := range batch {
+			t := &batch[i]
 			// The history is sorted by time, so nothing behind this one can match.
 			if !f.Since.IsZero() && t.CreatedAt.Before(f.Since) {
 				out.ended = true
 				return out, nil
 			}
 			out.next = t.ID
-			if !seenBy(t, who, owner) {
+			if !seenBy(*t, who, owner) {
 				continue
 			}
 			rules, err := tx.Kinds().Of(t.Kind)
 			if err != nil {
 				return ownList{}, err
 			}
-			if !f.fits(t, rules.Type, mint) {
+			if !f.fits(*t, rules.Type, mint) {
 				continue
 			}
-			switch f.folding(t) {
+			switch f.folding(*t) {
 			case Counted:
 				out.folded++
 			case Shown:

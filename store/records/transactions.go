@@ -423,6 +423,9 @@ func (t *tx) appendTransaction(out *[]wallet.Transaction, created []byte) error 
 	return nil
 }
 
+// pageMade is for how many transactions room is made before a page is read. They are large: growing costs as much as reading.
+const pageMade = 32
+
 func (t *tx) TransactionsOf(owner wallet.UserID, p store.Page) ([]wallet.Transaction, error) {
 	return t.page(byOwner, userPrefix(owner), p)
 }
@@ -453,7 +456,7 @@ func (t *tx) page(b table, prefix []byte, p store.Page) ([]wallet.Transaction, e
 			r.Before = after
 		}
 	}
-	var out []wallet.Transaction
+	out := make([]wallet.Transaction, 0, min(p.Limit, pageMade))
 	for key := range t.scan(b, r) {
 		if len(out) >= p.Limit {
 			break
