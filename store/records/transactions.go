@@ -456,10 +456,13 @@ func (t *tx) page(b table, prefix []byte, p store.Page) ([]wallet.Transaction, e
 			r.Before = after
 		}
 	}
-	out := make([]wallet.Transaction, 0, min(p.Limit, pageMade))
+	var out []wallet.Transaction
 	for key := range t.scan(b, r) {
 		if len(out) >= p.Limit {
 			break
+		}
+		if out == nil {
+			out = make([]wallet.Transaction, 0, min(p.Limit, pageMade))
 		}
 		if err := t.appendTransaction(&out, key[len(prefix):]); err != nil {
 			return nil, err
