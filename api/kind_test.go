@@ -32,6 +32,17 @@ const note wallet.Kind = "note"
 // signedMemo is its action: a memo that names its signer.
 const signedMemo = "signed_memo"
 
+// noteTerms are a note's own: its text.
+type noteTerms struct {
+	Text string `json:"text"`
+}
+
+// textOf returns the text of a note.
+func textOf(t wallet.Transaction) string {
+	terms, _ := wallet.ReadTerms[noteTerms](t.Terms, "note/1")
+	return terms.Text
+}
+
 // noted is the public event of a note, of its own.
 const noted wallet.EventName = "note.written"
 
@@ -45,12 +56,19 @@ func noteKind() product.Kind {
 func noteRules() wallet.Rules {
 	return wallet.Rules{Kind: note, Life: wallet.Outgoing,
 		Actions: func(t wallet.Transaction) []wallet.Action {
-			return []wallet.Action{{Type: signedMemo, From: t.From, Text: t.Memo}}
+			return []wallet.Action{{Type: signedMemo, From: t.From, Text: textOf(t)}}
 		},
 		Spends: func(t wallet.Transaction) wallet.Spending { return wallet.Spending{Lamports: t.Fee} },
 		Writes: func(t wallet.Transaction) []wallet.Address { return []wallet.Address{t.From} },
+		CheckTerms: func(t wallet.Transaction) error {
+			terms, err := wallet.ReadTerms[noteTerms](t.Terms, "note/1")
+			if err == nil && terms.Text == "" {
+				return wallet.ErrTerms
+			}
+			return err
+		},
 		Announces: func(t wallet.Transaction, by wallet.Trigger) (wallet.Announcement, bool) {
-			return wallet.Announcement{Name: noted, Data: map[string]string{"text": t.Memo}}, by == wallet.Finalized
+			return wallet.Announcement{Name: noted, Data: map[string]string{"text": textOf(t)}}, by == wallet.Finalized
 		}}
 }
 
@@ -85,7 +103,7 @@ func noteCard() chat.Card {
 		With:   func(t wallet.Transaction) wallet.Address { return t.From },
 		Events: map[wallet.EventName]string{noted: "note.finalized"},
 		Vars: func(t wallet.Transaction) map[string]any {
-			return map[string]any{"Text": t.Memo, "Length": len(t.Memo)}
+			return map[string]any{"Text": textOf(t), "Length": len(textOf(t))}
 		}}
 }
 
@@ -94,7 +112,7 @@ type notes struct{ *product.Parts }
 
 func (n notes) operation() handlers.Operation {
 	return handlers.Operation{Kind: note, Load: n.load, Retry: func(ctx context.Context, who handlers.Caller, first wallet.Transaction) (handlers.Proposal, error) {
-		return n.prepare(ctx, who, first.From, first.Memo, first.ID)
+		return n.prepare(ctx, who, first.From, textOf(first), first.ID)
 	}}
 }
 
@@ -103,8 +121,8 @@ func (n notes) prepare(ctx context.Context, who handlers.Caller, at wallet.Addre
 	if err != nil {
 		return handlers.Proposal{}, err
 	}
-	draft := wallet.Transaction{Kind: note, Owner: user.ID, Chat: user.TelegramID, From: from.Address, To: memoProgram, Reference: from.Address,
-		Token: wallet.SOL, Memo: text, RetryOf: instead}
+	draft := wallet.Transaction{Kind: note, Owner: user.ID, Chat: user.TelegramID, From: from.Address, Reference: from.Address,
+		Token: wallet.SOL, Terms: wallet.NewTerms("note/1", noteTerms{text}), RetryOf: instead}
 	snapshot, err := n.load(ctx, draft)
 	if err != nil {
 		return handlers.Proposal{}, err
@@ -207,7 +225,8 @@ func (r *harness) noteInChat() {
 	if said = r.told(r.alice); !strings.Contains(said[len(said)-1], "confirmed: note of 14 bytes, I was here &lt;1&gt;") {
 		r.Errorf("her history is %q", said[len(said)-1])
 	}
-	if record := r.record(row.ID, r.alice.secret); record["type"] != "note" || record["status"] != "confirmed" || record["memo"] != "I was here <1>" {
+	if record := r.record(row.ID, r.alice.secret); record["type"] != "note" || record["status"] != "confirmed" || record["memo"] != "" || record["recipient"] != "" ||
+		fmt.Sprint(record["terms"]) != "map[schema:note/1 text:I was here <1>]" {
 		r.Errorf("the API's record is %v", record)
 	}
 }
@@ -228,7 +247,7 @@ func (r *harness) noteOnceMore() {
 		r.Errorf("of the second she is told %q", said)
 	}
 	second := r.Transaction(r.Transaction(first.ID).RetriedBy)
-	if second.Kind != note || second.RetryOf != first.ID || second.Memo != "too late" || second.Status != wallet.AwaitingConfirmation {
+	if second.Kind != note || second.RetryOf != first.ID || textOf(second) != "too late" || second.Status != wallet.AwaitingConfirmation {
 		r.Fatalf("in its place stands %+v", second)
 	}
 	r.tap(r.alice, "Reject")

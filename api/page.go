@@ -206,12 +206,11 @@ type signAnswer struct {
 	Recipient  wallet.Address    `json:"recipient"`
 	WalletType wallet.WalletType `json:"wallet_type"` // what signs: this page, or an external wallet
 	// What no bytes prove. The page marks these as the server's word. "" if there is none.
-	Contact string `json:"contact,omitempty"`  // the owner's own name for the recipient
-	App     string `json:"app,omitempty"`      // the app that requested the payment
-	KeyHint string `json:"key_hint,omitempty"` // the last characters of the API key that requested it, if the key has no app
-	Label   string `json:"label,omitempty"`    // the name in the payment link, such as a shop's: written by the maker of the link
-	// Validator is what the validator of a stake calls itself on chain.
-	Validator string `json:"validator,omitempty"`
+	Contact string       `json:"contact,omitempty"`  // the owner's own name for the recipient
+	App     string       `json:"app,omitempty"`      // the app that requested the payment
+	KeyHint string       `json:"key_hint,omitempty"` // the last characters of the API key that requested it, if the key has no app
+	Label   string       `json:"label,omitempty"`    // the name in the payment link, such as a shop's: written by the maker of the link
+	Terms   wallet.Terms `json:"terms,omitempty"`    // the kind's own data; absent for a kind without
 	// How it ended.
 	Signature string         `json:"signature,omitempty"`  // base58; "" until there is one
 	ErrorCode wallet.Failure `json:"error_code,omitempty"` // of a failed or rejected one
@@ -223,7 +222,7 @@ type signAnswer struct {
 func (s *Server) signAnswer(v handlers.SignView) signAnswer {
 	t := v.Transaction
 	a := signAnswer{Status: v.Status, Address: v.Address, Chain: v.Chain, ExpiresAt: stamp(t.Deadline),
-		Recipient: t.To, WalletType: t.Signer, Contact: v.Contact, App: v.By.App, KeyHint: v.By.KeyHint, Label: t.Label, Validator: t.Stake.ValidatorName,
+		Recipient: t.To, WalletType: t.Signer, Contact: v.Contact, App: v.By.App, KeyHint: v.By.KeyHint, Label: t.Label, Terms: t.Terms,
 		ErrorCode: t.ErrorCode, Held: t.Indeterminate, Bot: s.LinkedBot()}
 	if !t.Signature.IsZero() {
 		a.Signature = t.Signature.String()

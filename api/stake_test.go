@@ -109,7 +109,7 @@ func TestTheLifeOfAStakeByAPI(t *testing.T) {
 	r.nextEpoch()
 	expect("in the next epoch", "active", "2", whole, "0")
 	one := r.stakes(r.alice.secret, fmt.Sprintf(`,"action":"undelegate","stake_account":%q`, staked.NewStakeAccount()))
-	if undelegated := r.carriesOut(one); undelegated.Amount != 2*sol || undelegated.Stake.Split {
+	if undelegated := r.carriesOut(one); undelegated.Amount != 2*sol || undelegated.StakeTerms().Split {
 		t.Errorf("undelegated: %+v", undelegated)
 	}
 	expect("undelegated", "deactivating", "2", whole, "0")
@@ -214,7 +214,7 @@ func TestRewardsByAPI(t *testing.T) {
 	}
 	list := a.field("data", "rewards").([]any)
 	for i, one := range earned.All {
-		want := map[string]any{"epoch": float64(one.Epoch), "stake_account": staked.NewStakeAccount().String(), "validator_address": staked.To.String(), "validator_name": staked.Stake.ValidatorName,
+		want := map[string]any{"epoch": float64(one.Epoch), "stake_account": staked.NewStakeAccount().String(), "validator_address": staked.To.String(), "validator_name": staked.StakeTerms().ValidatorName,
 			"amount": wallet.Lamports(one.Lamports).String(), "balance": wallet.Lamports(one.Balance).String(), "commission_bps": float64(one.Commission)}
 		if i >= len(list) || fmt.Sprint(list[i]) != fmt.Sprint(want) {
 			t.Errorf("reward %d is %v, want %v", i, list, want)

@@ -195,6 +195,7 @@ type transactionData struct {
 	RetryOf       wallet.TransactionID `json:"retry_of"`     // the failed transaction that it replaces; "" for none
 	Memo          string               `json:"memo"`         // public note on chain
 	Label         string               `json:"label"`        // what it is for, as its maker wrote; not on chain
+	Terms         wallet.Terms         `json:"terms"`        // the kind's own data, as it is; null for a kind without
 	Signature     wallet.Signature     `json:"signature"`
 	Reference     wallet.Address       `json:"reference"`
 	CreatedAt     string               `json:"created_at"`
@@ -217,7 +218,7 @@ func (s *Server) recordOf(t wallet.Transaction, rules wallet.Rules) transactionD
 		SubmittedAt: stamp(t.SubmittedAt), ConfirmedAt: stamp(t.ConfirmedAt),
 		ErrorCode: t.ErrorCode, ErrorMessage: s.explainReason(t.ErrorReason), Held: t.Indeterminate,
 		Rent: wallet.Lamports(t.Rent).String(), TransferFee: t.Token.Amount(t.TransferFee).String(), RetryOf: t.RetryOf,
-		Memo: t.Memo, Label: t.Label,
+		Memo: t.Memo, Label: t.Label, Terms: t.Terms,
 	}
 	if !t.Token.Native() {
 		d.Mint = t.Token.Mint.String()

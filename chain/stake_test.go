@@ -17,8 +17,8 @@ func stakeSteps() map[wallet.Kind]struct {
 	common := wallet.Transaction{From: me, To: me, Token: wallet.SOL, Amount: 2_000_000_000, Rent: 2_282_880, Reference: wallet.Address{0x5e}}
 	delegation, part, withdrawal := common, common, common
 	delegation.Kind, delegation.To = wallet.Stake, wallet.Address{0x7e}
-	part.Kind, part.Stake = wallet.Unstake, wallet.StakeTerms{Account: wallet.Address{0x51}, Merged: []wallet.Address{{0x52}, {0x53}}, Split: true}
-	withdrawal.Kind, withdrawal.Stake = wallet.Withdraw, wallet.StakeTerms{Account: wallet.Address{0x51}, Merged: []wallet.Address{{0x52}}}
+	part.Kind, part.Terms = wallet.Unstake, wallet.StakeTerms{Account: wallet.Address{0x51}, Merged: []wallet.Address{{0x52}, {0x53}}, Split: true}.Terms()
+	withdrawal.Kind, withdrawal.Terms = wallet.Withdraw, wallet.StakeTerms{Account: wallet.Address{0x51}, Merged: []wallet.Address{{0x52}}}.Terms()
 	return map[wallet.Kind]struct {
 		wallet.Transaction
 		wallet.Rules
@@ -94,7 +94,7 @@ func TestAStepOfStakingIsRecognisedByAllThatItIsAbout(t *testing.T) {
 	step := stakeSteps()[wallet.Withdraw]
 	for _, kind := range []uint32{stakeDelegate, stakeDeactivate, stakeWithdraw} {
 		for accounts := range 3 {
-			names := []Account{writable(step.Stake.Account), signer(step.From)}[:accounts]
+			names := []Account{writable(step.StakeTerms().Account), signer(step.From)}[:accounts]
 			raw, err := marshal(step.From, []Instruction{{wallet.StakeProgram, names, number(kind)}})
 			if err != nil {
 				t.Fatal(err)
@@ -105,7 +105,7 @@ func TestAStepOfStakingIsRecognisedByAllThatItIsAbout(t *testing.T) {
 			}
 			for _, intended := range []string{wallet.ActionDelegate, wallet.ActionDeactivate, wallet.ActionWithdrawStake} {
 				found, err := Codec{}.recognises(m, wallet.TransactionQuery{From: step.From, Actions: []wallet.Action{{Type: intended, From: step.From, To: step.From,
-					Account: step.Stake.Account, Lamports: 5, Reference: step.Reference}}})
+					Account: step.StakeTerms().Account, Lamports: 5, Reference: step.Reference}}})
 				if found || err != nil {
 					t.Errorf("instruction %d with %d accounts is taken for %s: %v", kind, accounts, intended, err)
 				}

@@ -32,10 +32,11 @@ func stakingCard(kind wallet.Kind) Card {
 
 // stakingVars are the variables of staking's texts. Validator is a name that nobody has verified, "" without one.
 func stakingVars(t wallet.Transaction) map[string]any {
-	v := map[string]any{"Kind": string(t.Kind), "Validator": html(escape(t.Stake.ValidatorName)), "Vote": grouped(t.To.String()), "Account": html(""), "Split": t.Stake.Split,
-		"Merged": left(len(t.Stake.Merged)), "Total": code(wallet.Lamports(t.Amount + t.Rent).String()), "CooldownEnd": "", "AtOnce": false}
-	if !t.Stake.Account.IsZero() {
-		v["Account"] = code(t.Stake.Account.String())
+	terms := t.StakeTerms()
+	v := map[string]any{"Kind": string(t.Kind), "Validator": html(escape(terms.ValidatorName)), "Vote": grouped(t.To.String()), "Account": html(""), "Split": terms.Split,
+		"Merged": left(len(terms.Merged)), "Total": code(wallet.Lamports(t.Amount + t.Rent).String()), "CooldownEnd": "", "AtOnce": false}
+	if !terms.Account.IsZero() {
+		v["Account"] = code(terms.Account.String())
 	}
 	switch end := t.CooldownEndsAt(); {
 	case end.IsZero():

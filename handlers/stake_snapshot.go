@@ -112,13 +112,14 @@ func (f stakeSnapshot) Complete(t wallet.Transaction) (wallet.Transaction, error
 
 // StillFits judges a transaction by this snapshot.
 func (f stakeSnapshot) StillFits(t wallet.Transaction) error {
+	terms := t.StakeTerms()
 	switch {
 	case f.account.Exists && f.account.Owner != wallet.SystemProgram:
 		return wallet.Refuse(wallet.PolicyViolation, "sender.owned_by_program")
 	case f.epoch.Paying:
 		return wallet.Refuse(wallet.Conflict, "stakes.paying")
 	// Two open steps on one stake account could both be signed, and the second would not do what its card said.
-	case slices.ContainsFunc(f.open, func(other wallet.Transaction) bool { return other.ID != t.ID && other.Stake.Touches(t.Stake) }):
+	case slices.ContainsFunc(f.open, func(other wallet.Transaction) bool { return other.ID != t.ID && other.StakeTerms().Touches(terms) }):
 		return wallet.Refuse(wallet.Conflict, "stakes.busy")
 	}
 	if err := f.fits(f, t); err != nil {
@@ -131,7 +132,7 @@ func (f stakeSnapshot) StillFits(t wallet.Transaction) error {
 func (f stakeSnapshot) covers(t wallet.Transaction) error {
 	// Only a new stake takes its amount from the wallet. The other steps move what is in stake accounts.
 	staked := uint64(0)
-	if t.Stake.Account.IsZero() {
+	if t.StakeTerms().Account.IsZero() {
 		staked = t.Amount
 	}
 	// Numbers of an RPC node: no sum may overflow.
@@ -159,7 +160,7 @@ func (f stakeSnapshot) covers(t wallet.Transaction) error {
 // Remaining returns the lamports that remain in the wallet.
 func (f stakeSnapshot) Remaining(t wallet.Transaction) uint64 {
 	switch left := f.free - t.Fee - t.Rent; {
-	case t.Stake.Account.IsZero():
+	case t.StakeTerms().Account.IsZero():
 		return left - t.Amount
 	case t.To == t.From: // a withdrawal
 		return left + t.Amount

@@ -21,7 +21,7 @@ func (s *Stakes) prepareStake(ctx context.Context, req StakeRequest, t wallet.Tr
 		return t, nil, err
 	}
 	// If everything is to be staked, the minimum stands in until the fees are known: Complete then sets the amount.
-	t.To, t.Rent, t.Stake.ValidatorName = v.Vote, f.rent, v.Name
+	t.To, t.Rent, t.Terms = v.Vote, f.rent, wallet.StakeTerms{ValidatorName: v.Name}.Terms()
 	if f.all = req.Amount.Max; f.all {
 		t.Amount = f.minimum
 	}
@@ -67,20 +67,28 @@ func (s *Stakes) prepareUnstake(ctx context.Context, req StakeRequest, t wallet.
 	}
 	// The others are merged into the first, which is then undelegated: the whole of it, or a part that is split off. A new
 	// account for the part needs a deposit.
-	t.Stake.Account, t.To = chosen[0].Address, chosen[0].Voter
-	for _, a := range chosen[1:] {
-		t.Stake.Merged = append(t.Stake.Merged, a.Address)
-	}
-	if t.Stake.Split = t.Amount < all; t.Stake.Split {
+	t.To = chosen[0].Voter
+	terms := about(chosen)
+	if terms.Split = t.Amount < all; terms.Split {
 		t.Rent = f.rent
 	}
-	if t.Stake.ValidatorName, err = s.nameOf(ctx, t.To); err != nil {
+	if terms.ValidatorName, err = s.nameOf(ctx, t.To); err != nil {
 		return t, nil, err
 	}
 	// Estimates for the card. What Solana does depends on the epoch in which the transaction lands.
-	t.Stake.CooldownEnd, t.Stake.EpochEnd = f.epoch.CooldownEnd(chosen[0], t.Amount), f.epoch.EndsAfter(1).UTC()
-	t.Stake.EpochLength = f.epoch.EndsAfter(2).Sub(f.epoch.EndsAfter(1))
+	terms.CooldownEnd, terms.EpochEnd = f.epoch.CooldownEnd(chosen[0], t.Amount), f.epoch.EndsAfter(1).UTC()
+	terms.EpochLength = f.epoch.EndsAfter(2).Sub(f.epoch.EndsAfter(1))
+	t.Terms = terms.Terms()
 	return t, f, nil
+}
+
+// about names the accounts that a step changes: the others are merged into the first.
+func about(chosen []wallet.StakeAccount) wallet.StakeTerms {
+	out := wallet.StakeTerms{Account: chosen[0].Address}
+	for _, a := range chosen[1:] {
+		out.Merged = append(out.Merged, a.Address)
+	}
+	return out
 }
 
 // nameOf returns what a validator calls itself; "" without.
@@ -154,23 +162,23 @@ func (f stakeSnapshot) mergeable(voter wallet.Address) []wallet.StakeAccount {
 
 // fitsUnstake judges an undelegation.
 func (f stakeSnapshot) fitsUnstake(t wallet.Transaction) error {
-	total := uint64(0)
-	for _, at := range append([]wallet.Address{t.Stake.Account}, t.Stake.Merged...) {
+	total, terms := uint64(0), t.StakeTerms()
+	for _, at := range append([]wallet.Address{terms.Account}, terms.Merged...) {
 		a, err := f.find(at)
 		if err != nil {
 			return err
 		}
 		state, _ := f.epoch.StakeState(a)
-		if !delegated(a, state) || a.Voter != t.To || len(t.Stake.Merged) > 0 && state != wallet.StakeActive {
+		if !delegated(a, state) || a.Voter != t.To || len(terms.Merged) > 0 && state != wallet.StakeActive {
 			return wallet.About(FieldAccount, wallet.Refuse(wallet.InvalidRequest, "stakes.not_delegated"))
 		}
 		total += a.Stake
 	}
 	switch {
 	// The accounts are read again before each step, so they may have changed since the amount was shown.
-	case !t.Stake.Split && t.Amount > total:
+	case !terms.Split && t.Amount > total:
 		return wallet.Refuse(wallet.InvalidRequest, "stakes.changed")
-	case !t.Stake.Split:
+	case !terms.Split:
 		return nil // rewards may have added to it: all of it is undelegated
 	case t.Amount < f.minimum:
 		return wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InvalidRequest, "stakes.part_too_small", wallet.AmountArg("Minimum", wallet.Lamports(f.minimum))))
@@ -204,10 +212,7 @@ func (s *Stakes) prepareWithdraw(ctx context.Context, req StakeRequest, t wallet
 		}
 		chosen = []wallet.StakeAccount{one}
 	}
-	t.Stake.Account = chosen[0].Address
-	for _, a := range chosen[1:] {
-		t.Stake.Merged = append(t.Stake.Merged, a.Address)
-	}
+	t.Terms = about(chosen).Terms()
 	if req.Amount.Max {
 		t.Amount, _, _ = f.withdrawing(t)
 	}
@@ -216,12 +221,13 @@ func (s *Stakes) prepareWithdraw(ctx context.Context, req StakeRequest, t wallet
 
 // withdrawing sums up what the accounts of a withdrawal allow to take, and what they hold.
 func (f stakeSnapshot) withdrawing(t wallet.Transaction) (most, held uint64, _ error) {
-	for _, at := range append([]wallet.Address{t.Stake.Account}, t.Stake.Merged...) {
+	terms := t.StakeTerms()
+	for _, at := range append([]wallet.Address{terms.Account}, terms.Merged...) {
 		a, err := f.find(at)
 		if err != nil {
 			return 0, 0, err
 		}
-		if state, _ := f.epoch.StakeState(a); len(t.Stake.Merged) > 0 && state != wallet.StakeInactive {
+		if state, _ := f.epoch.StakeState(a); len(terms.Merged) > 0 && state != wallet.StakeInactive {
 			return 0, 0, wallet.Refuse(wallet.InvalidRequest, "stakes.changed")
 		}
 		most, held = most+f.withdrawable(a), held+a.Lamports

@@ -106,7 +106,7 @@ func (s *Stakes) retry(ctx context.Context, who Caller, first wallet.Transaction
 // retryUnstake is retry of an undelegation. All of a stake is all that it is now: rewards may have added to it.
 func (s *Stakes) retryUnstake(ctx context.Context, who Caller, first wallet.Transaction) (Proposal, error) {
 	req := again(first)
-	if !first.Stake.Split && len(first.Stake.Merged) == 0 {
+	if terms := first.StakeTerms(); !terms.Split && len(terms.Merged) == 0 {
 		req.Amount = wallet.Quantity{Max: true}
 	}
 	return s.Prepare(ctx, who, req)
@@ -114,12 +114,13 @@ func (s *Stakes) retryUnstake(ctx context.Context, who Caller, first wallet.Tran
 
 // again asks for the same step. Where several accounts were chosen, they are chosen again.
 func again(first wallet.Transaction) StakeRequest {
+	terms := first.StakeTerms()
 	req := StakeRequest{Kind: first.Kind, From: first.From, Amount: wallet.Quantity{Exact: first.Money().Decimal()}, RetryOf: first.ID}
 	switch {
-	case first.Stake.Account.IsZero():
+	case terms.Account.IsZero():
 		req.Validator = first.To
-	case len(first.Stake.Merged) == 0:
-		req.Account = first.Stake.Account
+	case len(terms.Merged) == 0:
+		req.Account = terms.Account
 	}
 	return req
 }

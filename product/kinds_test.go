@@ -29,8 +29,8 @@ func TestEachKindHasAllOfItsParts(t *testing.T) {
 	samples := map[wallet.Kind]wallet.Transaction{
 		wallet.Send:     {Kind: wallet.Send, From: wallet.Address{1}, To: wallet.Address{2}, Reference: wallet.Address{3}, Token: wallet.SOL, Amount: 5, Memo: "hello"},
 		wallet.Stake:    {Kind: wallet.Stake, From: wallet.Address{1}, To: wallet.Address{2}, Reference: wallet.Address{3}, Token: wallet.SOL, Amount: 5, Rent: 2},
-		wallet.Unstake:  {Kind: wallet.Unstake, From: wallet.Address{1}, To: wallet.Address{2}, Reference: wallet.Address{3}, Token: wallet.SOL, Amount: 5, Rent: 2, Stake: wallet.StakeTerms{Account: wallet.Address{4}, Merged: []wallet.Address{{5}}, Split: true}},
-		wallet.Withdraw: {Kind: wallet.Withdraw, From: wallet.Address{1}, To: wallet.Address{1}, Reference: wallet.Address{3}, Token: wallet.SOL, Amount: 5, Stake: wallet.StakeTerms{Account: wallet.Address{4}}},
+		wallet.Unstake:  {Kind: wallet.Unstake, From: wallet.Address{1}, To: wallet.Address{2}, Reference: wallet.Address{3}, Token: wallet.SOL, Amount: 5, Rent: 2, Terms: wallet.StakeTerms{Account: wallet.Address{4}, Merged: []wallet.Address{{5}}, Split: true}.Terms()},
+		wallet.Withdraw: {Kind: wallet.Withdraw, From: wallet.Address{1}, To: wallet.Address{1}, Reference: wallet.Address{3}, Token: wallet.SOL, Amount: 5, Terms: wallet.StakeTerms{Account: wallet.Address{4}}.Terms()},
 	}
 	for _, kind := range kinds.Rules().Names() {
 		rules, err := kinds.Rules().Of(kind)

@@ -108,7 +108,7 @@ func TestNamedStakesKeepTheMinimum(t *testing.T) {
 	for amount, split := range map[string]bool{"1": true, "2": true, "3": false} {
 		named := request(wallet.Unstake, amount)
 		named.Account = account
-		if got := s.prepared(named).Stake; got.Account != account || got.Split != split {
+		if got := s.prepared(named).StakeTerms(); got.Account != account || got.Split != split {
 			t.Errorf("of %s it is %+v", amount, got)
 		}
 	}
@@ -145,7 +145,7 @@ func TestManyStakes(t *testing.T) {
 	s.epoch()
 	s.refused(wallet.InvalidRequest, "stakes.several", request(wallet.Unstake, "max"))
 	s.refused(wallet.InsufficientFunds, "stakes.more_than_staked", request(wallet.Unstake, "7"))
-	if got := s.prepared(request(wallet.Unstake, "6")).Stake; len(got.Merged) != 5 || got.Split {
+	if got := s.prepared(request(wallet.Unstake, "6")).StakeTerms(); len(got.Merged) != 5 || got.Split {
 		t.Errorf("six of seven: %+v", got)
 	}
 	other, err := s.Stakes.Validators(context.Background())
@@ -162,8 +162,8 @@ func TestManyStakes(t *testing.T) {
 	s.epoch()
 	s.refused(wallet.InvalidRequest, "stakes.several", request(wallet.Unstake, "max")) // of two validators
 	for _, merged := range []int{5, 0} {
-		if back := s.does(request(wallet.Withdraw, "max")); len(back.Stake.Merged) != merged {
-			t.Errorf("withdrawn with %d merged, want %d", len(back.Stake.Merged), merged)
+		if back := s.does(request(wallet.Withdraw, "max")); len(back.StakeTerms().Merged) != merged {
+			t.Errorf("withdrawn with %d merged, want %d", len(back.StakeTerms().Merged), merged)
 		}
 	}
 	s.refused(wallet.InvalidRequest, "stakes.nothing_to_withdraw", request(wallet.Withdraw, "max"))
@@ -194,7 +194,7 @@ func TestAnotherTryIsTheSameStep(t *testing.T) {
 	s.epoch()
 	for _, amount := range []string{"1", "3", "4", "6"} { // a part, one, two and a part of them, both
 		first, second := again(request(wallet.Unstake, amount))
-		if second.Amount != first.Amount || second.Stake.Account != first.Stake.Account || second.Stake.Split != first.Stake.Split || len(second.Stake.Merged) != len(first.Stake.Merged) {
+		if second.Amount != first.Amount || second.StakeTerms().Account != first.StakeTerms().Account || second.StakeTerms().Split != first.StakeTerms().Split || len(second.StakeTerms().Merged) != len(first.StakeTerms().Merged) {
 			t.Errorf("%s is tried again as %+v, first was %+v", amount, second, first)
 		}
 	}
@@ -202,12 +202,12 @@ func TestAnotherTryIsTheSameStep(t *testing.T) {
 	s.epoch() // with rewards
 	p, err := s.Transactions.PrepareRetry(context.Background(), s.Caller(), first.ID)
 	s.Must(err)
-	if got := p.Transaction; got.Stake.Account != first.Stake.Account || got.Stake.Split || got.Amount <= first.Amount {
+	if got := p.Transaction; got.StakeTerms().Account != first.StakeTerms().Account || got.StakeTerms().Split || got.Amount <= first.Amount {
 		t.Errorf("all of one with rewards is tried again as %d of %d", got.Amount, first.Amount)
 	}
 	s.does(request(wallet.Unstake, "max"))
 	s.epoch()
-	if first, second := again(request(wallet.Withdraw, "1")); second.Amount != first.Amount || second.Stake.Account != first.Stake.Account {
+	if first, second := again(request(wallet.Withdraw, "1")); second.Amount != first.Amount || second.StakeTerms().Account != first.StakeTerms().Account {
 		t.Errorf("a withdrawal is tried again as %+v", second)
 	}
 }

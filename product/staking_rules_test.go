@@ -148,7 +148,7 @@ func TestWhichStakeIsUndelegated(t *testing.T) {
 		account wallet.Address
 		split   bool
 	}{"2": {small, false}, "1": {small, true}, "1.000000001": {large, true}, "4": {large, true}, "5": {large, false}} {
-		if got := s.prepared(request(wallet.Unstake, amount)).Stake; got.Account != want.account || got.Split != want.split || len(got.Merged) > 0 {
+		if got := s.prepared(request(wallet.Unstake, amount)).StakeTerms(); got.Account != want.account || got.Split != want.split || len(got.Merged) > 0 {
 			t.Errorf("of %s it is %+v, want %+v", amount, got, want)
 		}
 	}
@@ -163,7 +163,7 @@ func TestWhichStakeIsUndelegated(t *testing.T) {
 		merged int
 		split  bool
 	}{"5": {1, false}, "4": {1, true}, "4.000000001": {2, true}, "6": {2, true}, "7": {2, false}} {
-		if got := s.prepared(request(wallet.Unstake, amount)).Stake; got.Account != first || len(got.Merged) != want.merged || got.Split != want.split {
+		if got := s.prepared(request(wallet.Unstake, amount)).StakeTerms(); got.Account != first || len(got.Merged) != want.merged || got.Split != want.split {
 			t.Errorf("of %s it is %+v, want %+v", amount, got, want)
 		}
 	}
@@ -229,7 +229,7 @@ func TestAnEpochThatEndsBeforeAStepLandsMovesItsCooldown(t *testing.T) {
 	s.does(request(wallet.Stake, "3"))
 	s.epoch()
 	step := s.proposed(request(wallet.Unstake, "max"))
-	first := step.Stake
+	first := step.StakeTerms()
 	if !step.CooldownEndsAt().Equal(first.CooldownEnd) || !first.CooldownEnd.Equal(first.EpochEnd) {
 		t.Errorf("proposed, it ends at %v: %+v", step.CooldownEndsAt(), first)
 	}
@@ -239,7 +239,8 @@ func TestAnEpochThatEndsBeforeAStepLandsMovesItsCooldown(t *testing.T) {
 			t.Errorf("landed %v after the end of the epoch it ends %v later, want %v", late, got, want)
 		}
 	}
-	step.Stake.CooldownEnd = step.CreatedAt // it had not become active
+	first.CooldownEnd = step.CreatedAt // it had not become active
+	step.Terms = first.Terms()
 	if step.ConfirmedAt = first.EpochEnd; !step.CooldownEndsAt().Equal(first.EpochEnd.Add(first.EpochLength)) {
 		t.Errorf("one that has become active since ends at %v", step.CooldownEndsAt())
 	}
@@ -259,7 +260,7 @@ func TestCooldownsTakeAsLongAsTheClusterNeeds(t *testing.T) {
 	now, err := s.Stakes.Chain.StakeEpoch(context.Background())
 	s.Must(err)
 	for amount, epochs := range map[string]uint64{"1": 5, "max": 5} { // 36 are left, and 1 or 3
-		if end := s.prepared(request(wallet.Unstake, amount)).Stake.CooldownEnd; !end.Equal(now.EndsAfter(epochs)) {
+		if end := s.prepared(request(wallet.Unstake, amount)).StakeTerms().CooldownEnd; !end.Equal(now.EndsAfter(epochs)) {
 			t.Errorf("of %s the cooldown ends at %v, want %v", amount, end, now.EndsAfter(epochs))
 		}
 	}

@@ -132,7 +132,7 @@ func TestTheWholeLifeOfAStake(t *testing.T) {
 	staked := adds(s.does(request(wallet.Stake, "4")))
 	best, err := s.Stakes.Validators(context.Background())
 	s.Must(err)
-	if staked.To != best[0].Vote || staked.Stake.ValidatorName == "" || staked.Rent == 0 {
+	if staked.To != best[0].Vote || staked.StakeTerms().ValidatorName == "" || staked.Rent == 0 {
 		t.Errorf("staked: %+v", staked)
 	}
 	if got := s.states(); !slices.Equal(got, []wallet.StakeState{wallet.StakeActivating}) {
@@ -140,11 +140,11 @@ func TestTheWholeLifeOfAStake(t *testing.T) {
 	}
 	s.refused(wallet.InvalidRequest, "stakes.nothing_to_withdraw", request(wallet.Withdraw, "max"))
 	s.epoch()
-	if p := s.positions()[0]; p.State != wallet.StakeActive || p.Stake != 4*world.SOL || p.Withdrawable != 0 || p.Validator.Name != staked.Stake.ValidatorName {
+	if p := s.positions()[0]; p.State != wallet.StakeActive || p.Stake != 4*world.SOL || p.Withdrawable != 0 || p.Validator.Name != staked.StakeTerms().ValidatorName {
 		t.Errorf("in the next epoch it is %+v", p)
 	}
 	part := adds(s.does(request(wallet.Unstake, "1.5")))
-	if !part.Stake.Split || part.Rent == 0 || !part.Stake.CooldownEnd.After(s.Now()) {
+	if !part.StakeTerms().Split || part.Rent == 0 || !part.StakeTerms().CooldownEnd.After(s.Now()) {
 		t.Errorf("a part was undelegated: %+v", part)
 	}
 	if got := s.states(); !slices.Equal(got, []wallet.StakeState{wallet.StakeActive, wallet.StakeDeactivating}) {
@@ -198,14 +198,14 @@ func TestStakesAreMergedWhereOneIsNotEnough(t *testing.T) {
 	s.refused(wallet.InsufficientFunds, "stakes.more_than_staked", request(wallet.Unstake, "5.1"))
 	s.refused(wallet.InvalidRequest, "stakes.rest_too_small", request(wallet.Unstake, "4.5"))
 	half := s.does(request(wallet.Unstake, "4"))
-	if len(half.Stake.Merged) != 1 || !half.Stake.Split || half.Amount != 4*world.SOL {
-		t.Errorf("undelegated: %+v", half.Stake)
+	if len(half.StakeTerms().Merged) != 1 || !half.StakeTerms().Split || half.Amount != 4*world.SOL {
+		t.Errorf("undelegated: %+v", half.StakeTerms())
 	}
 	s.does(request(wallet.Unstake, "max"))
 	s.epoch()
 	back := s.does(request(wallet.Withdraw, "max"))
-	if len(back.Stake.Merged) != 1 || len(s.positions()) != 0 {
-		t.Errorf("withdrawn: %+v, left %v", back.Stake, s.positions())
+	if len(back.StakeTerms().Merged) != 1 || len(s.positions()) != 0 {
+		t.Errorf("withdrawn: %+v, left %v", back.StakeTerms(), s.positions())
 	}
 }
 

@@ -163,7 +163,9 @@ type offer struct {
 	Message   *string `json:"message"`
 	ExpiresAt string  `json:"expires_at"`
 	Recipient string  `json:"recipient"`
-	Validator string  `json:"validator"` // what the validator of a stake calls itself
+	Terms     struct {
+		ValidatorName string `json:"validator_name"` // of a stake: what the validator calls itself
+	} `json:"terms"` // the kind's own data
 }
 
 // read decodes what an offer wants signed by this key.
@@ -396,7 +398,7 @@ func (s *Signer) showStaking(o offer, a wallet.Action) error {
 	case wallet.ActionInitializeStake:
 		line("Authorities", "only this wallet can undelegate and withdraw it; no lockup")
 	case wallet.ActionDelegate:
-		recipient("Validator", a.To, validatorName(o.Validator))
+		recipient("Validator", a.To, validatorName(o.Terms.ValidatorName))
 	case wallet.ActionSplitStake:
 		line("Undelegate", wallet.Lamports(a.Lamports).String()+" SOL of the stake account "+a.Source.String())
 	case wallet.ActionMergeStake:

@@ -27,9 +27,16 @@ func (d *desk) stakes(kind wallet.Kind, lamports uint64, change func(*wallet.Tra
 }
 
 func delegating(t *wallet.Transaction) { t.To, t.Rent = vote, 2_282_880 }
-func all(t *wallet.Transaction)        { t.Stake.Account = oldStake }
+func all(t *wallet.Transaction)        { t.Terms = wallet.StakeTerms{Account: oldStake}.Terms() }
 func part(t *wallet.Transaction) {
-	t.Stake.Account, t.Stake.Merged, t.Stake.Split, t.Rent = oldStake, []wallet.Address{otherStake}, true, 2_282_880
+	t.Terms, t.Rent = wallet.StakeTerms{Account: oldStake, Merged: []wallet.Address{otherStake}, Split: true}.Terms(), 2_282_880
+}
+
+// readdress lets a step be about another stake account.
+func readdress(t *wallet.Transaction, account wallet.Address) {
+	terms := t.StakeTerms()
+	terms.Account = account
+	t.Terms = terms.Terms()
 }
 
 // TestAStepOfStakingIsShownAndSigned: validator, amounts, accounts and authorities as they are in the bytes.
@@ -60,7 +67,9 @@ func TestAStepOfStakingIsShownAndSigned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.stakes(c.kind, c.lamports, c.change)
-			d.change = func(_ bool, o map[string]any) { o["validator"] = "Elm \u202e\x1b[2J" }
+			d.change = func(_ bool, o map[string]any) {
+				o["terms"] = map[string]any{"schema": "stake/1", "validator_name": "Elm \u202e\x1b[2J"}
+			}
 			if err := d.follows("s=secret", "yes"); err != nil {
 				t.Fatal(err)
 			}
@@ -137,9 +146,9 @@ func TestTheSameStepOfStakingIsWarnedOf(t *testing.T) {
 		others []func(*wallet.Transaction)
 	}{
 		"delegation":             {wallet.Stake, delegating, []func(*wallet.Transaction){func(t *wallet.Transaction) { t.Amount++ }, func(t *wallet.Transaction) { t.To[3] ^= 1 }}},
-		"undelegation of all":    {wallet.Unstake, all, []func(*wallet.Transaction){func(t *wallet.Transaction) { t.Stake.Account = otherStake }, part}},
-		"undelegation of a part": {wallet.Unstake, part, []func(*wallet.Transaction){func(t *wallet.Transaction) { t.Amount++ }, func(t *wallet.Transaction) { t.Stake.Account = wallet.Address{0x53} }}},
-		"withdrawal":             {wallet.Withdraw, all, []func(*wallet.Transaction){func(t *wallet.Transaction) { t.Amount++ }, func(t *wallet.Transaction) { t.Stake.Account = otherStake }}},
+		"undelegation of all":    {wallet.Unstake, all, []func(*wallet.Transaction){func(t *wallet.Transaction) { readdress(t, otherStake) }, part}},
+		"undelegation of a part": {wallet.Unstake, part, []func(*wallet.Transaction){func(t *wallet.Transaction) { t.Amount++ }, func(t *wallet.Transaction) { readdress(t, wallet.Address{0x53}) }}},
+		"withdrawal":             {wallet.Withdraw, all, []func(*wallet.Transaction){func(t *wallet.Transaction) { t.Amount++ }, func(t *wallet.Transaction) { readdress(t, otherStake) }}},
 	} {
 		d := newDesk(t)
 		d.stakes(c.kind, 2_000_000_000, c.change)

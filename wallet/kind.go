@@ -72,6 +72,9 @@ type Rules struct {
 	Spends func(Transaction) Spending
 	// Writes returns the accounts by whose recent traffic the priority fee is chosen. Required for Outgoing kinds.
 	Writes func(Transaction) []Address
+	// CheckTerms refuses terms that the kind would not write, with ErrTerms. The store asks it of every row that it reads or
+	// writes, so the other functions can rely on it. nil: the kind has no terms.
+	CheckTerms func(Transaction) error
 	// ComputeUnits returns the most compute units it can use, including its budget instructions. 0 means unknown: the
 	// simulation decides.
 	ComputeUnits func(Transaction) uint32
@@ -112,6 +115,19 @@ func (r Rules) Awaits(t Transaction) bool { return r.Life == Awaited && !t.Close
 // transaction, keep it, and broadcast it after the owner cancelled.
 func (r Rules) Reached(t Transaction) bool {
 	return r.Pays && t.Status == Confirmed && !t.LandedAfterCancel()
+}
+
+// Check returns ErrTerms for a transaction whose terms are not those of the kind.
+func (r Rules) Check(t Transaction) error {
+	switch {
+	case len(t.Terms) > MaxTerms:
+		return fmt.Errorf("%w: %d bytes", ErrTerms, len(t.Terms))
+	case r.CheckTerms != nil:
+		return r.CheckTerms(t)
+	case len(t.Terms) > 0:
+		return fmt.Errorf("%w: %s has none", ErrTerms, r.Kind)
+	}
+	return nil
 }
 
 // Query returns how to find t on chain.

@@ -20,50 +20,6 @@ const StakeAccountSize = 200
 // has been active since genesis.
 const NeverEpoch = math.MaxUint64
 
-// StakeTerms are the terms of a stake, unstake or withdraw beyond Transaction's own.
-type StakeTerms struct {
-	// Account is the stake account that is deactivated, split or withdrawn from. It is zero for a new stake, which goes
-	// into Transaction.NewStakeAccount.
-	Account Address `json:"account,omitzero"`
-	// Merged are stake accounts that are first merged into Account.
-	Merged []Address `json:"merged,omitempty"`
-	// Split means that only Amount is undelegated: it is split off into Transaction.NewStakeAccount.
-	Split bool `json:"split,omitzero"`
-	// ValidatorName is what the validator calls itself on chain, "" without a name. Nobody verifies it.
-	ValidatorName string `json:"validator_name,omitempty"`
-	// CooldownEnd is when an undelegated stake can be withdrawn if it lands before EpochEnd, as estimated when it was
-	// proposed: see Transaction.CooldownEndsAt. EpochLength is the length of later epochs.
-	CooldownEnd time.Time     `json:"cooldown_end,omitzero"`
-	EpochEnd    time.Time     `json:"epoch_end,omitzero"`
-	EpochLength time.Duration `json:"epoch_length,omitempty"`
-}
-
-// CooldownEndsAt estimates when what t undelegates can be withdrawn. Each epoch that ended before t landed moves it by one.
-func (t Transaction) CooldownEndsAt() time.Time {
-	late := t.ConfirmedAt.Sub(t.Stake.EpochEnd)
-	if t.ConfirmedAt.IsZero() || t.Stake.EpochEnd.IsZero() || t.Stake.EpochLength <= 0 || late < 0 {
-		return t.Stake.CooldownEnd
-	}
-	end := t.Stake.CooldownEnd
-	if end.Before(t.Stake.EpochEnd) { // it would have been at once
-		end = t.Stake.EpochEnd
-	}
-	return end.Add((late/t.Stake.EpochLength + 1) * t.Stake.EpochLength)
-}
-
-// Touches reports whether the terms change one of the stake accounts that other terms change.
-func (s StakeTerms) Touches(other StakeTerms) bool {
-	return slices.ContainsFunc(s.accounts(), func(a Address) bool { return slices.Contains(other.accounts(), a) })
-}
-
-// accounts are the existing stake accounts that the terms change.
-func (s StakeTerms) accounts() []Address {
-	if s.Account.IsZero() {
-		return s.Merged
-	}
-	return append(slices.Clone(s.Merged), s.Account)
-}
-
 // StakeSeed returns the seed of the stake account that t creates. It comes from t's reference, so no two transactions
 // create the same account.
 func (t Transaction) StakeSeed() string { return hex.EncodeToString(t.Reference[:16]) }

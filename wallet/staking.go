@@ -12,7 +12,7 @@ const (
 // StakeRules returns the rules of delegating SOL. Transaction.To is the validator's vote account, Rent what the new
 // account must hold beside the stake.
 func StakeRules() Rules {
-	return Rules{Kind: Stake, Life: Outgoing, Actions: stakeActions,
+	return Rules{Kind: Stake, Life: Outgoing, Actions: stakeActions, CheckTerms: newStakeTerms,
 		Writes: func(t Transaction) []Address { return []Address{t.From, t.NewStakeAccount()} },
 		Spends: func(t Transaction) Spending { return Spending{Lamports: t.Amount + t.Rent + t.Fee} },
 		Announces: func(t Transaction, by Trigger) (Announcement, bool) {
@@ -24,7 +24,7 @@ func StakeRules() Rules {
 // UnstakeRules returns the rules of undelegating. Only the fee leaves the wallet, and the rent of a new account if a part
 // is split off.
 func UnstakeRules() Rules {
-	return Rules{Kind: Unstake, Life: Outgoing, Actions: unstakeActions, Writes: stakeWrites,
+	return Rules{Kind: Unstake, Life: Outgoing, Actions: unstakeActions, Writes: stakeWrites, CheckTerms: unstakeTerms,
 		Spends: func(t Transaction) Spending { return Spending{Lamports: t.Rent + t.Fee} },
 		Announces: func(t Transaction, by Trigger) (Announcement, bool) {
 			return Announcement{StakeUndelegated, StakeUndelegatedData{UserID: t.Owner, WalletAddress: t.From, ValidatorAddress: t.To, Amount: t.Money().String(),
@@ -34,7 +34,7 @@ func UnstakeRules() Rules {
 
 // WithdrawRules returns the rules of withdrawing to the wallet that owns the stake account.
 func WithdrawRules() Rules {
-	return Rules{Kind: Withdraw, Life: Outgoing, Actions: withdrawActions, Writes: stakeWrites,
+	return Rules{Kind: Withdraw, Life: Outgoing, Actions: withdrawActions, Writes: stakeWrites, CheckTerms: withdrawTerms,
 		Spends: func(t Transaction) Spending { return Spending{Lamports: t.Fee} }}
 }
 
@@ -50,35 +50,38 @@ func stakeActions(t Transaction) []Action {
 
 // unstakeActions merges, splits off what is not all, and deactivates.
 func unstakeActions(t Transaction) []Action {
-	actions, account := mergeActions(t), t.Stake.Account
-	if t.Stake.Split {
+	terms := t.StakeTerms()
+	actions, account := mergeActions(t), terms.Account
+	if terms.Split {
 		account = t.NewStakeAccount()
 		actions = append(actions,
 			Action{Type: ActionCreateStake, From: t.From, Account: account, Lamports: t.Rent, Text: t.StakeSeed()},
-			Action{Type: ActionSplitStake, From: t.From, Source: t.Stake.Account, Account: account, Lamports: t.Amount})
+			Action{Type: ActionSplitStake, From: t.From, Source: terms.Account, Account: account, Lamports: t.Amount})
 	}
 	return append(actions, Action{Type: ActionDeactivate, From: t.From, Account: account, Reference: t.Reference, References: []Address{t.Reference}})
 }
 
 // withdrawActions merges, and withdraws to the wallet.
 func withdrawActions(t Transaction) []Action {
-	return append(mergeActions(t), Action{Type: ActionWithdrawStake, From: t.From, To: t.From, Account: t.Stake.Account, Lamports: t.Amount,
+	return append(mergeActions(t), Action{Type: ActionWithdrawStake, From: t.From, To: t.From, Account: t.StakeTerms().Account, Lamports: t.Amount,
 		Reference: t.Reference, References: []Address{t.Reference}})
 }
 
 // mergeActions merges Merged into Account, in order.
 func mergeActions(t Transaction) []Action {
 	var out []Action
-	for _, source := range t.Stake.Merged {
-		out = append(out, Action{Type: ActionMergeStake, From: t.From, Source: source, Account: t.Stake.Account})
+	terms := t.StakeTerms()
+	for _, source := range terms.Merged {
+		out = append(out, Action{Type: ActionMergeStake, From: t.From, Source: source, Account: terms.Account})
 	}
 	return out
 }
 
 // stakeWrites returns the accounts that undelegating and withdrawing write: the wallet and the stake accounts.
 func stakeWrites(t Transaction) []Address {
-	out := append([]Address{t.From}, t.Stake.accounts()...)
-	if t.Stake.Split {
+	terms := t.StakeTerms()
+	out := append([]Address{t.From}, terms.accounts()...)
+	if terms.Split {
 		out = append(out, t.NewStakeAccount())
 	}
 	return out

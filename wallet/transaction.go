@@ -80,8 +80,8 @@ type Transaction struct {
 	Rent uint64 `json:"rent,omitempty"`
 	// TransferFee is how many base units of Amount the token's transfer fee withholds.
 	TransferFee uint64 `json:"transfer_fee,omitempty"`
-	// Stake has the terms of the kinds of staking.
-	Stake StakeTerms `json:"stake,omitzero"`
+	// Terms are what its kind alone knows of it. The store seals them, checks them when it reads, and refuses others.
+	Terms Terms `json:"terms,omitempty"`
 	// Memo is the public note on chain. The store seals it here.
 	Memo string `json:"memo,omitempty"`
 	// Label is who asks for the payment or what it is for, in the words of the link, the app or the request. Purpose is

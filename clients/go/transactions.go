@@ -2,6 +2,7 @@ package purser
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"net/http"
@@ -84,31 +85,33 @@ func (c *Client) RequestPayment(ctx context.Context, r PaymentRequest) (Requeste
 
 // Transaction is one transfer. A value that is not known yet is "", zero or nil.
 type Transaction struct {
-	TransactionID string    `json:"transaction_id"`
-	Type          string    `json:"type"` // "send", "receive", "stake", "unstake" or "withdraw"
-	Status        Status    `json:"status"`
-	WalletAddress string    `json:"wallet_address"`
-	Recipient     string    `json:"recipient"`
-	Amount        string    `json:"amount"`
-	Token         string    `json:"token"`
-	Mint          string    `json:"mint"`         // "" for SOL
-	Fee           string    `json:"fee"`          // in SOL; an estimate until it lands
-	Rent          string    `json:"rent"`         // in SOL, for the recipient's new token account
-	TransferFee   string    `json:"transfer_fee"` // in the token: the part of Amount that its issuer keeps
-	RetryOf       string    `json:"retry_of"`     // the failed transaction that it replaces
-	Memo          string    `json:"memo"`         // a public note on chain
-	Label         string    `json:"label"`        // the sender's description; not on chain
-	Signature     string    `json:"signature"`
-	Reference     string    `json:"reference"`
-	CreatedAt     time.Time `json:"created_at"`
-	SubmittedAt   time.Time `json:"submitted_at"`
-	ConfirmedAt   time.Time `json:"confirmed_at"`
-	BlockHeight   *uint64   `json:"block_height"`
-	Confirmations *int      `json:"confirmations"`
-	ErrorCode     string    `json:"error_code"`
-	ErrorMessage  string    `json:"error_message"`
-	Held          bool      `json:"held"`       // true while it is unclear whether it landed
-	ExpiresAt     time.Time `json:"expires_at"` // the deadline for Confirm, then for the signature, or of a payment request; later zero
+	TransactionID string `json:"transaction_id"`
+	Type          string `json:"type"` // "send", "receive", "stake", "unstake" or "withdraw"
+	Status        Status `json:"status"`
+	WalletAddress string `json:"wallet_address"`
+	Recipient     string `json:"recipient"`
+	Amount        string `json:"amount"`
+	Token         string `json:"token"`
+	Mint          string `json:"mint"`         // "" for SOL
+	Fee           string `json:"fee"`          // in SOL; an estimate until it lands
+	Rent          string `json:"rent"`         // in SOL, for the recipient's new token account
+	TransferFee   string `json:"transfer_fee"` // in the token: the part of Amount that its issuer keeps
+	RetryOf       string `json:"retry_of"`     // the failed transaction that it replaces
+	Memo          string `json:"memo"`         // a public note on chain
+	Label         string `json:"label"`        // the sender's description; not on chain
+	// Terms are what only this Type has: a JSON object whose "schema" names its fields (openapi.json); null without.
+	Terms         json.RawMessage `json:"terms"`
+	Signature     string          `json:"signature"`
+	Reference     string          `json:"reference"`
+	CreatedAt     time.Time       `json:"created_at"`
+	SubmittedAt   time.Time       `json:"submitted_at"`
+	ConfirmedAt   time.Time       `json:"confirmed_at"`
+	BlockHeight   *uint64         `json:"block_height"`
+	Confirmations *int            `json:"confirmations"`
+	ErrorCode     string          `json:"error_code"`
+	ErrorMessage  string          `json:"error_message"`
+	Held          bool            `json:"held"`       // true while it is unclear whether it landed
+	ExpiresAt     time.Time       `json:"expires_at"` // the deadline for Confirm, then for the signature, or of a payment request; later zero
 }
 
 func (t Transaction) complete() bool { return t.TransactionID != "" && t.Status != "" }

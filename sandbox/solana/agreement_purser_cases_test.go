@@ -67,10 +67,11 @@ func newStake(name string, lamports uint64) wallet.Transaction {
 // about names the account that a step is about, and those that are merged into it.
 func about(account address, merged ...address) func(*wallet.Transaction) {
 	return func(t *wallet.Transaction) {
-		t.Stake.Account = wallet.Address(account)
+		terms := wallet.StakeTerms{Account: wallet.Address(account)}
 		for _, m := range merged {
-			t.Stake.Merged = append(t.Stake.Merged, wallet.Address(m))
+			terms.Merged = append(terms.Merged, wallet.Address(m))
 		}
+		t.Terms = terms.Terms()
 	}
 }
 
@@ -78,7 +79,9 @@ func about(account address, merged ...address) func(*wallet.Transaction) {
 func apart(account address, merged ...address) func(*wallet.Transaction) {
 	return func(t *wallet.Transaction) {
 		about(account, merged...)(t)
-		t.Stake.Split, t.Rent = true, stakeReserve
+		terms := t.StakeTerms()
+		terms.Split = true
+		t.Terms, t.Rent = terms.Terms(), stakeReserve
 	}
 }
 

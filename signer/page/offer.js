@@ -27,7 +27,7 @@ export function check(answer) {
     return {
       ...known, address, chain, message: fromBase64(message), expires: utcTime(expires), recipient, external: type === 'external',
       contact: plain(answer.contact, 64), app: plain(answer.app, 64), keyHint: plain(answer.key_hint, 8), label: plain(answer.label, 80),
-      validator: plain(answer.validator, 64),
+      validator: plain(answer.terms?.validator_name, 64),
     };
   } catch {
     throw odd('message');

@@ -16,7 +16,7 @@ const SHOWS = {
 for (const [name, { title: heading, parts, not }] of Object.entries(SHOWS)) {
   it(`staking: what is shown of ${name} comes from the bytes, and is signed`, () => {
     server.world.payment = payment({ steps: STAKING[name] });
-    server.world.view = name === 'stake' ? { validator: 'Elm', app: 'Shop' } : {};
+    server.world.view = name === 'stake' ? { terms: { schema: 'stake/1', validator_name: 'Elm' }, app: 'Shop' } : {};
     return onSign(async (tab) => {
       await title(tab, heading);
       const decides = await above(tab, 'Approve');
@@ -36,7 +36,7 @@ for (const [name, { title: heading, parts, not }] of Object.entries(SHOWS)) {
 
 it('staking: a name is the word of the server, and cannot pass for more', () => {
   server.world.payment = payment({ steps: STAKING.stake });
-  server.world.view = { validator: 'Elm\n\u202everified' };
+  server.world.view = { terms: { schema: 'stake/1', validator_name: 'Elm\n\u202everified' } };
   return onSign(async (tab) => {
     await title(tab, 'Stake this SOL?');
     const shown = await allText(tab);

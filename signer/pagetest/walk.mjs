@@ -205,7 +205,7 @@ export async function walk(browser, server, options, look) {
   await title(tab, 'Approve this payment?');
   await seen('sign-token-nobodys', tab);
   server.reset();
-  server.world.view = { validator: 'Elm of the sandbox', app: 'Shop of many things' };
+  server.world.view = { terms: { schema: 'stake/1', validator_name: 'Elm of the sandbox' }, app: 'Shop of many things' };
   for (const [name, heading] of [['stake', 'Stake this SOL?'], ['part', 'Undelegate this stake?'], ['whole', 'Undelegate this stake?'], ['withdraw', 'Withdraw from this stake?']]) {
     server.world.payment = payment({ steps: STAKING[name] });
     await follow(tab, server, SIGN);

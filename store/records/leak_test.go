@@ -31,7 +31,6 @@ func inTheClear() []string {
 		"Transaction.Token.Symbol", "Transaction.Landing.Failure", "Transaction.Landing.Confirmations",
 		"Transaction.Warnings[0]", "Transaction.Warnings[1]", "Transaction.RetryOf", "Transaction.RetriedBy", "Transaction.Answers",
 		"Transaction.ErrorCode", "Transaction.ErrorReason.Key", "Transaction.ErrorReason.Args[0]", "Transaction.ErrorReason.Args[1]",
-		"Transaction.Stake.ValidatorName", "Transaction.Stake.EpochLength", // what a validator calls itself on chain, and the cluster's pace
 		"Transaction.Refusal", "Transaction.RefusalReason.Key", "Transaction.RefusalReason.Args[0]", "Transaction.RefusalReason.Args[1]",
 		"Key.ID", "Key.Kind", "Key.Tier", "Key.Scopes[0]", "Key.Scopes[1]", "Key.Owner", "Key.Hint", "Key.App", "Key.First", "Key.Next",
 		"PortalToken.Kind", "PortalToken.Owner",

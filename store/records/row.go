@@ -261,13 +261,15 @@ type identity struct {
 
 	PoisoningSuspect wallet.Address `json:"lookalike,omitzero"` // of a transaction: a known address that its recipient resembles
 
-	// Of a transaction with a memo: the memo, and the bytes that repeat it. They are public once they are on chain,
+	// Of a transaction with a memo or terms: the memo, and the bytes that repeat them. They are public once they are on chain,
 	// and not before. Label and Purpose say who asks for a payment and what for. People wrote these texts.
 	Memo    string `json:"memo,omitempty"`
 	Label   string `json:"label,omitempty"`
 	Purpose string `json:"purpose,omitempty"`
 	Message []byte `json:"message,omitempty"`
 	Signed  []byte `json:"signed,omitempty"`
+
+	Terms wallet.Terms `json:"terms,omitempty"` // the kind's own data of a transaction
 }
 
 // field encodes an identity for sealing.

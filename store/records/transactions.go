@@ -11,8 +11,8 @@ import (
 	"purser/wallet"
 )
 
-// transactionRow is the plain part of a transaction. Chat, sign id, poisoning suspect, label, purpose and what
-// repeats a memo are sealed with the owner's data key.
+// transactionRow is the plain part of a transaction. Chat, sign id, poisoning suspect, label, purpose, terms, and what
+// repeats them or a memo are sealed with the owner's data key.
 type transactionRow struct {
 	wallet.Transaction
 	Sign []byte `json:"sign,omitempty"` // H(sign id), the key in bySignID
@@ -114,7 +114,7 @@ func (x transactionIndex) entries() []indexEntry {
 func (t *tx) Kinds() wallet.Kinds { return t.store.kinds }
 
 // Transaction reads a row and puts its sealed fields back in place. ErrNotFound: there is none, or its owner was
-// erased. wallet.ErrUnknownKind: this binary cannot judge it.
+// erased. wallet.ErrUnknownKind: this binary cannot judge it. ErrDamaged: nor can its kind, which refuses its terms.
 func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 	key := []byte(id)
 	raw := t.get(transactions, key)
@@ -131,12 +131,16 @@ func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 		return wallet.Transaction{}, err
 	}
 	// No operation may judge a kind that it does not know.
-	if _, err := t.store.kinds.Of(r.Kind); err != nil {
+	rules, err := t.store.kinds.Of(r.Kind)
+	if err != nil {
 		return wallet.Transaction{}, err
 	}
 	r.Chat, r.SignID, r.PoisoningSuspect, r.Label, r.Purpose = who.Chat, who.SignID, who.PoisoningSuspect, who.Label, who.Purpose
-	if who.Memo != "" {
-		r.Memo, r.Message, r.Signed = who.Memo, who.Message, who.Signed
+	if who.Memo != "" || len(who.Terms) > 0 {
+		r.Memo, r.Terms, r.Message, r.Signed = who.Memo, who.Terms, who.Message, who.Signed
+	}
+	if err := rules.Check(r.Transaction); err != nil {
+		return wallet.Transaction{}, fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	}
 	return r.Transaction, nil
 }
@@ -207,6 +211,9 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 	if err != nil {
 		return err
 	}
+	if err := rules.Check(n); err != nil {
+		return err
+	}
 	// Move the private fields from the plain part to the sealed one.
 	r := transactionRow{Transaction: n}
 	if n.SignID != "" {
@@ -215,9 +222,9 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 	}
 	r.Chat, r.SignID, r.PoisoningSuspect, r.Label, r.Purpose = 0, "", wallet.Address{}, "", ""
 	sealed := identity{Chat: n.Chat, SignID: n.SignID, PoisoningSuspect: n.PoisoningSuspect, Label: n.Label, Purpose: n.Purpose}
-	if n.Memo != "" {
-		sealed.Memo, sealed.Message, sealed.Signed = n.Memo, n.Message, n.Signed
-		r.Memo, r.Message, r.Signed = "", nil, nil
+	if n.Memo != "" || len(n.Terms) > 0 {
+		sealed.Memo, sealed.Terms, sealed.Message, sealed.Signed = n.Memo, n.Terms, n.Message, n.Signed
+		r.Memo, r.Terms, r.Message, r.Signed = "", nil, nil, nil
 	}
 	who, err := sealed.field()
 	if err != nil {

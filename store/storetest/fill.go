@@ -35,7 +35,7 @@ func (f *filler) fill(v reflect.Value, path string) {
 	case time.Time:
 		v.Set(reflect.ValueOf(time.Unix(1_800_000_000+f.next()%1_000_000_000, 987654321).UTC()))
 		return
-	case json.RawMessage:
+	case json.RawMessage, wallet.Terms:
 		v.SetBytes([]byte(fmt.Sprintf(`{"mark":"marked-%s-%d"}`, path, f.next())))
 		f.set[path] = string(v.Bytes())
 		return

@@ -43,6 +43,13 @@ export class Fields {
     return value;
   }
 
+  /** An object as it is; undefined for null and for a missing field. */
+  object(name: string): Readonly<Record<string, unknown>> | undefined {
+    const value = this.#get(name) ?? undefined;
+    if (value !== undefined && (typeof value !== "object" || Array.isArray(value))) throw new Malformed(name);
+    return value as Readonly<Record<string, unknown>> | undefined;
+  }
+
   flag(name: string): boolean {
     const value = this.#get(name) ?? false;
     if (typeof value !== "boolean") throw new Malformed(name);

@@ -84,6 +84,8 @@ export interface Transaction {
   memo: string;
   /** The sender's description. It is not on chain. */
   label: string;
+  /** What only this type has. Its `schema` names the other fields; undefined for types without. */
+  terms: Readonly<Record<string, unknown>> | undefined;
   signature: string;
   reference: string;
   createdAt: Date | undefined;
@@ -173,7 +175,7 @@ export const transactionReaders = {
   transactionFields: (f: Fields): Transaction => ({
     transactionId: f.text("transaction_id"), type: f.text("type"), status: f.some("status"), walletAddress: f.text("wallet_address"),
     recipient: f.text("recipient"), amount: f.text("amount"), token: f.text("token"), mint: f.text("mint"), fee: f.text("fee"),
-    rent: f.text("rent"), transferFee: f.text("transfer_fee"), retryOf: f.text("retry_of"), memo: f.text("memo"), label: f.text("label"), signature: f.text("signature"),
+    rent: f.text("rent"), transferFee: f.text("transfer_fee"), retryOf: f.text("retry_of"), memo: f.text("memo"), label: f.text("label"), terms: f.object("terms"), signature: f.text("signature"),
     reference: f.text("reference"), createdAt: f.time("created_at"), submittedAt: f.time("submitted_at"),
     confirmedAt: f.time("confirmed_at"), blockHeight: f.number("block_height"), confirmations: f.number("confirmations"),
     errorCode: f.text("error_code"), errorMessage: f.text("error_message"), held: f.flag("held"), expiresAt: f.time("expires_at"),
