@@ -86,14 +86,19 @@ func lostIn(err error, a, to wallet.WatchedAccount) bool {
 }
 
 // missing tells whether the balances before and after the transactions of an account show that one between them is left out.
-// Where one could not be read, or failed and may have cost a fee, nobody knows.
+// Around one that could not be read, nobody knows. A failed one may have cost the wallet a fee, and brought it nothing.
 func (l *look) missing(a, to wallet.WatchedAccount, p part) bool {
-	// The balance is known where the watermark stands, unless an earlier look was cut.
+	// The balance is known where the watermark stands, unless an earlier look was cut. With a fee in between it is have at most.
 	have, known := a.Units, a.Mark.Slot <= a.Slot || a.Mark.Slot == a.Slot+1 && len(a.Mark.Seen) == 0
+	fee := false
+	contradicts := func(units uint64) bool { return known && (units > have || units < have && !fee) }
 	for _, entry := range p.entries[:p.taken] {
 		activity, read := l.activities[entry.Signature]
 		switch {
-		case entry.Slot <= a.Slot, entry.Failed && a.Address != l.of.Address:
+		case entry.Slot <= a.Slot:
+			continue
+		case entry.Failed:
+			fee = fee || a.Address == l.of.Address
 			continue
 		case !read:
 			known = false
@@ -103,11 +108,11 @@ func (l *look) missing(a, to wallet.WatchedAccount, p part) bool {
 			if change.Account != a.Address {
 				continue
 			}
-			if known && change.Pre != have {
+			if contradicts(change.Pre) {
 				return true
 			}
-			have, known = change.Post, true
+			have, known, fee = change.Post, true, false
 		}
 	}
-	return known && p.complete() && have != to.Units
+	return p.complete() && contradicts(to.Units)
 }

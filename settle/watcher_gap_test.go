@@ -131,6 +131,33 @@ func TestWhatNoNodeShowsIsGivenUpAfterAnHour(t *testing.T) {
 	r.expect("2 SOL to bob", "3 SOL to bob", "4 SOL to bob")
 }
 
+// TestAFailedTransactionHidesNothing: anybody can name a wallet in a transaction that fails. It brought nothing, so a balance
+// that rose around it is a gap.
+func TestAFailedTransactionHidesNothing(t *testing.T) {
+	for name, after := range map[string]int{"at the end": 0, "before another payment": 1} {
+		t.Run(name, func(t *testing.T) {
+			r, chain := onLedger(t)
+			c := &leaky{moneyLedger: chain}
+			r.Watcher.Chain = c
+			r.Pass(time.Minute)
+			bob := r.bob.Address()
+			c.leaves[0] = map[wallet.Signature]bool{chain.pay(bob, sol): true}
+			chain.pay(bob, 0)
+			chain.history[bob][1].Failed = true
+			want := []string{"1 SOL to bob"}
+			for range after {
+				chain.pay(bob, 2*sol)
+				want = append(want, "2 SOL to bob")
+			}
+			r.look()
+			r.expect(want...)
+			if row := r.watched().Accounts[0]; row.Units != chain.balances[bob] || !row.DeniedSince.IsZero() {
+				t.Errorf("%+v", row)
+			}
+		})
+	}
+}
+
 // TestWhatMovesABalanceUnseenIsNoGap: fees of failed transactions that the wallet paid, transactions that cannot be read, and
 // those of a walk that was cut.
 func TestWhatMovesABalanceUnseenIsNoGap(t *testing.T) {

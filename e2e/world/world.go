@@ -57,6 +57,7 @@ type World struct {
 	File    string // of Store
 
 	engine engine.Engine // of Store
+	kinds  product.Kinds
 
 	// Parts are the product's own. A test that needs other settings changes them: Developers ask for a shared contact
 	// only, and Delivery runs when a test runs it.
@@ -96,12 +97,29 @@ func New(t testing.TB, o Options) *World {
 	t.Cleanup(w.Chain.Close)
 	w.File = filepath.Join(t.TempDir(), "purser.db")
 	w.Store, w.engine = openStore(t, w.File, kinds.Rules())
-	w.DeliveryLog, err = local.OpenLog(w.File+".deliveries", w.Store)
-	w.Must(err)
-	t.Cleanup(func() { w.Must(w.DeliveryLog.Close()) })
-	w.wire(kinds)
-	w.Restart()
+	w.kinds = kinds
+	w.build()
 	return w
+}
+
+// build makes the product's parts over the open store.
+func (w *World) build() {
+	w.Helper()
+	log, err := local.OpenLog(w.File+".deliveries", w.Store)
+	w.Must(err)
+	w.DeliveryLog = log
+	w.Cleanup(func() { w.Must(log.Close()) })
+	w.wire(w.kinds)
+	w.Restart()
+}
+
+// Reopen closes the database's files, opens them again, and makes all parts anew, as a process that starts.
+func (w *World) Reopen() {
+	w.Helper()
+	w.Must(w.DeliveryLog.Close())
+	w.Must(w.Store.Close())
+	w.Store, w.engine = openStore(w.TB, w.File, w.kinds.Rules())
+	w.build()
 }
 
 // OpenStore opens a new store until the test ends, for those who need nothing else of a world.
