@@ -76,7 +76,7 @@ func (e *effects) activities(owners []wallet.Address) []wallet.Activity {
 func (e *effects) of(owner wallet.Address, l *ledger) wallet.Activity {
 	a := wallet.Activity{
 		Signature: e.signature, Slot: e.slot, At: e.at, Failure: e.failure, Fee: e.fee, FeePayer: e.keys[0],
-		Memo: e.message.memoOf(absent), Signed: slices.Contains(e.keys[:e.message.signers], owner),
+		Memo: e.message.memoOf(absent), Signed: slices.Contains(e.keys[:e.message.signers], owner), Named: e.keys,
 	}
 	for _, in := range e.message.instructions {
 		if program := e.keys[in.program]; !plain(program) {

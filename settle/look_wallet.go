@@ -256,10 +256,20 @@ func (l *look) activity(ctx context.Context, signature wallet.Signature, slot ui
 	if err != nil {
 		return wallet.Activity{}, err
 	}
-	if read[0].Slot != slot {
-		return read[0], errAnotherSlot
+	switch a := read[0]; {
+	case l.unrelated(a):
+		return a, &wallet.UnreadableTransaction{Signature: signature, Why: "it names no account of the wallet in whose history it is"}
+	case a.Slot != slot:
+		return a, errAnotherSlot
+	default:
+		return a, nil
 	}
-	return read[0], nil
+}
+
+// unrelated tells of a transaction that is in the history of one of the wallet's accounts that it names none of them, nor moves
+// anything of the wallet: a node that resolves lookup tables to other accounts would hide a payment so.
+func (l *look) unrelated(a wallet.Activity) bool {
+	return len(a.Named) > 0 && len(a.Changes) == 0 && len(a.Movements) == 0 && !slices.ContainsFunc(a.Named, l.row.Lists)
 }
 
 // tell takes in an activity, and watches the token accounts that it shows.

@@ -145,3 +145,48 @@ func TestOneThatCannotBeAskedForHidesNoOtherForLong(t *testing.T) {
 	r.look()
 	r.expect("2 SOL to bob", "1 SOL to bob")
 }
+
+// TestATransactionThatNamesNobodyHereIsNotBelieved: a node resolves the lookup table of a payment to somebody else's account. The
+// payment is in Bob's history all the same.
+func TestATransactionThatNamesNobodyHereIsNotBelieved(t *testing.T) {
+	r, chain := onLedger(t)
+	r.Pass(time.Minute)
+	bob := r.bob.Address()
+	sig := chain.pay(bob, sol)
+	whole := chain.paid[sig]
+	whole.Named = []wallet.Address{r.alice.Address(), bob}
+	other := wallet.Activity{Signature: sig, Slot: whole.Slot, Kind: wallet.ActivityOther, Named: []wallet.Address{r.alice.Address(), r.Stranger()}}
+	chain.paid[sig] = other
+	r.look()
+	r.expect()
+	if n := len(r.watched().Unread); n != 1 {
+		t.Fatalf("%d are kept to be tried again", n)
+	}
+	// What shows a balance of the wallet's is believed, also of an account that is watched no longer.
+	moved := whole
+	moved.Named = other.Named
+	for _, shown := range []wallet.Activity{moved, whole} {
+		chain.paid[sig] = shown
+		r.Pass(12 * time.Hour)
+		r.final()
+		r.expect("1 SOL to bob")
+		if n := len(r.watched().Unread); n != 0 {
+			t.Errorf("%d are kept to be tried again", n)
+		}
+	}
+}
+
+// TestAMentionIsNoTrouble: a transaction that names a wallet and does nothing to it is read once.
+func TestAMentionIsNoTrouble(t *testing.T) {
+	r, chain := onLedger(t)
+	r.Pass(time.Minute)
+	bob := r.bob.Address()
+	sig := chain.pay(bob, 0)
+	chain.paid[sig] = wallet.Activity{Signature: sig, Slot: chain.paid[sig].Slot, Kind: wallet.ActivityOther, Named: []wallet.Address{r.alice.Address(), bob}}
+	chain.pay(bob, sol)
+	r.look()
+	r.expect("1 SOL to bob")
+	if row := r.watched(); len(row.Unread) != 0 || row.Failures != 0 {
+		t.Errorf("%+v", row)
+	}
+}
