@@ -76,7 +76,7 @@ func (e *effects) activities(owners []wallet.Address) []wallet.Activity {
 func (e *effects) of(owner wallet.Address, l *ledger) wallet.Activity {
 	a := wallet.Activity{
 		Signature: e.signature, Slot: e.slot, At: e.at, Failure: e.failure, Fee: e.fee, FeePayer: e.keys[0],
-		Memo: e.message.memoOf(absent), Signed: slices.Contains(e.keys[:e.message.signers], owner), Named: e.keys,
+		Memo: e.message.memoOf(absent), Signed: slices.Contains(e.keys[:e.message.signers], owner), Mentions: e.keys,
 	}
 	for _, in := range e.message.instructions {
 		if program := e.keys[in.program]; !plain(program) {
@@ -116,6 +116,8 @@ type flow struct {
 	// once, or wrapped SOL.
 	deposit          bool
 	rentFrom, rentTo uint64
+	// goneFrom, goneTo: that account was closed before, and its address is one like any other.
+	goneFrom, goneTo bool
 }
 
 // ledger is what the instructions of a transaction explain.
@@ -131,11 +133,13 @@ type ledger struct {
 	made map[byte]wallet.Address
 	// deposits are what token accounts held as rent before and after, by position.
 	deposits map[int]wallet.BalanceChange
+	// gone are token accounts that were closed for good, as far as the replay has come.
+	gone map[int]bool
 }
 
 // replay follows the instructions.
 func (e *effects) replay() *ledger {
-	l := &ledger{lamports: slices.Clone(e.pre), broken: make([]bool, len(e.keys)), deposits: map[int]wallet.BalanceChange{}}
+	l := &ledger{lamports: slices.Clone(e.pre), broken: make([]bool, len(e.keys)), deposits: map[int]wallet.BalanceChange{}, gone: map[int]bool{}}
 	l.tokens, l.made = e.holders()
 	l.lamports[0] -= e.fee
 	for at, t := range e.tokens {
@@ -150,13 +154,18 @@ func (e *effects) replay() *ledger {
 		}
 	}
 	slices.SortFunc(l.flows, func(a, b flow) int { return a.from - b.from })
-	for _, in := range e.run {
+	initial := e.initialized()
+	for i, in := range e.run {
 		program := e.keys[in.program]
 		m, ok := movementOf(program, len(in.accounts), in.data)
 		if !ok {
 			continue
 		}
 		l.add(e, in, m)
+		if m.all == everything && isTokenProgram(program) {
+			at := in.accounts[m.from]
+			l.gone[int(at)] = i >= initial[at] // what comes before it is made again belongs to the new one
+		}
 	}
 	l.findRent()
 	return l
@@ -228,6 +237,17 @@ func (e *effects) holders() (all map[byte]*heldTokens, made map[byte]wallet.Addr
 	return all, made
 }
 
+// initialized is which instruction made each token account last, of those that were made within the transaction.
+func (e *effects) initialized() map[byte]int {
+	out := map[byte]int{}
+	for i, in := range e.run {
+		if account, _, _, _, ok := initialized(in.data); ok && isTokenProgram(e.keys[in.program]) && account < len(in.accounts) {
+			out[in.accounts[account]] = i
+		}
+	}
+	return out
+}
+
 // tokenOf is a token by its mint, with the decimals that some balance shows; 0 decimals if none does, which then
 // nobody holds.
 func (e *effects) tokenOf(mint, program wallet.Address) wallet.Token {
@@ -265,7 +285,8 @@ func (l *ledger) add(e *effects, in instruction, m movement) {
 		}
 		_, fromToken := l.tokens[byte(f.from)]
 		_, toToken := l.tokens[byte(f.to)]
-		f.deposit = fromToken || toToken
+		f.goneFrom, f.goneTo = l.gone[f.from], l.gone[f.to]
+		f.deposit = fromToken && !f.goneFrom || toToken && !f.goneTo
 	} else {
 		// What is moved is what one of the two accounts holds.
 		held := l.tokens[byte(max(f.from, f.to))]

@@ -290,7 +290,7 @@ func TestAccountsFromLookupTables(t *testing.T) {
 	sig, answer := tabled(t, bob)
 	client := scripted(t, func(string) string { return result(answer) })
 	got, err := client.Activities(t.Context(), sig, alice, bob)
-	if err != nil || !slices.Contains(got[0].Named, bob) || got[0].Kind != wallet.ActivitySent || got[0].Movements[0].With != bob || got[1].Kind != wallet.ActivityReceived || got[1].Net[0].Units != 700 {
+	if err != nil || !slices.Contains(got[0].Mentions, bob) || got[0].Kind != wallet.ActivitySent || got[0].Movements[0].With != bob || got[1].Kind != wallet.ActivityReceived || got[1].Net[0].Units != 700 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	for name, loaded := range map[string][]wallet.Address{"none": {}, "too many": {bob, testKey(5).address()}, "the payer again": {alice}, "a program again": {wallet.SystemProgram}} {

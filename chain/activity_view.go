@@ -54,9 +54,6 @@ func (v *view) accounts() {
 		if had {
 			change.Token, change.Pre = t.pre.token, t.pre.units
 			a.Rent.Pre += v.deposits[at].Pre
-			if t.post == nil {
-				v.rentOut = append(v.rentOut, v.post[at]) // it is no token account any more, and keeps these lamports
-			}
 		}
 		if has {
 			change.Token, change.Post = t.post.token, t.post.units
@@ -115,6 +112,11 @@ func (v *view) own(at int) bool {
 	return at != absent && (at == v.wallet || v.owns(at, v.ledger.tokens[byte(at)]))
 }
 
+// ownEnds tells whether the source and the destination of a movement were the owner's when it happened.
+func (v *view) ownEnds(f flow) (from, to bool) {
+	return !f.goneFrom && v.own(f.from), !f.goneTo && v.own(f.to)
+}
+
 // movements lists what came from others and what went to them.
 func (v *view) movements() {
 	for _, f := range v.flows {
@@ -123,16 +125,16 @@ func (v *view) movements() {
 			continue
 		}
 		// What moved between two own accounts, or between two of others, is no movement of this owner.
-		from, to := v.own(f.from), v.own(f.to)
+		from, to := v.ownEnds(f)
 		if from == to {
 			continue // within the wallet, or none of it
 		}
-		mine, other := f.from, f.to
+		mine, other, gone := f.from, f.to, f.goneTo
 		if to {
-			mine, other = f.to, f.from
+			mine, other, gone = f.to, f.from, f.goneFrom
 		}
 		m := wallet.Movement{How: f.how, In: to, Token: f.token, Units: f.units, Fee: f.fee, References: f.references}
-		if m.With, m.Account = v.party(other); m.In && other != absent {
+		if m.With, m.Account = v.party(other, gone); m.In && other != absent {
 			m.With = v.payer(f)
 			m.Signed = v.isSigner(m.With)
 		}
@@ -145,12 +147,12 @@ func (v *view) movements() {
 	}
 }
 
-// party is who is on the other side: the wallet, and the account.
-func (v *view) party(at int) (who, account wallet.Address) {
+// party is who is on the other side: the wallet, and the account. gone: it was closed before.
+func (v *view) party(at int, gone bool) (who, account wallet.Address) {
 	if at == absent {
 		return who, account
 	}
-	if held := v.ledger.tokens[byte(at)]; held != nil {
+	if held := v.ledger.tokens[byte(at)]; held != nil && !gone {
 		return held.owner, v.keys[at]
 	}
 	return v.keys[at], v.keys[at]
@@ -411,5 +413,8 @@ func (v *view) transfers() (in, out int) {
 
 // within tells whether any instruction moved something between two own accounts.
 func (v *view) within() bool {
-	return slices.ContainsFunc(v.flows, func(f flow) bool { return f.how != wallet.MovedByAuthority && v.own(f.from) && v.own(f.to) })
+	return slices.ContainsFunc(v.flows, func(f flow) bool {
+		from, to := v.ownEnds(f)
+		return f.how != wallet.MovedByAuthority && from && to
+	})
 }

@@ -269,7 +269,7 @@ func (l *look) activity(ctx context.Context, signature wallet.Signature, slot ui
 // unrelated tells of a transaction that is in the history of one of the wallet's accounts that it names none of them, nor moves
 // anything of the wallet: a node that resolves lookup tables to other accounts would hide a payment so.
 func (l *look) unrelated(a wallet.Activity) bool {
-	return len(a.Named) > 0 && len(a.Changes) == 0 && len(a.Movements) == 0 && !slices.ContainsFunc(a.Named, l.row.Lists)
+	return len(a.Mentions) > 0 && len(a.Changes) == 0 && len(a.Movements) == 0 && !slices.ContainsFunc(a.Mentions, l.row.Lists)
 }
 
 // tell takes in an activity, and watches the token accounts that it shows.

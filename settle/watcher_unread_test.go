@@ -154,8 +154,8 @@ func TestATransactionThatNamesNobodyHereIsNotBelieved(t *testing.T) {
 	bob := r.bob.Address()
 	sig := chain.pay(bob, sol)
 	whole := chain.paid[sig]
-	whole.Named = []wallet.Address{r.alice.Address(), bob}
-	other := wallet.Activity{Signature: sig, Slot: whole.Slot, Kind: wallet.ActivityOther, Named: []wallet.Address{r.alice.Address(), r.Stranger()}}
+	whole.Mentions = []wallet.Address{r.alice.Address(), bob}
+	other := wallet.Activity{Signature: sig, Slot: whole.Slot, Kind: wallet.ActivityOther, Mentions: []wallet.Address{r.alice.Address(), r.Stranger()}}
 	chain.paid[sig] = other
 	r.look()
 	r.expect()
@@ -164,7 +164,7 @@ func TestATransactionThatNamesNobodyHereIsNotBelieved(t *testing.T) {
 	}
 	// What shows a balance of the wallet's is believed, also of an account that is watched no longer.
 	moved := whole
-	moved.Named = other.Named
+	moved.Mentions = other.Mentions
 	for _, shown := range []wallet.Activity{moved, whole} {
 		chain.paid[sig] = shown
 		r.Pass(12 * time.Hour)
@@ -182,7 +182,7 @@ func TestAMentionIsNoTrouble(t *testing.T) {
 	r.Pass(time.Minute)
 	bob := r.bob.Address()
 	sig := chain.pay(bob, 0)
-	chain.paid[sig] = wallet.Activity{Signature: sig, Slot: chain.paid[sig].Slot, Kind: wallet.ActivityOther, Named: []wallet.Address{r.alice.Address(), bob}}
+	chain.paid[sig] = wallet.Activity{Signature: sig, Slot: chain.paid[sig].Slot, Kind: wallet.ActivityOther, Mentions: []wallet.Address{r.alice.Address(), bob}}
 	chain.pay(bob, sol)
 	r.look()
 	r.expect("1 SOL to bob")

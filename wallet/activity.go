@@ -60,8 +60,8 @@ type Activity struct {
 	Opened, Closed []Address
 	// Accounts are all token accounts that the transaction shows to be the owner's after it.
 	Accounts []Address
-	// Named are all accounts that the transaction names, those of lookup tables included; empty: nobody says.
-	Named []Address
+	// Mentions are all accounts that the transaction names, those of lookup tables included; empty: nobody says.
+	Mentions []Address
 }
 
 // OwnFee is how many lamports of the fee the owner paid.

@@ -113,7 +113,7 @@ func (w *World) build() {
 	w.Restart()
 }
 
-// Reopen closes the database's files, opens them again, and makes all parts anew, as a process that starts.
+// Reopen closes the database's files, opens them again, and makes all parts again, as a process that starts.
 func (w *World) Reopen() {
 	w.Helper()
 	w.Must(w.DeliveryLog.Close())
