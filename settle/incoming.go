@@ -21,6 +21,7 @@ type incoming struct {
 	user  *wallet.User                      // the owner, once read; the zero User for a wallet without one
 	known []wallet.Address                  // whom the owner knows; read with user
 	asked map[wallet.Address]wallet.Address // the token of each open payment request, by its reference; nil: not read yet
+	news  bool                              // a transaction did something else than bring folded payments
 }
 
 // isNews tells whether something may have come in that its owner did not do themselves.
@@ -32,6 +33,7 @@ func isNews(a wallet.Activity) bool {
 // before: by an earlier look, by the settlement of a payment between two wallets of purser, or for a payment request. The
 // result tells whether something came in that is not announced.
 func (in *incoming) announce(a wallet.Activity) (folded bool, _ error) {
+	in.news = in.news || a.Signed
 	if !isNews(a) {
 		return false, nil
 	}
@@ -46,7 +48,7 @@ func (in *incoming) announce(a wallet.Activity) (folded bool, _ error) {
 		if err != nil {
 			return false, err
 		}
-		folded = folded || is == counted
+		folded, in.news = folded || is == counted, in.news || is != counted
 	}
 	return folded || len(a.Net) == 0 && slices.ContainsFunc(a.Movements, func(m wallet.Movement) bool { return m.In && m.Units == 0 }), nil
 }

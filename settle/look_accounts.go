@@ -103,7 +103,7 @@ func (l *look) rebase(ctx context.Context, known uint64) ([]wallet.WatchedAccoun
 	}
 	l.row.Since = min(l.row.Since, lowest+1)
 	l.row.FullSlot = min(l.row.FullSlot, lowest)
-	l.full, l.row.FullAt, l.row.FullTo = true, time.Time{}, 0
+	l.full, l.row.FullAt, l.row.FullTo, l.row.News = true, time.Time{}, 0, true
 	l.Log.Error("every node has been behind what is known of a wallet: it is watched on from what they show now, and payments since its last look may be missing",
 		"wallet", l.of.Address, "known_slot", known, "slot", lowest)
 	return found, nil

@@ -46,6 +46,7 @@ func (l *look) history(ctx context.Context, i int, to wallet.WatchedAccount, cha
 			return p, false
 		}
 		if lost && !enough { // no node has it, and waiting did not help
+			l.row.News = true
 			l.Log.Error("a part of a wallet's history is lost: payments in it are not announced", "wallet", l.of.Address, "account", a.Address,
 				"from_slot", a.Mark.Slot, "to_slot", walk.Since, "error", err)
 		}
@@ -74,6 +75,7 @@ func (l *look) history(ctx context.Context, i int, to wallet.WatchedAccount, cha
 
 // unexplained tells the operator of a balance that moved by what no node shows, such as the fees of a validator.
 func (l *look) unexplained(a, to wallet.WatchedAccount) {
+	l.row.News = true
 	l.Log.Error("no node shows all transactions that moved a balance: if one was a payment, it is not announced",
 		"wallet", l.of.Address, "account", a.Address, "from_slot", a.Mark.Slot, "to_slot", to.Slot)
 }

@@ -51,8 +51,9 @@ func (l *look) keepUnread(entry wallet.SignatureEntry, cause error) error {
 	return nil
 }
 
-// giveUp tells the operator of a transaction that nobody could read.
+// giveUp tells the operator of a transaction that nobody could read. Whatever it did to the balance is reported.
 func (l *look) giveUp(u wallet.UnreadTransaction) {
+	l.row.News = true
 	l.Log.Error("a transaction of a wallet was never shown in a way that can be read: if it was a payment, it is not announced",
 		"wallet", l.of.Address, "transaction", u.Signature)
 }

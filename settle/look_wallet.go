@@ -41,6 +41,7 @@ type look struct {
 	more       bool                    // there is more to do at once
 	trouble    error
 	activities map[wallet.Signature]wallet.Activity // that were read
+	before     []wallet.WatchedAccount              // the row's accounts as they were read
 	skipped    map[wallet.Signature]bool            // that need not be read, or cannot be
 	early      map[wallet.Signature]bool            // of activities: those that will be read again: not counted as folded yet
 }
@@ -48,6 +49,7 @@ type look struct {
 // run looks. What was found before an error is true all the same and is written.
 func (l *look) run(ctx context.Context, order store.WatchOrder) (work.Result, error) {
 	l.skipped, l.early, l.closed = map[wallet.Signature]bool{}, map[wallet.Signature]bool{}, map[wallet.Address]bool{}
+	l.before = slices.Clone(l.row.Accounts)
 	now := l.Now().UTC()
 	l.full = l.row.FullTo > 0 || !now.Before(l.row.FullAt.Add(l.Pace.Full))
 	found := order.Found
@@ -168,7 +170,7 @@ func (l *look) account(ctx context.Context, to wallet.WatchedAccount) {
 	case p.walk.More:
 		l.more, a.Cursor = true, p.walk.Cursor
 	default:
-		a.Slot, a.Exists, a.Units = to.Slot, to.Exists, to.Units
+		a.Slot, a.Exists, a.Units, a.Mint = to.Slot, to.Exists, to.Units, to.Mint
 		l.closed[a.Address] = l.full && i > 0 && !had && !to.Exists && a.Mark.Slot < l.row.FullSlot
 	}
 	l.row.Accounts[i] = a
@@ -307,6 +309,9 @@ func (l *look) commit(tx store.Tx) error {
 		if err := store.OrderSummary(tx, l.of.Owner, l.Now().UTC()); err != nil {
 			return err
 		}
+	}
+	if err := l.reportBalances(tx, &row, in.news); err != nil {
+		return err
 	}
 	return tx.PutWatch(row)
 }

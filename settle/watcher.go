@@ -288,7 +288,7 @@ func watched(owner wallet.Address, b wallet.AccountBalance) wallet.WatchedAccoun
 	case b.Address == owner:
 		a.Exists, a.Units = b.Exists, b.Lamports
 	case b.Token != nil && b.Token.Owner == owner:
-		a.Exists, a.Units = true, b.Token.Units
+		a.Exists, a.Units, a.Mint = true, b.Token.Units, b.Token.Mint
 	}
 	return a
 }

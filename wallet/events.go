@@ -63,8 +63,10 @@ const internalPrefix = "internal."
 func (n EventName) Public() bool { return !strings.HasPrefix(string(n), internalPrefix) }
 
 // NotifiesOwner reports whether the person may be notified of the event in chat. What they did there themselves a moment
-// ago is excluded.
-func (n EventName) NotifiesOwner() bool { return n != MessageReceived && n != CommandExecuted }
+// ago is excluded, and so are balances: the payment that changed them has its own message.
+func (n EventName) NotifiesOwner() bool {
+	return n != MessageReceived && n != CommandExecuted && n != BalanceUpdated
+}
 
 // Event is written in the same store transaction as the fact that it reports. Data is rendered once, and every receiver
 // gets exactly these bytes.
@@ -138,7 +140,7 @@ type TransactionReceivedData struct {
 	ReceivedAt    string        `json:"received_at"`
 }
 
-// BalanceUpdatedData is `data` of balance.updated. Balances holds every token of the wallet, by symbol.
+// BalanceUpdatedData is `data` of balance.updated. Balances holds SOL and every listed token of the wallet, by symbol.
 type BalanceUpdatedData struct {
 	WalletAddress Address                `json:"wallet_address"`
 	Balances      map[string]BalanceData `json:"balances"`

@@ -21,6 +21,8 @@ type Watch struct {
 	Unread   []UnreadTransaction `json:"unread,omitempty"`
 	// Folded counts incoming payments that nobody was notified of one by one, since the last summary of them.
 	Folded uint64 `json:"folded,omitzero"`
+	// News says that more than folded payments moved the wallet since its balances were last reported (balance.updated).
+	News bool `json:"news,omitzero"`
 	// Failures counts looks in a row that nodes kept from being complete.
 	Failures int    `json:"failures,omitzero"`
 	Version  uint64 `json:"version"` // for the store's compare-and-set
@@ -32,7 +34,9 @@ type WatchedAccount struct {
 	Address Address       `json:"address"`
 	Slot    uint64        `json:"slot"`
 	Exists  bool          `json:"exists,omitzero"`
-	Units   uint64        `json:"units,omitzero"` // lamports of the wallet itself, base units of a token account
+	Units   uint64        `json:"units,omitzero"`  // lamports of the wallet itself, base units of a token account
+	Mint    Address       `json:"mint,omitzero"`   // of a token account that was seen
+	Before  *uint64       `json:"before,omitzero"` // Units when the balances were last reported; nil: the same
 	Mark    Watermark     `json:"mark"`
 	Cursor  HistoryCursor `json:"cursor,omitempty"` // of a walk that takes more than one look
 	// DeniedSince is since when every node has denied what its history must hold; zero: they do not.

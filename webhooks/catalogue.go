@@ -63,7 +63,7 @@ func Catalogue() []EventType {
 				ErrorCode: wallet.InsufficientBalance, ErrorMessage: "the wallet holds 0.4 SOL", FailedAt: at}},
 		{Name: wallet.TransactionReceived, Kind: api, When: "A payment to a wallet became final, whoever sent it. Left out are dust, unlisted tokens and look-alike addresses, from unknown senders.", Scope: wallet.WalletRead,
 			data: wallet.TransactionReceivedData{TransactionID: txID, Signature: signature, WalletAddress: owner, Amount: "25", Token: "USDC", Sender: other, ReceivedAt: at}},
-		{Name: wallet.BalanceUpdated, Kind: api, When: "A balance of a wallet changed.", Scope: wallet.WalletRead,
+		{Name: wallet.BalanceUpdated, Kind: api, When: "A finalized balance of a wallet changed, by whatever transaction. Changes by left-out payments alone come with the next one.", Scope: wallet.WalletRead,
 			data: wallet.BalanceUpdatedData{WalletAddress: owner, Balances: map[string]wallet.BalanceData{
 				"SOL":  {Amount: "3.5", USDValue: "532.00", Change: "-1.500005"},
 				"USDC": {Amount: "25", USDValue: "25.00", Change: "0"},
@@ -96,7 +96,7 @@ func Catalogue() []EventType {
 			data: wallet.BotWalletConnectedData{ChatID: chat, WalletAddress: owner, ConnectedAt: at}},
 	}
 	// Names that the specification has and nothing emits yet.
-	later := []wallet.EventName{wallet.BalanceUpdated, wallet.PriceAlert, wallet.PriceSignificantChange, wallet.StakeReward}
+	later := []wallet.EventName{wallet.PriceAlert, wallet.PriceSignificantChange, wallet.StakeReward}
 	for i := range all {
 		all[i].Emitted = !slices.Contains(later, all[i].Name)
 	}
@@ -296,8 +296,8 @@ var meanings = map[string]struct{ form, means string }{
 	"sender":        {senderForm, "The sender. Empty if it is unknown"},
 	"block_height":  {anyForm, "The height of its block (not the slot)"},
 	"confirmations": {anyForm, "Blocks built on it. 32 when it is final"}, "error_code": {idForm, "Why it failed, as a code"}, "error_message": {anyForm, "Why it failed, as a sentence"},
-	"balances": {anyForm, "Every token of the wallet, by symbol or mint"}, "usd_value": {unknownForm, "Its value " + decimalInUSD + ". Empty if no price is known"},
-	"change": {decimalForm, "By how much it moved, " + decimalInToken}, "total_usd_value": {unknownForm, "The value of all of them " + decimalInUSD + ". Empty if a price is unknown"},
+	"balances": {anyForm, "SOL and every listed token of the wallet, by symbol"}, "usd_value": {unknownForm, "Its value " + decimalInUSD + ". Empty if no price is known"},
+	"change": {decimalForm, "By how much it moved since the event before, " + decimalInToken}, "total_usd_value": {unknownForm, "The value of all of them " + decimalInUSD + ". Empty if a price is unknown"},
 	"user_id": {anyForm, "The person's id. Empty for a wallet that an ownerless key connected"}, "wallet_type": {idForm, "page, external or developer"},
 	"reason": {idForm, "user_initiated, or moved_to_another"}, "alert_id": {idForm, "The alert"}, "condition": {idForm, "The condition of the alert, such as above"},
 	"target_price": {decimalForm, "The price in the condition, " + decimalInUSD}, "current_price": {decimalForm, "The price now, " + decimalInUSD},
