@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"math"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -52,33 +54,54 @@ const (
 )
 
 // StakeAccounts lists the stake accounts of which an address is staker or withdrawer, wherever they were made
-// (getProgramAccounts, once for each authority).
+// (getProgramAccounts, first for both authorities, then once for each).
+//
+// Anybody can make accounts that name an address as one authority and get their money back by the other, so many that no
+// answer holds them. Then those with one authority are left out: a wallet can use only those of which it is both.
 func (c *Client) StakeAccounts(ctx context.Context, owner wallet.Address) ([]wallet.StakeAccount, error) {
 	var out []wallet.StakeAccount
 	seen := map[wallet.Address]bool{}
-	// The filter compares one place only, so each authority is a question of its own. An account with both is listed once.
-	for _, authority := range []int{stakerAt, withdrawerAt} {
-		list, slot, err := c.programAccounts(ctx, wallet.StakeProgram, settings{"dataSize": wallet.StakeAccountSize}, memcmp(authority, owner[:]))
+	for _, authorities := range [][]int{{stakerAt, withdrawerAt}, {stakerAt}, {withdrawerAt}} {
+		filters := []settings{{"dataSize": wallet.StakeAccountSize}}
+		for _, at := range authorities {
+			filters = append(filters, memcmp(at, owner[:]))
+		}
+		list, slot, err := c.programAccounts(ctx, wallet.StakeProgram, filters...)
+		if len(authorities) == 1 && errors.Is(err, errTooLarge) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		for _, entry := range list {
-			at, err := wallet.ParseAddress(entry.Pubkey)
-			data, readable := entry.Account.bytes()
-			account, whole := entry.Account.info().account(slot)
-			// The node must have applied the filter: an account that does not fit it makes the whole answer doubtful.
-			if err != nil || !readable || !whole || account.Owner != wallet.StakeProgram || len(data) != wallet.StakeAccountSize ||
-				!bytes.Equal(data[authority:authority+32], owner[:]) {
-				return nil, c.primary().nodeError(programMethod, errGarbage)
+			at, account, err := c.stakeAccount(entry, slot, owner, authorities)
+			if err != nil {
+				return nil, err
 			}
-			parsed, ok := parseStake(at, account, data)
-			if ok && !seen[at] { // others are no stakes: the filter also matches what happens to lie there
-				out = append(out, parsed)
+			if account != nil && !seen[at] {
+				out = append(out, *account)
 			}
 			seen[at] = true
 		}
 	}
 	return out, nil
+}
+
+// stakeAccount reads an entry of the stake program's accounts. It returns nil for one that is no stake: the filters also match
+// what happens to lie there. The node must have applied them: an entry that does not fit makes the whole answer doubtful.
+func (c *Client) stakeAccount(entry programAccount, slot uint64, owner wallet.Address, authorities []int) (wallet.Address, *wallet.StakeAccount, error) {
+	at, err := wallet.ParseAddress(entry.Pubkey)
+	data, readable := entry.Account.bytes()
+	account, whole := entry.Account.info().account(slot)
+	if err != nil || !readable || !whole || account.Owner != wallet.StakeProgram || len(data) != wallet.StakeAccountSize ||
+		slices.ContainsFunc(authorities, func(place int) bool { return !bytes.Equal(data[place:place+32], owner[:]) }) {
+		return at, nil, c.primary().nodeError(programMethod, errGarbage)
+	}
+	parsed, ok := parseStake(at, account, data)
+	if !ok {
+		return at, nil, nil
+	}
+	return at, &parsed, nil
 }
 
 // parseStake reads a stake account. false: it is neither initialized nor delegated.

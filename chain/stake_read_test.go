@@ -134,6 +134,42 @@ func TestStakeAccountsAreOnlyBelievedWhole(t *testing.T) {
 	}
 }
 
+// TestAFloodOfOthersStakesHidesNotOnesOwn: accounts with one authority are left out where no answer holds them. Without those
+// with both nobody knows what there is.
+func TestAFloodOfOthersStakesHidesNotOnesOwn(t *testing.T) {
+	me := testKey(1).address()
+	data := make([]byte, wallet.StakeAccountSize)
+	data[0] = initializedStake
+	copy(data[stakerAt:], me[:])
+	copy(data[withdrawerAt:], me[:])
+	own := fmt.Sprintf(`{"pubkey":%q,"account":{"lamports":5,"owner":%q,"executable":false,"rentEpoch":0,"space":200,"data":[%q,"base64"]}}`,
+		testKey(5).address(), wallet.StakeProgram, base64.StdEncoding.EncodeToString(data))
+	for large := range 3 {
+		asked := 0
+		client := scripted(t, func(string) string {
+			if asked++; asked == large+1 {
+				return strings.Repeat(" ", maxHoldings+1)
+			}
+			return result(`{"context":{"slot":5},"value":[` + own + `]}`)
+		})
+		got, err := client.StakeAccounts(t.Context(), me)
+		if large == 0 {
+			nobodyKnows(t, err)
+		} else if err != nil || len(got) != 1 || asked != 3 {
+			t.Errorf("too large is answer %d of %d: %+v, %v", large+1, asked, got, err)
+		}
+	}
+	asked := 0
+	client := scripted(t, func(string) string {
+		if asked++; asked == 2 {
+			return `{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"behind"}}`
+		}
+		return result(`{"context":{"slot":5},"value":[` + own + `]}`)
+	})
+	_, err := client.StakeAccounts(t.Context(), me)
+	nobodyKnows(t, err)
+}
+
 // info is a validator's info account, as a node tells it.
 func info(identity wallet.Address, text string, change func(data []byte) []byte) string {
 	data := slices.Concat([]byte{2}, infoMark[:], []byte{0}, identity[:], []byte{1})

@@ -57,7 +57,22 @@ func (c *Chat) stake(ctx context.Context, h Inbound) (Action, error) {
 	case action == "", action == "list", action == "positions":
 		return c.stakeOverview(ctx, h)
 	}
+	return stakeUsage()
+}
+
+// stakeUsage answers with how /stake is written.
+func stakeUsage() (Action, error) {
 	return func(s *replyTx) error { return s.replyUsage("stake") }, nil
+}
+
+// stakePage returns the page that a list's words ask for, which is 1 if they name none: list 2, validators 2. ok is false for
+// anything else behind the list's name.
+func stakePage(args []string) (page int, ok bool) {
+	if len(args) <= 1 {
+		return 1, true
+	}
+	page, err := strconv.Atoi(args[1])
+	return page, err == nil && page > 0 && len(args) == 2
 }
 
 // hasAmount reports whether one of the words is not an address, and so is meant as an amount. It does not check the amount:
@@ -126,9 +141,12 @@ func (c *Chat) stakeForApp(ctx context.Context, h Inbound) (Action, error) {
 	}
 	action := strings.ToLower(args[0])
 	if _, step := stakeSteps()[action]; !step {
+		_, paged := stakePage(args)
 		switch {
-		case len(args) == 1 && action == "validators":
+		case paged && action == "validators":
 			return c.stakeValidators(ctx, h)
+		case paged && (action == "list" || action == "positions"):
+			return c.stakeOverview(ctx, h)
 		case len(args) == 1 && action == "rewards":
 			return c.stakeRewards(ctx, h)
 		}
@@ -159,11 +177,16 @@ func (c *Chat) stakeForApp(ctx context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// mostStakes is how many positions one message shows.
-const mostStakes = 10
+// stakesAPage is how many positions one message shows.
+const stakesAPage = 10
 
-// stakeOverview lists the stakes of the default wallet, with a button for what can be done with each.
+// stakeOverview lists the stakes of the default wallet, with a button for what can be done with each: /stake list [page].
+// Those that it cannot use stand on the last pages, and count nowhere: anybody can make thousands of them for any wallet.
 func (c *Chat) stakeOverview(ctx context.Context, h Inbound) (Action, error) {
+	page, ok := stakePage(h.line.args)
+	if !ok {
+		return stakeUsage()
+	}
 	w, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
 		return refuse(err)
@@ -178,21 +201,27 @@ func (c *Chat) stakeOverview(ctx context.Context, h Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		var lines []string
 		var rows [][]Button
-		// staked is in lamports and counts all stakes, also those that the message leaves out. ready: one can be withdrawn now.
+		// staked is in lamports and counts the usable stakes of all pages. ready: one can be withdrawn now.
 		staked, ready := uint64(0), false
-		for i, one := range p.All {
-			if one.State != wallet.StakeInactive {
+		for _, one := range p.All {
+			if one.Hold == wallet.HoldNone && one.State != wallet.StakeInactive {
 				staked += one.Stake
 			}
 			ready = ready || one.State == wallet.StakeInactive && one.Hold == wallet.HoldNone
-			if i >= mostStakes {
-				continue
-			}
-			line, row, err := s.stakeLine(i+1, one)
+		}
+		pages := max((len(p.All)+stakesAPage-1)/stakesAPage, 1)
+		page := min(page, pages)
+		first := (page - 1) * stakesAPage
+		for i, one := range p.All[first:min(first+stakesAPage, len(p.All))] {
+			line, row, err := s.stakeLine(first+i+1, one)
 			if err != nil {
 				return err
 			}
 			lines, rows = append(lines, string(line)), append(rows, row...)
+		}
+		turn, err := s.pageButtons("/stake list", page, pages)
+		if err != nil {
+			return err
 		}
 		buttons := []string{"stake_button.stake", "/stake delegate", "stake_button.validators", "/stake validators"}
 		if len(p.All) > 0 {
@@ -202,9 +231,9 @@ func (c *Chat) stakeOverview(ctx context.Context, h Inbound) (Action, error) {
 		if err != nil {
 			return err
 		}
-		return s.reply("staking.overview", vars{"Lines": html(strings.Join(lines, "\n\n")), "More": left(len(p.All) - mostStakes), "Staked": wallet.Lamports(staked).String(),
+		return s.reply("staking.overview", vars{"Lines": html(strings.Join(lines, "\n\n")), "Page": page, "Pages": pages, "Paged": pages > 1, "Staked": wallet.Lamports(staked).String(),
 			"Ready": ready, "Tail": code("…" + w.Address.Tail()), "Network": s.network(), "Epoch": strconv.FormatUint(p.Epoch.Epoch, 10),
-			"EpochEnds": moment(p.Epoch.EndsAfter(1))}, append(rows, more...)...)
+			"EpochEnds": moment(p.Epoch.EndsAfter(1))}, slices.Concat(rows, turn, more)...)
 	}, nil
 }
 
@@ -261,18 +290,16 @@ const validatorsAPage = 5
 
 // stakeValidators shows a page of validators, the best first: /stake validators [page].
 func (c *Chat) stakeValidators(ctx context.Context, h Inbound) (Action, error) {
+	page, ok := stakePage(h.line.args)
+	if !ok {
+		return stakeUsage()
+	}
 	if err := c.mayAsk(h); err != nil {
 		return nil, err
 	}
 	all, err := c.Stakes.Validators(ctx)
 	if err != nil {
 		return refuse(err)
-	}
-	page := 1
-	if len(h.line.args) > 1 {
-		if n, err := strconv.Atoi(h.line.args[1]); err == nil && n > 0 {
-			page = n
-		}
 	}
 	pages := (len(all) + validatorsAPage - 1) / validatorsAPage
 	page = min(page, max(pages, 1))
@@ -296,7 +323,7 @@ func (c *Chat) stakeValidators(ctx context.Context, h Inbound) (Action, error) {
 			}
 			rows = append(rows, []Button{b})
 		}
-		turn, err := s.pageButtons(page, pages)
+		turn, err := s.pageButtons("/stake validators", page, pages)
 		if err != nil {
 			return err
 		}
@@ -304,14 +331,14 @@ func (c *Chat) stakeValidators(ctx context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// pageButtons are the buttons that lead to the page before and the page after.
-func (s *replyTx) pageButtons(page, pages int) ([][]Button, error) {
+// pageButtons are the buttons that lead to the page before and the page after of a list: each runs the command with a page.
+func (s *replyTx) pageButtons(command string, page, pages int) ([][]Button, error) {
 	var turn []string
 	if page > 1 {
-		turn = append(turn, "stake_button.previous_page", "/stake validators "+strconv.Itoa(page-1))
+		turn = append(turn, "stake_button.previous_page", command+" "+strconv.Itoa(page-1))
 	}
 	if page < pages {
-		turn = append(turn, "stake_button.next_page", "/stake validators "+strconv.Itoa(page+1))
+		turn = append(turn, "stake_button.next_page", command+" "+strconv.Itoa(page+1))
 	}
 	if len(turn) == 0 {
 		return nil, nil
@@ -338,6 +365,9 @@ func (c *Chat) askStake(ctx context.Context, h Inbound) (Action, error) {
 	minimum, err := c.Stakes.Minimum(ctx)
 	if err != nil {
 		return refuse(err)
+	}
+	if len(h.line.args) > 2 { // two addresses: which one is meant?
+		return refuse(wallet.Refuse(wallet.InvalidRequest, "stakes.words"))
 	}
 	words := ""
 	at := 0

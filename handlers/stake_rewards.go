@@ -16,7 +16,8 @@ type Reward struct {
 	Validator wallet.Validator // to which it is delegated now
 }
 
-// Rewards are what the stakes that a wallet has now earned from inflation in the last epochs.
+// Rewards are what the stakes that a wallet has now earned from inflation in the last epochs. Stakes that it cannot use (Hold)
+// do not count: what they earn may be somebody else's.
 type Rewards struct {
 	Address     wallet.Address
 	First, Last uint64   // the epochs that are covered; none if First is above Last
@@ -51,6 +52,9 @@ func (s *Stakes) Rewards(ctx context.Context, owner wallet.Address, epochs uint6
 	var delegated []Position
 	oldest := p.Epoch.Epoch
 	for _, one := range p.All {
+		if one.Hold != wallet.HoldNone {
+			continue
+		}
 		if one.State != wallet.StakeInactive {
 			out.NotStaked += one.Withdrawable
 		}

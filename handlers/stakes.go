@@ -131,13 +131,14 @@ type Position struct {
 	State        wallet.StakeState
 	Activation   wallet.StakeActivation
 	Hold         wallet.StakeHold // why it is shown and cannot be used
-	Withdrawable uint64           // lamports
+	Withdrawable uint64           // lamports; 0 with a hold
 	Validator    wallet.Validator // zero for an account without a delegation
 	// ChangesAt is about when a warm-up or cooldown ends; zero in other states.
 	ChangesAt time.Time
 }
 
-// Positions are the stake accounts of a wallet, the largest first.
+// Positions are the stake accounts of a wallet: those that it can use first (Hold), and of each sort the largest first. Anybody
+// can make accounts that name a wallet as one of two authorities, so these must not crowd out its own.
 type Positions struct {
 	Address wallet.Address
 	All     []Position
@@ -156,7 +157,10 @@ func (s *Stakes) Positions(ctx context.Context, owner wallet.Address) (Positions
 	}
 	out := Positions{Address: owner, Epoch: f.epoch}
 	for _, a := range f.accounts {
-		p := Position{StakeAccount: a, Hold: f.epoch.Hold(a, owner), Withdrawable: f.withdrawable(a)}
+		p := Position{StakeAccount: a, Hold: f.epoch.Hold(a, owner)}
+		if p.Hold == wallet.HoldNone {
+			p.Withdrawable = f.withdrawable(a)
+		}
 		p.State, p.Activation = f.epoch.StakeState(a)
 		p.ChangesAt = f.epoch.ChangesAt(a)
 		if at := slices.IndexFunc(validators, func(v wallet.Validator) bool { return v.Vote == a.Voter }); at >= 0 {
@@ -166,6 +170,15 @@ func (s *Stakes) Positions(ctx context.Context, owner wallet.Address) (Positions
 		}
 		out.All = append(out.All, p)
 	}
+	slices.SortStableFunc(out.All, func(a, b Position) int {
+		switch usable := a.Hold == wallet.HoldNone; {
+		case usable == (b.Hold == wallet.HoldNone):
+			return 0
+		case usable:
+			return -1
+		}
+		return 1
+	})
 	return out, nil
 }
 

@@ -2,6 +2,7 @@ package product_test
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -136,6 +137,52 @@ func TestHeldStakesAreShownAndNotTouched(t *testing.T) {
 			s.refused(wallet.InvalidRequest, "stakes.none", request(wallet.Unstake, "max"))
 			s.refused(wallet.InvalidRequest, "stakes.nothing_to_withdraw", request(wallet.Withdraw, "max"))
 		}
+	}
+}
+
+// crowd is a chain on which somebody has made stake accounts that name a wallet as their staker.
+type crowd struct {
+	handlers.StakeChain
+	more []wallet.StakeAccount
+}
+
+func (c crowd) StakeAccounts(ctx context.Context, owner wallet.Address) ([]wallet.StakeAccount, error) {
+	own, err := c.StakeChain.StakeAccounts(ctx, owner)
+	return append(slices.Clone(c.more), own...), err
+}
+
+// TestOthersStakesDoNotCrowdOutOnesOwn: a stranger makes eleven that are larger, and can withdraw them all. They come last, and
+// count nowhere.
+func TestOthersStakesDoNotCrowdOutOnesOwn(t *testing.T) {
+	s := newStaker(t, 5*world.SOL)
+	s.does(request(wallet.Stake, "2"))
+	s.pays()
+	s.pays()
+	s.Blocks(40)
+	want, positions := s.earned(5), s.positions()
+	theirs := crowd{StakeChain: s.Stakes.Chain}
+	for i := range 11 {
+		a := positions[0].StakeAccount
+		a.Address[0] ^= byte(i + 1)
+		a.Withdrawer, a.Stake, a.Lamports = s.Stranger(), a.Stake*5, a.Lamports*6
+		theirs.more = append(theirs.more, a)
+	}
+	s.Stakes.Chain = theirs
+	got := s.positions()
+	if len(got) != 12 || got[0] != positions[0] {
+		t.Fatalf("first comes %+v of %d", got[0], len(got))
+	}
+	for _, one := range got[1:] {
+		if one.Hold != wallet.HoldForeign || one.Withdrawable != 0 {
+			t.Errorf("somebody else's: %+v", one)
+		}
+	}
+	if r := s.earned(5); len(want.All) == 0 || !reflect.DeepEqual(r, want) {
+		t.Errorf("earned are %+v, want %+v", r, want)
+	}
+	s.refused(wallet.InsufficientFunds, "stakes.more_than_staked", request(wallet.Unstake, "3"))
+	if got := s.prepared(request(wallet.Unstake, "max")).StakeTerms(); got.Account != positions[0].Address || len(got.Merged) > 0 {
+		t.Errorf("undelegated would be %+v", got)
 	}
 }
 

@@ -288,7 +288,7 @@ func describe(address wallet.Address, d wallet.Decoded) signedPayment {
 // once more; if not, the person wants a second one.
 func (s *Signer) sendAgain(ctx context.Context, server *caller, id string, same *signedPayment) (bool, error) {
 	// The stored signature belongs to an older blockhash. Solana takes it at most once, so it is safe to send at any time.
-	fmt.Fprintf(s.Out, "WARNING: you signed this payment on %s, and the server asks for it again. Two signatures may pay it twice.\n"+
+	fmt.Fprintf(s.Out, "WARNING: you signed this transaction on %s, and the server asks for it again. Two signatures may carry it out twice.\n"+
 		"The first signature is %s. Sending it again is safe: Solana takes it once.\n", same.At.Local().Format(moment), tame(same.Signature, 100))
 	answer, err := s.answer("Type again to send the same signature, second to sign a second time, anything else to stop: ")
 	switch {

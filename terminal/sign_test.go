@@ -299,7 +299,7 @@ func TestASecondSignatureOfOnePaymentIsWarnedOf(t *testing.T) {
 		if err := d.follows("s=another", answer, "yes"); err != ErrDeclined || len(d.said) != 1 {
 			t.Errorf("%q: %v, handed in %d", answer, err, len(d.said))
 		}
-		d.shows("WARNING: you signed this payment on", "may pay it twice", first["signature"])
+		d.shows("WARNING: you signed this transaction on", "may carry it out twice", first["signature"])
 	}
 	if err := d.follows("s=another", "again"); err != nil {
 		t.Fatal(err)

@@ -54,7 +54,9 @@ func TestAKindRefusesTermsThatItWouldNotWrite(t *testing.T) {
 		Unstake: {nil, StakeTerms{Split: true}.Terms(), StakeTerms{Account: a, Merged: []Address{a}}.Terms(), StakeTerms{Account: a, Merged: []Address{{}}}.Terms(),
 			StakeTerms{Account: a, Merged: []Address{b, b}}.Terms(), StakeTerms{Account: a, ValidatorName: strings.Repeat("x", MaxTerms)}.Terms(),
 			Terms("{}"), Terms("[]"), Terms("{"), Terms(`{` + account + `}`), Terms(`{"schema":"stake/2",` + account + `}`), Terms(`{"schema":1,` + account + `}`),
-			Terms(`{"schema":"stake/1",` + account + `,"new":1}`), Terms(`{"schema":"stake/1",` + account + `,"split":"yes"}`), Terms(`{"schema":"stake/1",` + account + `}{}`)},
+			Terms(`{"schema":"stake/1",` + account + `,"new":1}`), Terms(`{"schema":"stake/1",` + account + `,"split":"yes"}`), Terms(`{"schema":"stake/1",` + account + `}{}`),
+			Terms(`{"schema":"stake/1",` + account + `,` + account + `}`), Terms(`{"schema":"stake/1","Account":"` + a.String() + `"}`),
+			Terms(`{` + account + `,"schema":"stake/1"}`), Terms(`{"schema":"stake/2","schema":"stake/1",` + account + `}`)},
 		Withdraw: {nil, StakeTerms{Account: a, Split: true}.Terms()},
 	}
 	for kind, rules := range all {

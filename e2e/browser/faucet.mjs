@@ -56,7 +56,7 @@ await play(async (settings, ask) => {
   await card.becomes('Sign 1 SOL on your device');
   const signing = await card.follow('Sign on your device');
   await approve(signing, passphrase('alice'));
-  await screen(signing, /^(Payment signed|Confirmed)$/); // it follows the payment to its end
+  await screen(signing, /^(Transaction signed|Confirmed)$/); // it follows the payment to its end
   await signing.close();
   await bob.tab.locator('article.theirs').filter({ hasText: 'You received 1 SOL' }).filter({ hasText: hers }).waitFor();
   await holds(bob.tab, his);

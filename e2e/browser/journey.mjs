@@ -163,7 +163,7 @@ async function pay(from, to, { amount, from: payer, to: payee, look }) {
   const onPage = await tab.locator('main .address').first().locator('> span').allTextContents();
   assert.equal(onPage.join(' '), inChat[0], 'chat and page group an address differently');
   await approve(tab, PASSPHRASES[from.person], look);
-  await screen(tab, /^(Payment signed|Confirmed)$/); // it follows the payment to its end
+  await screen(tab, /^(Transaction signed|Confirmed)$/); // it follows the payment to its end
   await look('approved', tab);
   await tab.close();
   await card.becomes(`Sent ${amount} SOL`);

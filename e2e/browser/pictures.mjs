@@ -58,7 +58,7 @@ async function take() {
     await tab.setViewportSize({ width: 560, height: 900 });
     await tab.screenshot({ path: join(album, 'sign.png'), fullPage: true });
     await approve(tab, PASSPHRASE);
-    await screen(tab, /^(Payment signed|Confirmed)$/); // it follows the payment to its end
+    await screen(tab, /^(Transaction signed|Confirmed)$/); // it follows the payment to its end
     await tab.close();
     await card.becomes('Sent 1.5 SOL');
 

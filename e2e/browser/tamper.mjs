@@ -35,7 +35,7 @@ await play(async (settings, ask) => {
   await ask('next');
   const tab = await card.follow('Sign on your device');
   await approve(tab, PASSPHRASE);
-  await screen(tab, /^(Payment signed|Confirmed)$/); // it follows the payment to its end
+  await screen(tab, /^(Transaction signed|Confirmed)$/); // it follows the payment to its end
   await card.becomes('Sent 1 SOL');
   return screens;
 });

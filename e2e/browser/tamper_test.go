@@ -71,7 +71,7 @@ type trick struct {
 
 const (
 	refused = "This page blocked the transaction"
-	changed = "Stop: the payment was changed"
+	changed = "Stop: the transaction was changed"
 )
 
 // tricks are played on a payment of 1 SOL from Alice to Bob, which Eve would like to have.

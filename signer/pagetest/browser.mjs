@@ -92,4 +92,4 @@ export async function offerAgain(tab, change = {}) {
   delete server.world.signature;
   await follow(tab, server, '#s=ABCDEFabcdef9876543210');
 }
-export const BEFORE = 'You already signed this payment';
+export const BEFORE = 'You already signed this transaction';

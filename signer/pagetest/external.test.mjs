@@ -97,7 +97,7 @@ it('a payment is signed in the app, which may add budget and assertions', async 
     m.instructions.push(new TransactionInstruction({ programId: LIGHTHOUSE, keys: [{ pubkey: new PublicKey(OWN), isSigner: false, isWritable: false }], data: Buffer.from([5, 1, 2]) }));
   }) });
   await pays(tab);
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
   const [{ signed_transaction: signed, signature }] = server.posted('/w/tx/signature');
   assert.equal(signature, undefined);
   const wire = Buffer.from(signed, 'base64');
@@ -117,9 +117,9 @@ for (const [what, change] of [
     paying();
     const tab = await withApp(t, { behave: (bytes) => resigned(bytes, change) });
     await pays(tab);
-    await title(tab, 'Stop: the wallet app changed the payment');
+    await title(tab, 'Stop: the wallet app changed the transaction');
     assert.deepEqual(server.posted('/w/tx/signature'), []);
-    await press(tab, 'Back to payment');
+    await press(tab, 'Back to the transaction');
     await title(tab, 'Approve this payment?');
   });
 }
@@ -128,7 +128,7 @@ it('an app that signs with another key is caught', async (t) => {
   paying();
   const tab = await withApp(t, { behave: (bytes) => Uint8Array.from([1, ...ed25519.sign(bytes, ed25519.utils.randomPrivateKey()), ...bytes]) });
   await pays(tab);
-  await title(tab, 'Stop: the wallet app changed the payment');
+  await title(tab, 'Stop: the wallet app changed the transaction');
   assert.deepEqual(server.posted('/w/tx/signature'), []);
 });
 
@@ -137,7 +137,7 @@ it('a no in the app leads back to the payment', async (t) => {
   const tab = await withApp(t, { behave: () => { throw new Error('User rejected the request.'); } });
   await pays(tab);
   await title(tab, 'Not signed');
-  await press(tab, 'Back to payment');
+  await press(tab, 'Back to the transaction');
   await title(tab, 'Approve this payment?');
   assert.deepEqual(server.posted('/w/tx/signature'), []);
 });
@@ -188,7 +188,7 @@ it('an app that hands back a version 1 transaction is refused with that reason',
   // Version 1 begins with its message; the signatures stand at the end.
   const tab = await withApp(t, { behave: (bytes) => { const v1 = Uint8Array.from([0x81, ...bytes]); return Uint8Array.from([...v1, ...ed25519.sign(v1, key)]); } });
   await pays(tab);
-  await title(tab, 'Stop: the wallet app changed the payment');
+  await title(tab, 'Stop: the wallet app changed the transaction');
   assert.match(await text(tab), /returned a version 1 transaction[^]*Nothing was sent/);
   assert.deepEqual(server.posted('/w/tx/signature'), []);
 });
@@ -209,7 +209,7 @@ it('a signature that came too late by the height of the chain is not sent, but m
   server.world.blocksLeft = 20;
   await press(tab, 'Sign again');
   await press(tab, 'Test Wallet');
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
   assert.equal(asked, 3);
   assert.equal(server.posted('/w/tx/refresh').length, 3, 'signed again over an old blockhash');
   assert.equal(server.posted('/w/tx/signature').length, 1);
@@ -220,7 +220,7 @@ it('when nobody knows the height, the signature is handed over: the server judge
   server.world.fail['/w/tx/blocks'] = { status: 503, code: 'NETWORK_ERROR', message: 'x' };
   const tab = await withApp(t);
   await pays(tab);
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
 });
 
 it('a wallet app is not asked for a second signature unawares, nor on another network', async (t) => {
@@ -231,9 +231,9 @@ it('a wallet app is not asked for a second signature unawares, nor on another ne
   await title(tab, 'No answer from the server');
   server.world.status = 'awaiting_signature';
   await follow(tab, server, '#s=ABCDEFabcdef9876543210');
-  await title(tab, 'You already signed this payment');
+  await title(tab, 'You already signed this transaction');
   await press(tab, 'Resend signature');
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
   const [first, second] = server.posted('/w/tx/signature').map((s) => s.signed_transaction);
   assert.equal(first, second);
   server.world.status = 'awaiting_signature';
@@ -248,7 +248,7 @@ it('a version 1 message behind the signatures of an older version is refused as 
   paying();
   const tab = await withApp(t, { behave: (bytes) => { const v1 = Uint8Array.from([0x81, ...bytes.subarray(1)]); return Uint8Array.from([1, ...ed25519.sign(v1, key), ...v1]); } });
   await pays(tab);
-  await title(tab, 'Stop: the wallet app changed the payment');
+  await title(tab, 'Stop: the wallet app changed the transaction');
   assert.match(await text(tab), /a version 1 transaction/);
   assert.deepEqual(server.posted('/w/tx/signature'), []);
 });
@@ -267,7 +267,7 @@ it('two tabs on one payment: an app is not asked by the second once the first ha
     db.close();
   }, REFERENCE);
   await press(tab, 'Test Wallet');
-  await title(tab, 'You already signed this payment');
+  await title(tab, 'You already signed this transaction');
   assert.equal(asked, 0);
 });
 
@@ -287,7 +287,7 @@ it('a browser that keeps nothing says so, and its wallet app connects and signs 
   assert.match(await text(tab), /stores nothing, so this page cannot tell/);
   await press(tab, 'Approve');
   await press(tab, 'Test Wallet');
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
 });
 
 it('without an app, the way into one is a link that the person copies: its secret goes to no other site', async (t) => {

@@ -12,11 +12,11 @@ it('a payment that was signed here is not signed again unawares: the same signat
   await title(tab, 'No answer from the server');
   await offerAgain(tab);
   await title(tab, BEFORE);
-  assert.match(await text(tab), /signed this payment on this device today at \d\d:\d\d [A-Z][A-Z\d+:−-]*\. The server asks for it again[^]*you may pay twice/);
+  assert.match(await text(tab), /signed this transaction on this device today at \d\d:\d\d [A-Z][A-Z\d+:−-]*\. The server asks for it again[^]*it may be carried out twice/);
   assert.equal(await tab.locator('.notice.danger').count(), 1);
   assert.deepEqual(server.posted('/w/tx/refresh').length, 1, 'a second blockhash was asked for');
   await press(tab, 'Resend signature');
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
   const [first, second] = server.posted('/w/tx/signature');
   assert.deepEqual({ ...second, id: first.id }, first, 'another signature was given');
   assert.notEqual(second.id, first.id);
@@ -28,12 +28,12 @@ it('a payment that was signed here is not signed again unawares: the same signat
   await offerAgain(tab, { lamports: 1_500_000_000n });
   await press(tab, 'Sign a second time');
   await title(tab, 'Approve this payment?');
-  assert.match(await above(tab, 'Approve anyway'), /You already signed this payment today at[^]*may pay it twice/);
+  assert.match(await above(tab, 'Approve anyway'), /You already signed this transaction today at[^]*may carry it out twice/);
   assert.equal(await tab.getByRole('button', { name: 'Approve', exact: true }).count(), 0);
   await press(tab, 'Approve anyway');
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
   await press(tab, 'Sign and send');
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
   assert.equal(new Set(server.posted('/w/tx/signature').map((s) => s.signature)).size, 2);
 
   await offerAgain(tab, { reference: addr(0x5f) }); // another payment that looks alike: said, not red
@@ -52,7 +52,7 @@ it('two tabs on one payment: the second learns that the first has signed', () =>
   await second.goto(`${server.origin}/w/${SIGN}`);
   await title(second, 'Approve this payment?');
   await approve(tab);
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
   server.world.status = 'awaiting_signature';
   await approve(second);
   await title(second, BEFORE);
@@ -108,7 +108,7 @@ it('a history that cannot be read signs nothing where the wallet can', () => onS
 
 it('forgetting a wallet forgets what was signed with it, and where', () => onSign(async (tab) => {
   await approve(tab);
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
   assert.deepEqual((await kept(tab)).map((rows) => rows.length), [1, 1]);
   await tab.goto('about:blank');
   await tab.goto(`${server.origin}/w/`);
@@ -136,7 +136,7 @@ it('a wallet of the vault of an older page is still there, and signs', () => on(
   });
   await follow(tab, server, SIGN);
   await approve(tab);
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
 }));
 
 const CHANGED = 'The network changed';
@@ -163,7 +163,7 @@ it('a wallet stays on its network: a change is shown in red, and nothing is call
   await press(tab, 'Approve anyway'); // a signature all the same changes nothing of what is remembered
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
   await press(tab, 'Sign and send');
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
   assert.deepEqual((await kept(tab))[1], [{ address: ADDRESS, chain: 'mainnet' }]);
   server.world.status = 'awaiting_signature';
   server.world.payment = payment({ reference: addr(0x73) });
@@ -208,7 +208,7 @@ it('what was signed is kept within bounds: the oldest go', () => on('', async (t
     server.world.payment = payment({ reference });
     await follow(tab, server, SIGN);
     await approve(tab);
-    await title(tab, 'Payment signed');
+    await title(tab, 'Transaction signed');
     return (await kept(tab))[0].map((r) => r.intent);
   };
   await fill(10);
@@ -222,7 +222,7 @@ it('what was signed is kept within bounds: the oldest go', () => on('', async (t
 
 it('the first signature pins the network of a wallet that was never connected here', () => onSign(async (tab) => {
   await approve(tab);
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
   server.reset();
   server.world.chain = 'localnet';
   server.world.payment = payment({ reference: addr(0x62) });

@@ -36,7 +36,7 @@ it('a dead link to sign sends back to the chat, one to connect to a new link', a
   server.world.fail = { '/w/tx/get': gone, '/w/bind/challenge': gone };
   await on(SIGN, async (tab) => {
     await title(tab, 'This link no longer works');
-    assert.match(await text(tab), /The chat shows what happened to the payment[^]*the chat has a new link/);
+    assert.match(await text(tab), /The chat shows what happened[^]*the chat has a new link/);
   });
   await on(BIND, async (tab) => {
     await title(tab, 'This link no longer works');
@@ -214,7 +214,7 @@ it('the keyboard alone creates a wallet, binds it and signs', () => on(BIND, asy
   await title(tab, 'Sign with your passphrase');
   await type('passphrase', PASSPHRASE);
   await tab.keyboard.press('Enter');
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
 }));
 
 it('English comes with the page and is fetched once', () => on('', async (tab) => {

@@ -79,7 +79,7 @@ it('a lost browser leads to Restore: other words are told apart, the right ones 
   assert.match(await text(tab), /One step left: approve the payment\./);
   await press(tab, 'Show payment');
   await approve(tab);
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
 }));
 
 it('a missing vault can also turn the payment down', () => on(SIGN, async (tab) => {
@@ -116,7 +116,7 @@ it('a forgotten passphrase: the words bring the wallet back under another, and t
   await tab.getByRole('alert').filter({ hasText: 'does not unlock the wallet' }).waitFor(); // the old one is of no use now
   await tab.getByLabel('Passphrase', { exact: true }).fill('another quiet river bends');
   await press(tab, 'Sign and send');
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
 }));
 
 it('a forgotten passphrase does not stop connecting either, nor does it show words', () => on('', async (tab) => {
@@ -269,7 +269,7 @@ it('a payment from a further account, or with a BIP-39 passphrase, finds its acc
     await choosePassphrase(tab);
     await press(tab, 'Show payment');
     await approve(tab);
-    await title(tab, 'Payment signed');
+    await title(tab, 'Transaction signed');
     assert.deepEqual(server.posted('/w/bind/accounts'), []);
   }
 }));
@@ -291,7 +291,7 @@ it('a private key is imported as Phantom shows it or from id.json, signs, and is
   await choosePassphrase(tab);
   await press(tab, 'Show payment');
   await approve(tab);
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
 
   await tab.goto('about:blank');
   await tab.goto(`${server.origin}/w/`);

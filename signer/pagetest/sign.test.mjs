@@ -31,7 +31,7 @@ it('sign: what is shown comes from the bytes, and the signature fits them', () =
     assert.deepEqual(server.posted('/w/tx/refresh'), [], 'refreshed without the passphrase');
     await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
     await press(tab, 'Sign and send');
-    await title(tab, 'Payment signed');
+    await title(tab, 'Transaction signed');
     assert.ok((await allText(tab)).includes(server.world.signature), 'the signature that the server verified');
     assert.equal(server.posted('/w/tx/signature').length, 1);
     assert.equal(server.world.status, 'signed');
@@ -78,7 +78,7 @@ it('a legacy message without note, reference and budget is signed as well', () =
     const shown = await allText(tab);
     assert.ok(shown.includes('0.000000001 SOL') && !shown.includes('Note') && !shown.includes('reference'), shown);
     await approve(tab);
-    await title(tab, 'Payment signed');
+    await title(tab, 'Transaction signed');
     await offerAgain(tab, { lamports: 2n }); // two payments without a reference are not one
     await title(tab, 'Approve this payment?');
     await offerAgain(tab, { lamports: 1n });
@@ -143,7 +143,7 @@ it('a change at refresh is refused with a warning, and nothing is signed', async
       change(server.world);
       await follow(tab, server, SIGN);
       await approve(tab);
-      await title(tab, 'Stop: the payment was changed');
+      await title(tab, 'Stop: the transaction was changed');
       assert.match(await text(tab), /Nothing was signed/, name);
       assert.equal(server.posted('/w/tx/refresh').length, 1, name);
       assert.deepEqual(server.posted('/w/tx/signature'), [], name);
@@ -157,7 +157,7 @@ it('an answer of another shape is refused', async () => {
     server.world.refreshView = view;
     await onSign(async (tab) => {
       await approve(tab);
-      await tab.getByText(/unexpected|Stop: the payment was changed/).first().waitFor();
+      await tab.getByText(/unexpected|Stop: the transaction was changed/).first().waitFor();
       assert.deepEqual(server.posted('/w/tx/signature'), [], JSON.stringify(view));
     });
   }
@@ -170,7 +170,7 @@ it('a lost answer to the signature: the same signature again, and no second one'
     await title(tab, 'No answer from the server');
     await press(tab, 'Send again');
   }
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
   const sent = server.posted('/w/tx/signature');
   assert.equal(sent.length, 3);
   assert.equal(new Set(sent.map((s) => JSON.stringify(s))).size, 1);
@@ -186,7 +186,7 @@ it('a server error is no verdict: it can be tried again', () => onSign(async (ta
   assert.equal(await field.inputValue(), '', 'the passphrase stays in its field');
   await field.fill(PASSPHRASE);
   await press(tab, 'Sign and send');
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
 }));
 
 const CONFLICT = { status: 409, code: 'CONFLICT', message: 'This payment waits for no signature any more.' };
@@ -221,14 +221,14 @@ it('a refused blockhash of a payment that still waits: the whole way again, or a
   const busy = { status: 429, code: 'RATE_LIMIT_EXCEEDED', message: 'Too often: try again in a minute.' };
   server.world.fail['/w/tx/refresh'] = busy;
   await approve(tab);
-  await title(tab, 'The payment was not signed');
+  await title(tab, 'It was not signed');
   assert.match(await text(tab), /Too often: try again in a minute/);
   server.world.fail = {};
   await press(tab, 'Try again');
   await title(tab, 'Approve this payment?');
   server.world.fail['/w/tx/refresh'] = busy;
   await approve(tab);
-  await title(tab, 'The payment was not signed');
+  await title(tab, 'It was not signed');
   await press(tab, 'Reject');
   await title(tab, 'Rejected');
   assert.deepEqual(server.posted('/w/tx/signature'), []);
@@ -261,7 +261,7 @@ it('reject asks for no passphrase and signs nothing', () => onSign(async (tab) =
 it('a transaction that waits for no signature says what became of it', () => on('', async (tab) => {
   for (const [status, heading] of Object.entries({
     awaiting_confirmation: 'Not confirmed yet', signed: 'Already signed', pending: 'On its way',
-    confirmed: 'Confirmed', failed: 'Payment failed', rejected: 'Rejected', expired: 'Expired', toString: 'Nothing to sign', '<b>': 'Nothing to sign',
+    confirmed: 'Confirmed', failed: 'Transaction failed', rejected: 'Rejected', expired: 'Expired', toString: 'Nothing to sign', '<b>': 'Nothing to sign',
   })) {
     server.world.status = status;
     await follow(tab, server, SIGN);
@@ -305,7 +305,7 @@ it('a signed payment is followed to its end, with a way back to the chat', () =>
   return onSign(async (tab) => {
     const done = () => tab.locator('.steps .done').allTextContents();
     await approve(tab);
-    await title(tab, 'Payment signed');
+    await title(tab, 'Transaction signed');
     assert.deepEqual(await done(), ['Signed']);
     const link = tab.getByRole('link', { name: 'Back to chat' });
     assert.deepEqual([await link.getAttribute('href'), await link.getAttribute('rel')], ['https://t.me/purser_bot', 'noreferrer']);
@@ -320,12 +320,12 @@ it('a signed payment is followed to its end, with a way back to the chat', () =>
     server.world.status = 'confirmed';
     await title(tab, 'Confirmed');
     assert.ok((await allText(tab)).includes(server.world.signature) && await link.count() === 1);
-    for (const [code, says] of [['BLOCKHASH_EXPIRED', /did not reach Solana in time\. Nothing was paid/], ['CHAIN_ERROR', /Solana rejected it/], ['toString', /This payment failed/]]) {
+    for (const [code, says] of [['BLOCKHASH_EXPIRED', /did not reach Solana in time\. Nothing was paid/], ['CHAIN_ERROR', /Solana rejected it/], ['toString', /It failed\. The chat shows why/]]) {
       Object.assign(server.world, { status: 'signed', view: { bot: 'evil/../x', error_code: code } });
       await follow(tab, server, SIGN);
       await title(tab, 'Already signed');
       server.world.status = 'failed';
-      await title(tab, 'Payment failed');
+      await title(tab, 'Transaction failed');
       assert.match(await text(tab), says);
       assert.equal(await link.count(), 0, 'a link that the page did not check');
       assert.match(await text(tab), /Go back to the chat/);

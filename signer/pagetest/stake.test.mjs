@@ -27,7 +27,7 @@ for (const [name, { title: heading, parts, not }] of Object.entries(SHOWS)) {
       const whole = await allText(tab);
       for (const part of not) assert.ok(!whole.includes(part), `${part} is shown: ${whole}`);
       await approve(tab);
-      await title(tab, 'Payment signed');
+      await title(tab, 'Transaction signed');
       assert.equal(server.posted('/w/tx/signature').length, 1);
       assert.equal(server.world.status, 'signed');
     });
@@ -53,7 +53,7 @@ it('staking: another validator at refresh is a change, and nothing is signed', (
   return onSign(async (tab) => {
     await title(tab, 'Stake this SOL?');
     await approve(tab);
-    await title(tab, 'Stop: the payment was changed');
+    await title(tab, 'Stop: the transaction was changed');
     assert.deepEqual(server.posted('/w/tx/signature'), []);
   });
 });
@@ -90,7 +90,7 @@ for (const [name, again, others] of [
     return onSign(async (tab) => {
       await title(tab, SHOWS[name].title);
       await approve(tab);
-      await title(tab, 'Payment signed');
+      await title(tab, 'Transaction signed');
       await offerAgain(tab, { steps: again });
       await title(tab, SHOWS[name].title);
       assert.ok((await above(tab, 'Approve')).includes(ALIKE));

@@ -133,7 +133,7 @@ export async function walk(browser, server, options, look) {
   await title(tab, 'No answer from the server');
   await seen('sign-no-answer', tab);
   await press(tab, 'Send again');
-  await title(tab, 'Payment signed');
+  await title(tab, 'Transaction signed');
   await seen('sign-done', tab);
   server.world.status = 'pending';
   await tab.locator('.steps .done').filter({ hasText: part(tab, 'Sent to Solana') }).waitFor();
@@ -144,11 +144,11 @@ export async function walk(browser, server, options, look) {
   server.world.status = 'failed';
   server.world.view.error_code = 'BLOCKHASH_EXPIRED';
   await follow(tab, server, SIGN);
-  await title(tab, 'Payment failed');
+  await title(tab, 'Transaction failed');
   await seen('sign-failed', tab);
   server.world.status = 'awaiting_signature';
   await follow(tab, server, SIGN);
-  await title(tab, 'You already signed this payment');
+  await title(tab, 'You already signed this transaction');
   await seen('sign-before', tab);
   await press(tab, 'Sign a second time');
   await title(tab, 'Approve this payment?');
@@ -221,7 +221,7 @@ export async function walk(browser, server, options, look) {
   await press(tab, 'Approve');
   await tab.getByLabel(whole(tab, 'Passphrase'), { exact: true }).fill(PASSPHRASE);
   await press(tab, 'Sign and send');
-  await title(tab, 'Stop: the payment was changed');
+  await title(tab, 'Stop: the transaction was changed');
   await seen('sign-changed', tab);
   server.reset();
   server.world.payment = payment({ reference: addr(0x72) });
@@ -230,7 +230,7 @@ export async function walk(browser, server, options, look) {
   await press(tab, 'Approve');
   await tab.getByLabel(whole(tab, 'Passphrase'), { exact: true }).fill(PASSPHRASE);
   await press(tab, 'Sign and send');
-  await title(tab, 'The payment was not signed');
+  await title(tab, 'It was not signed');
   await seen('sign-not-refreshed', tab);
   server.reset();
   const broken = compile(payment(), ZERO_HASH);
