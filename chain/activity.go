@@ -286,7 +286,7 @@ func (l *ledger) add(e *effects, in instruction, m movement) {
 		_, fromToken := l.tokens[byte(f.from)]
 		_, toToken := l.tokens[byte(f.to)]
 		f.goneFrom, f.goneTo = l.gone[f.from], l.gone[f.to]
-		f.deposit = fromToken && !f.goneFrom || toToken && !f.goneTo
+		f.deposit = fromToken || toToken
 	} else {
 		// What is moved is what one of the two accounts holds.
 		held := l.tokens[byte(max(f.from, f.to))]

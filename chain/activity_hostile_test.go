@@ -43,6 +43,15 @@ func changed(t *testing.T, raw []byte, change func(answer, meta map[string]any))
 	return raw
 }
 
+// plusOne is the next number.
+func plusOne(n any) json.Number {
+	was, err := n.(json.Number).Int64()
+	if err != nil {
+		panic(err)
+	}
+	return json.Number(fmt.Sprint(was + 1))
+}
+
 // at is a part of a decoded JSON value.
 func at(value any, path ...any) map[string]any {
 	for _, step := range path {
@@ -84,6 +93,7 @@ func TestNoAnswerThatContradictsItselfIsTold(t *testing.T) {
 		"a balance too many":           {func(_, m object) { m["postBalances"] = append(m["postBalances"].([]any), 0) }, "one balance for each"},
 		"balances null":                {func(_, m object) { m["preBalances"], m["postBalances"] = nil, nil }, "one balance for each"},
 		"lamports out of nothing":      {func(_, m object) { m["postBalances"].([]any)[1] = json.Number("9000000000000000") }, "do not add up"},
+		"a lamport out of nothing":     {func(_, m object) { m["postBalances"].([]any)[1] = plusOne(m["postBalances"].([]any)[1]) }, "do not add up"},
 		"lamports beyond everything":   {func(_, m object) { m["preBalances"].([]any)[1] = json.Number("18446744073709551615") }, "do not add up"},
 		"block time as text":           {func(a, _ object) { a["blockTime"] = "now" }, "block time"},
 		"block time null":              {func(a, _ object) { a["blockTime"] = nil }, ""},
@@ -299,6 +309,16 @@ func TestAccountsFromLookupTables(t *testing.T) {
 		if _, err := scripted(t, func(string) string { return result(answer) }).Activities(t.Context(), sig, bob); !errors.As(err, &unread) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestALoadedAccountOnTheOtherSideIsRefused: as many in all, and not as many of each kind.
+func TestALoadedAccountOnTheOtherSideIsRefused(t *testing.T) {
+	sig, answer := tabled(t, testKey(2).address())
+	swapped := strings.NewReplacer(`"writable"`, `"readonly"`, `"readonly"`, `"writable"`).Replace(answer)
+	var unread *wallet.UnreadableTransaction
+	if _, err := scripted(t, func(string) string { return result(swapped) }).Activities(t.Context(), sig, testKey(2).address()); !errors.As(err, &unread) {
+		t.Error(err)
 	}
 }
 

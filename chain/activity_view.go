@@ -129,12 +129,12 @@ func (v *view) movements() {
 		if from == to {
 			continue // within the wallet, or none of it
 		}
-		mine, other, gone := f.from, f.to, f.goneTo
+		mine, other := f.from, f.to
 		if to {
-			mine, other, gone = f.to, f.from, f.goneFrom
+			mine, other = f.to, f.from
 		}
 		m := wallet.Movement{How: f.how, In: to, Token: f.token, Units: f.units, Fee: f.fee, References: f.references}
-		if m.With, m.Account = v.party(other, gone); m.In && other != absent {
+		if m.With, m.Account = v.party(other, f.goneTo); m.In && other != absent {
 			m.With = v.payer(f)
 			m.Signed = v.isSigner(m.With)
 		}

@@ -144,6 +144,15 @@ func TestAFloodOfDustIsAtMostOneMessageAnHour(t *testing.T) {
 			t.Fatalf("in minute %d: %q", minute, r.seen)
 		}
 		r.seen = nil
+		if minute%10 != 0 {
+			continue
+		}
+		before = len(r.delivered) // whoever is flooded is answered within the same second
+		r.says("alice", "/help")
+		if len(r.delivered) != before+1 || !strings.Contains(r.delivered[before].Text, "/send") {
+			t.Fatalf("in minute %d the answer to /help is %+v", minute, r.delivered[before:])
+		}
+		r.seen = nil
 	}
 	total := 0
 	for i, n := range sum {

@@ -222,3 +222,40 @@ func TestWhatMovesABalanceUnseenIsNoGap(t *testing.T) {
 type activities interface {
 	Activities(ctx context.Context, sig wallet.Signature, owners ...wallet.Address) ([]wallet.Activity, error)
 }
+
+// TestALossThatNothingCostIsAGap: a failed transaction costs the wallet its fee at most, up to the next that is read, and a token
+// account nothing.
+func TestALossThatNothingCostIsAGap(t *testing.T) {
+	account := wallet.Address{50}
+	for name, c := range map[string]struct {
+		at      func(*watching) wallet.Address
+		behind  int // payments between the failed one and the loss
+		believe bool
+	}{
+		"a fee":                      {func(r *watching) wallet.Address { return r.bob.Address() }, 0, true},
+		"a loss behind a payment":    {func(r *watching) wallet.Address { return r.bob.Address() }, 1, false},
+		"a loss in a token account":  {func(*watching) wallet.Address { return account }, 0, false},
+		"a loss behind one of these": {func(*watching) wallet.Address { return account }, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, chain := onLedger(t)
+			chain.pay(account, 10*sol)
+			r.watchesToo(chain, account)
+			r.Pass(time.Minute)
+			at := c.at(r)
+			chain.pay(at, sol)
+			chain.pay(at, 0)
+			chain.history[at][len(chain.history[at])-1].Failed = true
+			for range c.behind {
+				chain.pay(at, 2*sol)
+			}
+			chain.balances[at] -= 5000
+			r.look()
+			row := r.watched()
+			i := slices.IndexFunc(row.Accounts, func(a wallet.WatchedAccount) bool { return a.Address == at })
+			if believed := row.Accounts[i].Units == chain.balances[at]; believed != c.believe {
+				t.Errorf("believed %v: %+v", believed, row.Accounts[i])
+			}
+		})
+	}
+}
