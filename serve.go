@@ -174,7 +174,7 @@ func (p *process) take(c config.Config, codec chain.Codec, log *slog.Logger) (er
 	if p.history, err = local.OpenLog(logPath(c.Store.Path), p.store); err != nil {
 		return err
 	}
-	p.node, err = chain.New(chain.Options{RPCURLs: c.Chain.RPCs(), WSURL: c.Chain.WSURL.Reveal(), Cluster: c.Chain.Cluster,
+	p.node, err = chain.New(chain.Options{RPCURLs: c.Chain.RPCs(), WSURL: c.Chain.WSURL.Reveal(), Subscriptions: c.Watch.Subscriptions, Cluster: c.Chain.Cluster,
 		PerSecond: c.Chain.PerSecond, Share: true, Codec: codec, Log: log, Now: time.Now})
 	if err != nil {
 		return err

@@ -34,6 +34,8 @@ type Options struct {
 	// Share lets operations within two seconds share answers: the newest blockhash, the fee of messages that cost the
 	// same, the price of compute units for the same accounts, the finalized height. false asks each time.
 	Share bool
+	// Subscriptions is how many accounts are subscribed to at once (WatchAccount); 0: none.
+	Subscriptions int
 	// Log gets reports of the WebSocket's outages; nil: none.
 	Log *slog.Logger
 	// Now is the clock.
@@ -48,7 +50,8 @@ type Client struct {
 	codec     Codec
 	now       func() time.Time
 	transport *http.Transport
-	hints     *hints
+	hints     *hints[wallet.Signature]
+	accounts  *hints[wallet.AccountHint]
 
 	rents   cache[uint64, rent]              // by account size in bytes
 	details cache[place, transactionDetails] // of transactions, by signature and slot
@@ -114,7 +117,8 @@ func New(o Options) (*Client, error) {
 	if o.WSURL != "" && !validURL(o.WSURL, "ws", "wss") {
 		return nil, errors.New("chain.ws_url: not a ws or wss URL")
 	}
-	c.hints = newHints(o.WSURL, o.Timeout, c.transport, o.Log)
+	c.hints = newHints(landings(), o.WSURL, maxWatched, o, c.transport)
+	c.accounts = newHints(changes(), o.WSURL, o.Subscriptions, o, c.transport)
 	return c, nil
 }
 

@@ -87,7 +87,7 @@ func FuzzNotices(f *testing.F) {
 			return
 		}
 		waits, live := testKey(1).sign([]byte("waits")), testKey(1).sign([]byte("live"))
-		s := &subscriptions{asked: map[uint64]wallet.Signature{1: waits}, live: map[uint64]wallet.Signature{5: live}}
+		s := &subscriptions[wallet.Signature]{topic: landings(), asked: map[uint64]wallet.Signature{1: waits}, live: map[uint64]wallet.Signature{5: live}}
 		sig, hinted := s.take(n)
 		if hinted != (sig == live) || hinted && (n.ID != nil || *n.Params.Subscription != 5) || sig == waits {
 			t.Fatalf("%s hints %v, %s", raw, hinted, sig)

@@ -20,6 +20,7 @@ import (
 func running(t *testing.T, c *Client) {
 	t.Helper()
 	c.hints.backoff = func(int) time.Duration { return time.Millisecond }
+	c.accounts.backoff = c.hints.backoff
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- c.Run(ctx) }()
@@ -234,7 +235,7 @@ func TestWebSocketThatIsDownCostsNothing(t *testing.T) {
 }
 
 func TestWatchListForgetsTheOldest(t *testing.T) {
-	var w watchList
+	w := watchList[wallet.Signature]{most: maxWatched}
 	first := wallet.Signature{0: 255}
 	if !w.add(first) || w.add(first) {
 		t.Fatal("new once only")

@@ -226,7 +226,12 @@ func (ch *checker) watch() Watch {
 	if err != nil || n > most {
 		ch.wrong("watch.calls_per_minute", "must be a whole number from 0, which watches no wallet, to %d", most)
 	}
-	return Watch{Calls: int(n)}
+	const mostAccounts = 10_000
+	accounts, err := strconv.ParseUint(ch.values["watch.subscriptions"], 10, 32)
+	if err != nil || accounts > mostAccounts {
+		ch.wrong("watch.subscriptions", "must be a whole number from 0, which subscribes to none, to %d", mostAccounts)
+	}
+	return Watch{Calls: int(n), Subscriptions: int(accounts)}
 }
 
 func (ch *checker) store() Store {

@@ -59,7 +59,8 @@ type Chain struct {
 
 // Watch is how connected wallets are watched for what comes in.
 type Watch struct {
-	Calls int // a minute to sweep the balances of quiet wallets; 0: nothing is watched
+	Calls         int // a minute to sweep the balances of quiet wallets; 0: nothing is watched
+	Subscriptions int // accounts that are subscribed to on the WebSocket at once; 0: none
 }
 
 // Store is the database and its master key.
@@ -187,6 +188,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Int("chain.rps", c.Chain.PerSecond),
 		slog.String("chain.explorer_url", c.Chain.ExplorerURL),
 		slog.Int("watch.calls_per_minute", c.Watch.Calls),
+		slog.Int("watch.subscriptions", c.Watch.Subscriptions),
 		slog.String("store.url", boltScheme+c.Store.Path),
 		slog.Any("store.master_key", c.Store.MasterKey),
 		slog.String("store.master_key_file", c.Store.MasterKeyFile),

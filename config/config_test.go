@@ -104,7 +104,7 @@ chain:
   cluster: mainnet
   rps: "50"
   explorer_url: https://explorer.example.org/tx/{signature}?cluster={cluster}
-watch: {calls_per_minute: "240"}
+watch: {calls_per_minute: "240", subscriptions: "90"}
 store:
   url: bolt:/var/lib/purser/purser.db
   master_key: `+masterB64+`
@@ -132,6 +132,7 @@ chain.cluster: mainnet
 chain.rps: 50
 chain.explorer_url: https://explorer.example.org/tx/{signature}?cluster={cluster}
 watch.calls_per_minute: 240
+watch.subscriptions: 90
 store.url: bolt:/var/lib/purser/purser.db
 store.master_key: [withheld]
 http.listen: 0.0.0.0:9000
@@ -216,7 +217,7 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		{"cluster untold", "chain: {rpc_url: 'https://rpc.example.org/s3cret'}", []string{"chain.cluster"}},
 		{"rps", "chain: {rps: 'many s3cret'}", []string{"chain.rps", "whole number"}},
 		{"rps, too many", "chain: {rps: '100001'}", []string{"chain.rps", "whole number"}}, {"rps, less than none", "chain: {rps: '-1'}", []string{"chain.rps", "whole number"}},
-		{"watch", "watch: {calls_per_minute: 's3cret'}", []string{"watch.calls_per_minute", "whole number"}}, {"watch, too many", "watch: {calls_per_minute: '1000001'}", []string{"watch.calls_per_minute", "1000000"}},
+		{"watch", "watch: {calls_per_minute: 's3cret'}", []string{"watch.calls_per_minute", "whole number"}}, {"subscriptions", "watch: {subscriptions: '-1'}", []string{"watch.subscriptions", "whole number"}}, {"subscriptions, too many", "watch: {subscriptions: '10001'}", []string{"watch.subscriptions", "10000"}}, {"watch, too many", "watch: {calls_per_minute: '1000001'}", []string{"watch.calls_per_minute", "1000000"}},
 		{"explorer", "chain: {explorer_url: 'javascript:x'}", []string{"chain.explorer_url"}},
 		{"store", "store: {url: 'postgres://s3cret'}", []string{"store.url", "bolt:"}},
 		{"store without file", "store: {url: 'bolt:'}", []string{"store.url"}},

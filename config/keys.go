@@ -30,6 +30,7 @@ func keys() []key {
 		{name: "chain.rps", help: "calls a second to each Solana RPC; 0 for no bound"},
 		{name: "chain.explorer_url", help: "where transaction links lead"},
 		{name: "watch.calls_per_minute", fallback: "120", help: "calls a minute to look for incoming payments of quiet wallets; 0 watches none"},
+		{name: "watch.subscriptions", fallback: "500", help: "accounts to subscribe to on chain.ws_url, for quicker news of payments; 0 for none"},
 		{name: "store.url", fallback: boltScheme + "purser.db", help: "the database, as bolt:FILE"},
 		{name: "store.master_key", help: "32 bytes in base64 that seal the database", secret: true},
 		{name: "store.master_key_file", help: "file that holds the master key"},

@@ -3,6 +3,7 @@ package settle
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"purser/store"
@@ -28,6 +29,8 @@ type lookout struct {
 	failures int // passes in a row that a node kept from being complete
 	behind   int // calls of this pass for which every node was behind
 	arriving calls
+	asked    int // accounts for which hints were asked before they moved
+	news     hinted
 }
 
 // mostBehind is how many such calls a pass makes before it ends: the nodes lag, and asking more does not help.
@@ -40,7 +43,8 @@ const behindLook = 5 * time.Minute
 // rhythm is when a wallet is swept.
 type rhythm struct {
 	next     time.Time
-	movedAt  time.Time
+	sweptAt  time.Time
+	movedAt  time.Time // or was said to move by a hint
 	behind   time.Time // since when every node has been behind what is known of it; zero: they are not
 	accounts int
 	ordered  bool   // its last sweep found it moved
@@ -50,6 +54,12 @@ type rhythm struct {
 // lead sweeps until ctx ends. It writes orders and nothing else, so two leaders for a moment cost calls and no more.
 func (w *Watcher) lead(ctx context.Context) error {
 	var out lookout
+	if w.Hints != nil {
+		var listening sync.WaitGroup
+		ctx, stop := context.WithCancel(ctx)
+		defer func() { stop(); listening.Wait() }()
+		listening.Go(func() { out.news.listen(ctx, w.Hints.AccountHints()) })
+	}
 	after := w.After
 	if after == nil {
 		after = time.After
@@ -92,6 +102,9 @@ type target struct {
 
 // pass orders a look at each wallet that is new, due for a full one, or due for a sweep that finds it moved.
 func (w *Watcher) pass(ctx context.Context, out *lookout) error {
+	if w.Hints != nil {
+		w.heed(out, out.news.take(w.Hints.AccountHints()))
+	}
 	due, err := w.due(ctx, out)
 	if err != nil {
 		return err
@@ -340,7 +353,8 @@ func (w *Watcher) order(ctx context.Context, out *lookout, targets []target, bal
 	}
 	for i, t := range targets {
 		r := out.of(t.of.Address)
-		r.accounts, r.behind, r.ordered = len(t.row.Accounts), time.Time{}, len(found[i].Found) > 0
+		w.askHints(out, t, r, len(found[i].Found) > 0)
+		r.sweptAt, r.accounts, r.behind, r.ordered = now, len(t.row.Accounts), time.Time{}, len(found[i].Found) > 0
 		if len(found[i].Found) > 0 {
 			r.movedAt = now
 		}

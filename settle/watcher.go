@@ -30,6 +30,14 @@ type WatchedChain interface {
 	TokenAccounts(ctx context.Context, owner wallet.Address) ([]wallet.TokenAccount, error)
 }
 
+// AccountHints tells which accounts may have changed. A hint makes a wallet due for its next sweep, and nothing else follows from
+// it: it may be wrong, late, repeated or missing.
+type AccountHints interface {
+	// WatchAccount asks for hints about an account. It never blocks. The one that was asked for first may give way.
+	WatchAccount(wallet.AccountHint)
+	AccountHints() <-chan wallet.AccountHint
+}
+
 // WatchPace sets how often wallets are looked at.
 type WatchPace struct {
 	Tick time.Duration // between two passes of the sweep over what is due
@@ -64,6 +72,10 @@ type Watcher struct {
 	Chain WatchedChain
 	// Arriving shows payments in chat before they are final (arriving.go); nil: they are not shown.
 	Arriving ArrivingChain
+	// Hints has wallets swept early whose accounts may have changed; nil: each is swept in its time.
+	Hints AccountHints
+	// Subscriptions is for how many accounts hints are asked before they move.
+	Subscriptions int
 	// Listed finds a token of the list by its mint.
 	Listed func(mint wallet.Address) (wallet.Token, bool)
 	// Expected are tokens that a wallet is watched for before it has an account for them: the payment that opens it need

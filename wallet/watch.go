@@ -95,3 +95,6 @@ func (n NetChange) Dust() bool {
 		return n.Units < (whole+part-1)/part
 	}
 }
+
+// AccountHint names an account that may have changed, and the wallet to which it belongs. It is no evidence.
+type AccountHint struct{ Account, Owner Address }
