@@ -18,6 +18,7 @@ func stakeCommand() conversation {
 		name: "stake",
 		commands: []command{{name: "stake", menu: "menu.stake", usage: "usage.stake", looks: true, run: (*Chat).stake, app: (*Chat).stakeForApp, appNeeds: stakeNeeds,
 			aliases: map[string]string{"staking": "", "delegate": "delegate", "undelegate": "undelegate", "unstake": "undelegate", "validators": "validators", "rewards": "rewards"}}},
+		events: stakeEvents(),
 	}
 }
 

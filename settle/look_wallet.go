@@ -252,6 +252,9 @@ func (l *look) one(ctx context.Context, entry wallet.SignatureEntry) error {
 // errAnotherSlot says that a node shows a finalized transaction in another block than its history did.
 var errAnotherSlot = errors.New("the transaction is in another block than the history said")
 
+// errNotNamed means that a node shows another transaction than the one in the history.
+var errNotNamed = errors.New("it names no account of the wallet in whose history it is")
+
 // activity reads what a transaction did for the wallet. With errAnotherSlot comes what the node showed.
 func (l *look) activity(ctx context.Context, signature wallet.Signature, slot uint64) (wallet.Activity, error) {
 	read, err := l.Chain.Activities(ctx, signature, l.of.Address)
@@ -260,7 +263,7 @@ func (l *look) activity(ctx context.Context, signature wallet.Signature, slot ui
 	}
 	switch a := read[0]; {
 	case l.unrelated(a):
-		return a, &wallet.UnreadableTransaction{Signature: signature, Why: "it names no account of the wallet in whose history it is"}
+		return a, &wallet.UnreadableTransaction{Signature: signature, Why: errNotNamed.Error()}
 	case a.Slot != slot:
 		return a, errAnotherSlot
 	default:

@@ -72,10 +72,22 @@ func (s *Settler) apply(tx store.Tx, t wallet.Transaction, change wallet.Transit
 	if err != nil {
 		return t, err
 	}
+	if change.By == wallet.Finalized && rules.ChangesStakes {
+		return next, s.stakesChanged(tx, next)
+	}
 	if change.By == wallet.Finalized && rules.Pays {
 		return next, s.receipt(tx, next)
 	}
 	return next, nil
+}
+
+// stakesChanged orders that the stakes of a wallet are read. One that is connected no longer is not watched.
+func (s *Settler) stakesChanged(tx store.Tx, t wallet.Transaction) error {
+	from, err := tx.Wallet(t.From)
+	if err != nil {
+		return gone(err)
+	}
+	return store.OrderStakesLook(tx, from, s.Now().UTC())
 }
 
 // receipt creates the receipt of a payment whose recipient has a wallet here. The ID of a receipt is derived from the

@@ -48,11 +48,13 @@ type WatchPace struct {
 	Retry time.Duration // first wait after a node failed; it doubles up to MaxRetry
 	// MaxRetry is the longest such wait.
 	MaxRetry time.Duration
+	// Stakes is the longest time between two looks at a wallet's stakes. Most looks come when an epoch should have ended.
+	Stakes time.Duration
 }
 
 // DefaultWatchPace suits the rate limits of a public node. calls is watch.calls_per_minute.
 func DefaultWatchPace(calls int) WatchPace {
-	return WatchPace{Tick: 5 * time.Second, Soon: 15 * time.Second, Full: 24 * time.Hour, Calls: calls, Retry: 2 * time.Second, MaxRetry: time.Minute}
+	return WatchPace{Tick: 5 * time.Second, Soon: 15 * time.Second, Full: 24 * time.Hour, Calls: calls, Retry: 2 * time.Second, MaxRetry: time.Minute, Stakes: time.Hour}
 }
 
 const (
@@ -72,6 +74,8 @@ type Watcher struct {
 	Chain WatchedChain
 	// Arriving shows payments in chat before they are final (arriving.go); nil: they are not shown.
 	Arriving ArrivingChain
+	// Stakes is where stakes are read; nil: they are not watched.
+	Stakes StakesChain
 	// Hints has wallets swept early whose accounts may have changed; nil: each is swept in its time.
 	Hints AccountHints
 	// Subscriptions is for how many accounts hints are asked before they move.
@@ -90,6 +94,8 @@ type Watcher struct {
 	Node       string // name of this process in its job leases
 
 	Random io.Reader // jitter of the waits after failures; see work.Schedule
+
+	epoch sharedEpoch
 }
 
 // Run works until ctx ends, then returns nil. It returns an error only when a commit has an unknown outcome or the store
@@ -125,6 +131,9 @@ func (w *Watcher) background(ctx context.Context) context.Context {
 func (w *Watcher) Handle(ctx context.Context, job store.Job) (work.Result, error) {
 	if who, ok := store.SummaryOf(job); ok {
 		return w.sumUp(who), nil
+	}
+	if at, ok := store.StakesLookOf(job); ok {
+		return w.stakes(ctx, at, job.At)
 	}
 	if store.IsArrival(job) {
 		return w.follow(ctx, job)
@@ -189,9 +198,6 @@ func (w *Watcher) startOver(of wallet.Wallet, cause error) (work.Result, error) 
 }
 
 const (
-	// firstLookLate is how long after the connection the first look may come without missing anything: the balances that it
-	// finds are finalized, and so older than that.
-	firstLookLate = 10 * time.Second
 	// firstLookMost is how long after the connection the first look still finds what came since then.
 	firstLookMost = 24 * time.Hour
 	// blockClocks is how far the clock of blocks and ours may be apart.
@@ -200,8 +206,9 @@ const (
 	firstPage = 1000
 )
 
-// begin is the first look at a wallet: what it holds. Finalized balances are older than the connection, if the look comes
-// in time. If it does not, what came in between is found by the time of its block, and the next look reads it.
+// begin is the first look at a wallet: what it holds. What came since the connection, and is final already, is found by the time
+// of its block, and the next look reads it. How long a block takes to become final is not ours to assume: it may be less than
+// a second.
 func (w *Watcher) begin(ctx context.Context, of wallet.Wallet) (work.Result, error) {
 	row := wallet.Watch{Address: of.Address, FullAt: w.Now().UTC()}
 	accounts, err := w.accountsOf(ctx, of.Address)
@@ -220,7 +227,7 @@ func (w *Watcher) begin(ctx context.Context, of wallet.Wallet) (work.Result, err
 	for _, b := range balances {
 		a := watched(of.Address, b)
 		a.Mark = wallet.Watermark{Slot: b.Slot + 1} // all up to the balance's slot is history
-		if a.Exists && late > firstLookLate && late <= firstLookMost {
+		if a.Exists && late > 0 && late <= firstLookMost {
 			if a, err = w.sinceConnected(ctx, of, a); err != nil {
 				return work.Result{}, fmt.Errorf("begin to watch %s: %w", of.Address, err)
 			}
@@ -238,7 +245,10 @@ func (w *Watcher) begin(ctx context.Context, of wallet.Wallet) (work.Result, err
 		if err := unchanged(tx, of); err != nil {
 			return gone(err)
 		}
-		return tx.PutWatch(row)
+		if err := tx.PutWatch(row); err != nil || w.Stakes == nil {
+			return err
+		}
+		return store.OrderStakesLook(tx, of, w.Now().UTC()) // it may have stakes from before
 	}
 	return result, nil
 }

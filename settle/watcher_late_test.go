@@ -27,7 +27,7 @@ func connectedAgain(t *testing.T) *watching {
 
 // TestWhatCameBeforeALateFirstLookIsAnnounced: the node was away after the wallet was connected.
 func TestWhatCameBeforeALateFirstLookIsAnnounced(t *testing.T) {
-	for name, late := range map[string]time.Duration{"soon": 15 * time.Second, "after ten minutes": 10 * time.Minute, "in the last moment": 24*time.Hour - time.Minute} {
+	for name, late := range map[string]time.Duration{"where blocks are final at once": time.Second, "soon": 15 * time.Second, "after ten minutes": 10 * time.Minute, "in the last moment": 24*time.Hour - time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			r := connectedAgain(t)
 			r.Pass(time.Second)

@@ -15,7 +15,7 @@ import (
 func TestTheWatcherRuns(t *testing.T) {
 	r := newWatching(t)
 	start := func(node string) (stop func()) {
-		w := *r.Watcher
+		w := &settle.Watcher{Store: r.Store, Chain: r.Watcher.Chain, Listed: r.Watcher.Listed, Expected: r.Watcher.Expected, Now: r.Now, Log: r.Watcher.Log, Pace: r.Watcher.Pace}
 		w.Node, w.Pace.Tick, w.Pace.Soon, w.Pace.Retry, w.Pace.MaxRetry = node, 2*time.Millisecond, 0, time.Millisecond, time.Millisecond
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)

@@ -93,6 +93,41 @@ func SummaryOf(j Job) (who wallet.UserID, ok bool) {
 	return wallet.UserID(id), ok
 }
 
+// stakesJob begins the ID of the job that reads a wallet's stakes. The address follows. No address begins like this.
+const stakesJob = "stakes:"
+
+// OrderStakesLook puts the job, in the queue Watching, that reads the stakes of a wallet, in the place of one that waits. The
+// time is that of the change that it has to see. Before the first look at a wallet it does nothing: that look orders it.
+func OrderStakesLook(tx Tx, w wallet.Wallet, now time.Time) error {
+	switch _, err := tx.Watch(w.Address); {
+	case errors.Is(err, ErrNotFound):
+		return nil
+	case err != nil && !errors.Is(err, ErrDamaged):
+		return err
+	}
+	owner := string(w.Owner)
+	if owner == "" {
+		owner = w.KeyLineage
+	}
+	_, err := tx.PutJobs([]Job{{ID: JobID(stakesJob + w.Address.String()), Queue: Watching, Owner: owner, Priority: JobBackground, At: now, About: w.Owner}}, nil)
+	return err
+}
+
+// HasStakesLook tells whether the stakes of a wallet are read from time to time.
+func HasStakesLook(tx Tx, at wallet.Address) (bool, error) {
+	return isWatching(tx, JobID(stakesJob+at.String()))
+}
+
+// StakesLookOf returns the wallet of a job that OrderStakesLook put; ok is false for other jobs.
+func StakesLookOf(j Job) (at wallet.Address, ok bool) {
+	digits, ok := strings.CutPrefix(string(j.ID), stakesJob)
+	if !ok {
+		return at, false
+	}
+	at, err := wallet.ParseAddress(digits)
+	return at, err == nil
+}
+
 // NotifyOwner puts the job that notifies a person of an internal event, and keeps nothing of the event once it is done. The
 // caller makes sure that the event happens once, since no later one with its ID is known to be the same.
 func NotifyOwner(tx Tx, e wallet.Event) error {

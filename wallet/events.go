@@ -51,6 +51,7 @@ const (
 	KeyTierSet            EventName = "internal.key.tier"              // an operator changed a key's tier
 	PaymentArriving       EventName = "internal.payment.arriving"      // a payment was seen before it is final, or will not arrive
 	PaymentsFolded        EventName = "internal.payments.folded"       // payments came in that are not announced one by one
+	StakesChanged         EventName = "internal.stakes.changed"        // stakes began to earn, can be withdrawn, or earned rewards
 	AppEventsChosen       EventName = "internal.app.events_chosen"     // an app changed which events about a person it wants
 	WebhookDeadLettered   EventName = "internal.webhook.dead_lettered" // a delivery became a dead letter
 	WebhookEnded          EventName = "internal.webhook.ended"         // purser turned the webhook off
@@ -65,7 +66,7 @@ func (n EventName) Public() bool { return !strings.HasPrefix(string(n), internal
 // NotifiesOwner reports whether the person may be notified of the event in chat. What they did there themselves a moment
 // ago is excluded, and so are balances: the payment that changed them has its own message.
 func (n EventName) NotifiesOwner() bool {
-	return n != MessageReceived && n != CommandExecuted && n != BalanceUpdated
+	return n != MessageReceived && n != CommandExecuted && n != BalanceUpdated && n != StakeReward
 }
 
 // Event is written in the same store transaction as the fact that it reports. Data is rendered once, and every receiver
@@ -206,37 +207,6 @@ type PriceSignificantChangeData struct {
 	ChangeAmount  string      `json:"change_amount"`
 	Timeframe     string      `json:"timeframe"`
 	TriggeredAt   string      `json:"triggered_at"`
-}
-
-// StakeDelegatedData is `data` of stake.delegated.
-type StakeDelegatedData struct {
-	UserID               UserID    `json:"user_id"`
-	WalletAddress        Address   `json:"wallet_address"`
-	ValidatorAddress     Address   `json:"validator_address"`
-	Amount               string    `json:"amount"`
-	TransactionSignature Signature `json:"transaction_signature"`
-	DelegatedAt          string    `json:"delegated_at"`
-}
-
-// StakeRewardData is `data` of stake.reward.
-type StakeRewardData struct {
-	UserID           UserID  `json:"user_id"`
-	WalletAddress    Address `json:"wallet_address"`
-	RewardAmount     string  `json:"reward_amount"`
-	Epoch            uint64  `json:"epoch"`
-	ValidatorAddress Address `json:"validator_address"`
-	DistributedAt    string  `json:"distributed_at"`
-}
-
-// StakeUndelegatedData is `data` of stake.undelegated.
-type StakeUndelegatedData struct {
-	UserID               UserID    `json:"user_id"`
-	WalletAddress        Address   `json:"wallet_address"`
-	ValidatorAddress     Address   `json:"validator_address"`
-	Amount               string    `json:"amount"`
-	TransactionSignature Signature `json:"transaction_signature"`
-	CooldownEnd          string    `json:"cooldown_end"`
-	UndelegatedAt        string    `json:"undelegated_at"`
 }
 
 // MessageReceivedData is `data` of message.received.

@@ -80,6 +80,8 @@ type Rules struct {
 	ComputeUnits func(Transaction) uint32
 	// Landed copies details of a landing, beyond signature and fee, into the transaction. nil: none.
 	Landed func(*Transaction, Landing)
+	// ChangesStakes means that a landed transaction changes the stakes of From: they are read when it is final.
+	ChangesStakes bool
 	// Announces returns the kind's own event for the step just taken; false for none. nil: the kind has no events.
 	Announces func(Transaction, Trigger) (Announcement, bool)
 }

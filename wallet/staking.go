@@ -12,7 +12,7 @@ const (
 // StakeRules returns the rules of delegating SOL. Transaction.To is the validator's vote account, Rent what the new
 // account must hold beside the stake.
 func StakeRules() Rules {
-	return Rules{Kind: Stake, Life: Outgoing, Actions: stakeActions, CheckTerms: newStakeTerms,
+	return Rules{Kind: Stake, Life: Outgoing, ChangesStakes: true, Actions: stakeActions, CheckTerms: newStakeTerms,
 		Writes: func(t Transaction) []Address { return []Address{t.From, t.NewStakeAccount()} },
 		Spends: func(t Transaction) Spending { return Spending{Lamports: t.Amount + t.Rent + t.Fee} },
 		Announces: func(t Transaction, by Trigger) (Announcement, bool) {
@@ -24,7 +24,7 @@ func StakeRules() Rules {
 // UnstakeRules returns the rules of undelegating. Only the fee leaves the wallet, and the rent of a new account if a part
 // is split off.
 func UnstakeRules() Rules {
-	return Rules{Kind: Unstake, Life: Outgoing, Actions: unstakeActions, Writes: stakeWrites, CheckTerms: unstakeTerms,
+	return Rules{Kind: Unstake, Life: Outgoing, ChangesStakes: true, Actions: unstakeActions, Writes: stakeWrites, CheckTerms: unstakeTerms,
 		Spends: func(t Transaction) Spending { return Spending{Lamports: t.Rent + t.Fee} },
 		Announces: func(t Transaction, by Trigger) (Announcement, bool) {
 			return Announcement{StakeUndelegated, StakeUndelegatedData{UserID: t.Owner, WalletAddress: t.From, ValidatorAddress: t.To, Amount: t.Money().String(),
@@ -34,7 +34,7 @@ func UnstakeRules() Rules {
 
 // WithdrawRules returns the rules of withdrawing to the wallet that owns the stake account.
 func WithdrawRules() Rules {
-	return Rules{Kind: Withdraw, Life: Outgoing, Actions: withdrawActions, Writes: stakeWrites, CheckTerms: withdrawTerms,
+	return Rules{Kind: Withdraw, Life: Outgoing, ChangesStakes: true, Actions: withdrawActions, Writes: stakeWrites, CheckTerms: withdrawTerms,
 		Spends: func(t Transaction) Spending { return Spending{Lamports: t.Fee} }}
 }
 

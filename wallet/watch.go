@@ -23,6 +23,8 @@ type Watch struct {
 	Folded uint64 `json:"folded,omitzero"`
 	// News says that more than folded payments moved the wallet since its balances were last reported (balance.updated).
 	News bool `json:"news,omitzero"`
+	// Stakes is what is known of the wallet's stakes; nil: it has none, or they were never read.
+	Stakes *WatchedStakes `json:"stakes,omitempty"`
 	// Failures counts looks in a row that nodes kept from being complete.
 	Failures int    `json:"failures,omitzero"`
 	Version  uint64 `json:"version"` // for the store's compare-and-set
@@ -98,3 +100,18 @@ func (n NetChange) Dust() bool {
 
 // AccountHint names an account that may have changed, and the wallet to which it belongs. It is no evidence.
 type AccountHint struct{ Account, Owner Address }
+
+// WatchedStakes is what was last read of the stakes that a wallet can use, and what their owner was notified of.
+type WatchedStakes struct {
+	ReadAt   time.Time      `json:"read_at"`
+	Epoch    uint64         `json:"epoch"`    // in which they were read
+	Rewarded uint64         `json:"rewarded"` // the first epoch whose rewards are not announced
+	All      []WatchedStake `json:"all,omitempty"`
+}
+
+// WatchedStake is the state in which a stake account was last read.
+type WatchedStake struct {
+	Account Address    `json:"account"`
+	Voter   Address    `json:"voter,omitzero"`
+	State   StakeState `json:"state"`
+}

@@ -78,7 +78,7 @@ func Catalogue() []EventType {
 			data: wallet.PriceSignificantChangeData{Token: "SOL", PreviousPrice: "140", CurrentPrice: "151.27", ChangePercent: "8.05", ChangeAmount: "11.27", Timeframe: "1h", TriggeredAt: at}},
 		{Name: wallet.StakeDelegated, Kind: api, When: "SOL was delegated to a validator.", Scope: wallet.WalletRead,
 			data: wallet.StakeDelegatedData{UserID: user, WalletAddress: owner, ValidatorAddress: validator, Amount: "10", TransactionSignature: signature, DelegatedAt: at}},
-		{Name: wallet.StakeReward, Kind: api, When: "A stake earned its reward of an epoch.", Scope: wallet.WalletRead,
+		{Name: wallet.StakeReward, Kind: api, When: "A stake earned its reward of an epoch. One event for each stake and epoch, when the rewards of the epoch have been paid.", Scope: wallet.WalletRead,
 			data: wallet.StakeRewardData{UserID: user, WalletAddress: owner, RewardAmount: "0.00212", Epoch: 742, ValidatorAddress: validator, DistributedAt: at}},
 		{Name: wallet.StakeUndelegated, Kind: api, When: "A stake was undelegated: it can be withdrawn when its cooldown ends.", Scope: wallet.WalletRead,
 			data: wallet.StakeUndelegatedData{UserID: user, WalletAddress: owner, ValidatorAddress: validator, Amount: "10", TransactionSignature: signature,
@@ -96,7 +96,7 @@ func Catalogue() []EventType {
 			data: wallet.BotWalletConnectedData{ChatID: chat, WalletAddress: owner, ConnectedAt: at}},
 	}
 	// Names that the specification has and nothing emits yet.
-	later := []wallet.EventName{wallet.PriceAlert, wallet.PriceSignificantChange, wallet.StakeReward}
+	later := []wallet.EventName{wallet.PriceAlert, wallet.PriceSignificantChange}
 	for i := range all {
 		all[i].Emitted = !slices.Contains(later, all[i].Name)
 	}

@@ -39,6 +39,7 @@ func Run(t *testing.T, open Open) {
 		{"Watches", testWatches},
 		{"WatchOrders", testWatchOrders},
 		{"Summaries", testSummaries},
+		{"StakesLooks", testStakesLooks},
 		{"NotifyOwner", testNotifyOwner},
 		{"Binds", testBinds},
 		{"Transactions", testTransactions},

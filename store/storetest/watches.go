@@ -20,6 +20,7 @@ func testWatches(t *testing.T, open Open) {
 	}
 	same(t, "nobody", len(connected(wallet.Address{}, 10)), 0)
 	watch := wallet.Watch{Address: mine.Address, Since: 7, FullAt: noon(), FullSlot: 6, FullTo: 8, Failures: 2, News: true,
+		Stakes: &wallet.WatchedStakes{ReadAt: noon(), Epoch: 7, Rewarded: 6, All: []wallet.WatchedStake{{Account: wallet.Address{5}, Voter: wallet.Address{6}, State: wallet.StakeActive}}},
 		Accounts: []wallet.WatchedAccount{{Address: mine.Address, Slot: 8, Exists: true, Units: 9, Mint: wallet.Address{4}, Before: new(uint64), Mark: wallet.Watermark{Slot: 8, Seen: []wallet.Signature{{1}}}, Cursor: wallet.HistoryCursor{{2}}}},
 		Unread:   []wallet.UnreadTransaction{{Signature: wallet.Signature{3}, Slot: 8, Since: noon(), Next: noon().Add(time.Hour)}}}
 	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.PutWatch(watch) })
@@ -102,6 +103,47 @@ func testWatchOrders(t *testing.T, open Open) {
 			t.Errorf("%+v was read", bad)
 		}
 	}
+}
+
+// testStakesLooks: a watched wallet has one job that reads its stakes, which a newer order replaces, and which goes with its owner.
+func testStakesLooks(t *testing.T, open Open) {
+	s := fresh(t, open)
+	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1001)) })
+	mine := wallet.Wallet{Address: wallet.Address{9}, Owner: "usr_a", ConnectedAt: noon()}
+	keys := wallet.Wallet{Address: wallet.Address{1}, KeyLineage: "key_1", ConnectedAt: noon()}
+	order := func(w wallet.Wallet, at time.Time) {
+		t.Helper()
+		update(t, s, func(tx store.Tx) error { return store.OrderStakesLook(tx, w, at) })
+	}
+	has := func(w wallet.Wallet) bool {
+		t.Helper()
+		return get(t, s, func(tx store.Tx) (bool, error) { return store.HasStakesLook(tx, w.Address) })
+	}
+	for _, w := range []wallet.Wallet{mine, keys} {
+		update(t, s, func(tx store.Tx) error { return tx.PutWallet(w) })
+		order(w, noon())
+		same(t, "before the first look at the wallet", has(w), false)
+		update(t, s, func(tx store.Tx) error { return tx.PutWatch(wallet.Watch{Address: w.Address}) })
+		order(w, noon())
+		order(w, noon().Add(time.Minute))
+		same(t, "afterwards", has(w), true)
+	}
+	jobs := Jobs(t, s, store.Watching)
+	if len(jobs) != 2 {
+		t.Fatalf("%d jobs", len(jobs))
+	}
+	for i, w := range []wallet.Wallet{mine, keys} {
+		at, ok := store.StakesLookOf(jobs[i])
+		owner := string(w.Owner) + w.KeyLineage
+		same(t, "a job", []any{at, ok, jobs[i].Owner, jobs[i].About, jobs[i].Priority, jobs[i].At}, []any{w.Address, true, owner, w.Owner, store.JobBackground, noon().Add(time.Minute)})
+	}
+	for _, other := range []store.JobID{store.JobID(mine.Address.String()), "stakes:x", "folded:usr_a"} {
+		if at, ok := store.StakesLookOf(store.Job{ID: other}); ok {
+			t.Errorf("%s reads the stakes of %s", other, at)
+		}
+	}
+	update(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_a") })
+	same(t, "of somebody erased", []bool{has(mine), has(keys)}, []bool{false, true})
 }
 
 // testSummaries: a person has one job that sums up, an hour after it was ordered, which goes with the person.

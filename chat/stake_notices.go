@@ -1,0 +1,80 @@
+package chat
+
+import (
+	"strconv"
+	"strings"
+
+	"purser/wallet"
+)
+
+// newsListed is how many stakes of one sort, or epochs, a message names.
+const newsListed = 10
+
+// stakeEvents are the notices of staking.
+func stakeEvents() map[wallet.EventName]notice {
+	return map[wallet.EventName]notice{wallet.StakesChanged: {priority: alerts, notify: withData((*replyTx).notifyStakes)}}
+}
+
+// Names of wallet.NotificationNames by which a person turns the parts of the message off.
+const (
+	stakeStatus   = "stake.status"   // stakes that begin to earn
+	stakeCooldown = "stake.cooldown" // stakes that can be withdrawn
+	stakeReward   = "stake.reward"
+)
+
+// notifyStakes sends one message with all that changed of a wallet's stakes: those that earn from now on, those that can be
+// withdrawn, and the rewards of each epoch.
+func (s *replyTx) notifyStakes(data wallet.StakesChangedData) error {
+	stakes := func(all []wallet.StakeNews) (lines []vars) {
+		for _, one := range all {
+			lines = append(lines, vars{"Sum": wallet.Lamports(one.Lamports).String(), "Validator": html(escape(one.ValidatorName)), "Tail": code("…" + one.Voter.Tail())})
+		}
+		return lines
+	}
+	var rewards []vars
+	for _, of := range data.Rewards {
+		rewards = append(rewards, vars{"Epoch": strconv.FormatUint(of.Epoch, 10), "Sum": wallet.Lamports(of.Lamports).String()})
+	}
+	var parts []string
+	for _, part := range []struct {
+		name, text string
+		lines      []vars
+	}{{stakeStatus, "stake_news.active", stakes(data.Active)}, {stakeCooldown, "stake_news.inactive", stakes(data.Inactive)}, {stakeReward, "stake_news.reward", rewards}} {
+		if len(part.lines) == 0 || !s.user.Wants(part.name) {
+			continue
+		}
+		text, err := s.newsList(part.text, part.lines)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	rows, err := s.menu("stake_button.stakes", "/stake", "stake_button.rewards", "/stake rewards")
+	if err != nil {
+		return err
+	}
+	return s.reply("stake_news.text", vars{"Tail": code("…" + data.WalletAddress.Tail()), "Network": s.network(), "Lines": html(strings.Join(parts, "\n\n"))}, rows...)
+}
+
+// newsList writes a line for each of some news, and how many are left out.
+func (s *replyTx) newsList(key string, all []vars) (string, error) {
+	var lines []string
+	for _, v := range all[:min(len(all), newsListed)] {
+		line, err := s.words.text(key, v)
+		if err != nil {
+			return "", err
+		}
+		lines = append(lines, string(line))
+	}
+	if n := len(all) - newsListed; n > 0 {
+		line, err := s.words.text("stake_news.more", vars{"N": strconv.Itoa(n)})
+		if err != nil {
+			return "", err
+		}
+		lines = append(lines, string(line))
+	}
+	return strings.Join(lines, "\n"), nil
+}

@@ -1,0 +1,407 @@
+package product_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"purser/e2e/world"
+	"purser/settle"
+	"purser/store"
+	"purser/wallet"
+)
+
+// told is what the commits of the looks at stakes emit: each reward, and each message to the owner.
+type told struct {
+	staker
+	rewards []wallet.StakeRewardData
+	news    []wallet.StakesChangedData
+	ids     map[string]bool // of all events
+}
+
+// announcing notes what a transaction announces.
+type announcing struct {
+	store.Tx
+	events *[]wallet.Event
+}
+
+func (a announcing) Emit(all ...wallet.Event) error {
+	*a.events = append(*a.events, all...)
+	return a.Tx.Emit(all...)
+}
+
+func (a announcing) PutJobs(all []store.Job, handTo *store.Claim) ([]store.Job, error) {
+	for _, job := range all {
+		if job.Queue == store.Events {
+			event, err := store.EventOf(job)
+			if err != nil {
+				return nil, err
+			}
+			*a.events = append(*a.events, event)
+		}
+	}
+	return a.Tx.PutJobs(all, handTo)
+}
+
+func newTold(t *testing.T, lamports uint64) *told {
+	s := &told{staker: newStaker(t, lamports), ids: map[string]bool{}}
+	s.Must(s.Watcher.Sweep(t.Context()))
+	s.looks(0)
+	return s
+}
+
+// looks lets time go by and makes the looks that are due then, each committed twice as a store may. It returns how many of them
+// were at stakes.
+func (s *told) looks(after time.Duration) (n int) {
+	s.Helper()
+	s.Pass(after)
+	s.rewards, s.news = nil, nil
+	for range 500 {
+		var due []store.Job
+		s.Must(s.Update(func(tx store.Tx) (err error) {
+			due, _, err = tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "main", Now: s.Now(), Max: 1, Lease: time.Minute})
+			return err
+		}))
+		if len(due) == 0 {
+			return n
+		}
+		if _, ok := store.StakesLookOf(due[0]); ok {
+			n++
+		}
+		result, err := s.Watcher.Handle(s.Context(), due[0])
+		s.Must(err)
+		var events []wallet.Event
+		failed := errors.New("the first try")
+		for _, end := range []error{failed, nil} {
+			events = nil
+			if err := s.Update(func(tx store.Tx) error {
+				if result.Commit != nil {
+					if err := result.Commit(announcing{tx, &events}); err != nil {
+						return err
+					}
+				}
+				if end != nil {
+					return end
+				}
+				if result.Again.IsZero() {
+					return tx.DoneJobs(due[0].Ref())
+				}
+				return tx.SnoozeJobs(result.Again, due[0].Ref())
+			}); err != end {
+				s.Fatal(err)
+			}
+		}
+		s.notes(events)
+	}
+	s.Fatal("the looks find no end")
+	return n
+}
+
+func (s *told) notes(events []wallet.Event) {
+	s.Helper()
+	for _, e := range events {
+		if s.ids[e.ID] {
+			s.Errorf("two events have the ID %s", e.ID)
+		}
+		s.ids[e.ID] = true
+		switch e.Name {
+		case wallet.StakeReward:
+			var d wallet.StakeRewardData
+			s.Must(json.Unmarshal(e.Data, &d))
+			s.rewards = append(s.rewards, d)
+		case wallet.StakesChanged:
+			var d wallet.StakesChangedData
+			s.Must(json.Unmarshal(e.Data, &d))
+			s.news = append(s.news, d)
+		}
+	}
+}
+
+// heard is what the messages of the last looks say, in short.
+func (s *told) heard() string {
+	var out []string
+	for _, d := range s.news {
+		for _, one := range d.Active {
+			out = append(out, fmt.Sprintf("active %s %s", wallet.Lamports(one.Lamports), one.ValidatorName))
+		}
+		for _, one := range d.Inactive {
+			out = append(out, fmt.Sprintf("inactive %s", wallet.Lamports(one.Lamports)))
+		}
+		for _, one := range d.Rewards {
+			out = append(out, fmt.Sprintf("epoch %d", one.Epoch))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// aDay is longer than any wait between two looks at stakes.
+const aDay = 24 * time.Hour
+
+// TestStakesAreAnnouncedAsTheyChange: active, each epoch's rewards to the lamport and once, and when a part of it can be withdrawn.
+func TestStakesAreAnnouncedAsTheyChange(t *testing.T) {
+	s := newTold(t, 30*world.SOL)
+	ranked, err := s.Stakes.Validators(t.Context())
+	s.Must(err)
+	first := s.does(request(wallet.Stake, "4"))
+	if n := s.looks(time.Second); n != 1 || s.heard() != "" || len(s.rewards) != 0 {
+		t.Errorf("after a stake there are %d looks: %s", n, s.heard())
+	}
+	if n := s.looks(aDay); n != 1 || s.heard() != "" {
+		t.Errorf("within an epoch there are %d looks: %s", n, s.heard())
+	}
+	s.pays()
+	if s.looks(aDay); s.heard() != "active 4 "+ranked[0].Name || len(s.rewards) != 0 {
+		t.Errorf("after an epoch: %s, %+v", s.heard(), s.rewards)
+	}
+	var want []wallet.StakeRewardData
+	second := s.does(request(wallet.Stake, "3"))
+	s.looks(time.Second)
+	for epoch := uint64(1); epoch < 4; epoch++ {
+		gained := s.pays()
+		s.looks(aDay)
+		want = want[:0]
+		sum := uint64(0)
+		for _, p := range s.positions() {
+			if gained[p.Address] > 0 {
+				sum += gained[p.Address]
+				want = append(want, wallet.StakeRewardData{UserID: s.User.ID, WalletAddress: s.Address(), RewardAmount: wallet.Lamports(gained[p.Address]).String(),
+					Epoch: epoch, ValidatorAddress: p.Voter, DistributedAt: wallet.Timestamp(s.Now())})
+			}
+		}
+		if !slices.Equal(s.rewards, want) || len(want) == 0 {
+			t.Errorf("of epoch %d: %+v, want %+v", epoch, s.rewards, want)
+		}
+		if len(s.news) != 1 || len(s.news[0].Rewards) != 1 || s.news[0].Rewards[0] != (wallet.EpochRewards{Epoch: epoch, Lamports: sum}) || s.news[0].WalletAddress != s.Address() ||
+			(len(s.news[0].Active) == 1) != (epoch == 1) {
+			t.Errorf("the message of epoch %d: %+v", epoch, s.news)
+		}
+		if s.looks(aDay); s.heard() != "" || len(s.rewards) != 0 {
+			t.Errorf("again: %s", s.heard())
+		}
+	}
+	all := request(wallet.Unstake, "max")
+	all.Account = second.NewStakeAccount()
+	s.does(all)
+	if s.looks(time.Second); s.heard() != "" {
+		t.Errorf("while it cools down: %s", s.heard())
+	}
+	s.pays()
+	s.looks(aDay)
+	if heard := s.heard(); !strings.HasPrefix(heard, "inactive 3.0") || !strings.HasSuffix(heard, ", epoch 4") || len(s.rewards) != 2 {
+		t.Errorf("when it has cooled down: %s", heard)
+	}
+	back := request(wallet.Withdraw, "max")
+	back.Account = second.NewStakeAccount()
+	s.does(back)
+	if s.looks(time.Second); s.heard() != "" {
+		t.Errorf("when it is withdrawn: %s", s.heard())
+	}
+	// The whole rest, until nothing is left to watch.
+	rest := request(wallet.Unstake, "max")
+	rest.Account = first.NewStakeAccount()
+	s.does(rest)
+	s.pays()
+	s.looks(aDay)
+	s.does(request(wallet.Withdraw, "max"))
+	s.looks(time.Second)
+	if n := s.looks(aDay); n != 0 {
+		t.Errorf("without stakes there are %d looks", n)
+	}
+	s.View(func(tx store.Tx) error {
+		row, err := tx.Watch(s.Address())
+		if row.Stakes != nil {
+			t.Errorf("kept is %+v", row.Stakes)
+		}
+		return err
+	})
+}
+
+// TestSeveralEpochsAreCaughtUp: the process was down, restarted, and a stake was withdrawn meanwhile.
+func TestSeveralEpochsAreCaughtUp(t *testing.T) {
+	s := newTold(t, 30*world.SOL)
+	s.does(request(wallet.Stake, "4"))
+	s.pays()
+	s.looks(aDay)
+	gained := []map[wallet.Address]uint64{s.pays(), s.pays()}
+	s.does(request(wallet.Unstake, "max"))
+	gained = append(gained, s.pays())
+	account := s.positions()[0].Address
+	s.does(request(wallet.Withdraw, "max"))
+	s.Reopen()
+	s.looks(aDay)
+	if s.heard() != "epoch 1, epoch 2, epoch 3" || len(s.rewards) != 3 {
+		t.Fatalf("announced are %s, %+v", s.heard(), s.rewards)
+	}
+	for i, r := range s.rewards {
+		if r.RewardAmount != wallet.Lamports(gained[i][account]).String() || r.Epoch != uint64(i+1) {
+			t.Errorf("reward %d is %+v, want %d", i, r, gained[i][account])
+		}
+	}
+	if n := s.looks(aDay) + s.looks(aDay); n != 0 || s.heard() != "" {
+		t.Errorf("afterwards there are %d looks: %s", n, s.heard())
+	}
+}
+
+// TestRewardsThatAreBeingPaidAreWaitedFor, those that no node knows any more are passed over, and a node that fails costs nothing
+// but time.
+func TestRewardsThatAreBeingPaidAreWaitedFor(t *testing.T) {
+	s := newTold(t, 30*world.SOL)
+	s.does(request(wallet.Stake, "4"))
+	s.pays()
+	s.looks(aDay)
+	real := s.Watcher.Stakes
+	var asked []uint64
+	day := payday{StakeChain: s.Stakes.Chain, asked: &asked, fails: map[uint64]error{1: wallet.ErrRewardsNotPaid}}
+	s.Watcher.Stakes = day
+	s.pays()
+	if s.looks(aDay); s.heard() != "" || len(s.rewards) != 0 {
+		t.Errorf("announced before they are paid: %s", s.heard())
+	}
+	if n := s.looks(3 * time.Minute); n == 0 || s.heard() != "" {
+		t.Errorf("while it waits there are %d looks: %s", n, s.heard())
+	}
+	day.fails[1] = wallet.ErrHistoryPruned
+	s.pays()
+	if s.looks(aDay); s.heard() != "epoch 2" {
+		t.Errorf("behind one that is forgotten: %s", s.heard())
+	}
+	down := errors.New("no answer")
+	day.fails[3] = down
+	s.pays()
+	s.Pass(aDay)
+	var job store.Job
+	s.Must(s.Update(func(tx store.Tx) error {
+		due, _, err := tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "main", Now: s.Now(), Max: 1, Lease: time.Minute})
+		if err == nil && len(due) == 1 {
+			job = due[0]
+			err = tx.RetryJobs(s.Now(), job.Ref())
+		}
+		return err
+	}))
+	if _, err := s.Watcher.Handle(t.Context(), job); !errors.Is(err, down) {
+		t.Errorf("a node that fails: %v", err)
+	}
+	delete(day.fails, 3)
+	s.Watcher.Stakes = real
+	if s.looks(time.Minute); s.heard() != "epoch 3" {
+		t.Errorf("afterwards: %s", s.heard())
+	}
+}
+
+// TestOnlyUsableStakesAreAnnounced: a stranger's accounts that name the wallet are not its own.
+func TestOnlyUsableStakesAreAnnounced(t *testing.T) {
+	s := newTold(t, 30*world.SOL)
+	s.does(request(wallet.Stake, "4"))
+	s.looks(time.Second)
+	theirs := crowd{StakeChain: s.Stakes.Chain}
+	for i := range 3 {
+		a := s.positions()[0].StakeAccount
+		a.Address[0] ^= byte(i + 1)
+		a.Withdrawer = s.Stranger()
+		theirs.more = append(theirs.more, a)
+	}
+	s.Watcher.Stakes = theirs
+	s.pays()
+	if s.looks(aDay); len(s.news) != 1 || len(s.news[0].Active) != 1 {
+		t.Errorf("with strangers' accounts: %+v", s.news)
+	}
+}
+
+// TestStakesMadeElsewhereAreWatchedOnceTheyAreSeen, and those that a wallet has when it is connected at once.
+func TestStakesMadeElsewhereAreWatchedOnceTheyAreSeen(t *testing.T) {
+	s := newTold(t, 30*world.SOL)
+	s.does(request(wallet.Stake, "4"))
+	s.looks(time.Second)
+	jobs := func(want int) {
+		t.Helper()
+		n := 0
+		s.View(func(tx store.Tx) error {
+			has, err := store.HasStakesLook(tx, s.Address())
+			if has {
+				n++
+			}
+			return err
+		})
+		if n != want {
+			t.Errorf("%d jobs, want %d", n, want)
+		}
+	}
+	jobs(1)
+	drop := func() {
+		s.Must(s.Update(func(tx store.Tx) error {
+			job, err := tx.Job(store.Watching, store.JobID("stakes:"+s.Address().String()))
+			if err != nil {
+				return err
+			}
+			return tx.RemoveJobs(store.Watching, job.ID)
+		}))
+		jobs(0)
+	}
+	drop()
+	s.positions()
+	jobs(1)
+	drop()
+	real := s.Stakes.Chain
+	s.Stakes.Chain = bent{StakeChain: real, account: func(a *wallet.StakeAccount) { a.Withdrawer = s.Stranger() }}
+	s.positions()
+	jobs(0)
+	s.Stakes.Chain = real
+	// Connected anew, its stakes are found by the first look at the wallet.
+	s.Must(s.Update(func(tx store.Tx) error { return tx.DropWatch(s.Address()) }))
+	s.positions()
+	jobs(0) // nothing is ordered that no look at the wallet would follow
+	s.Must(s.Watcher.Sweep(t.Context()))
+	s.looks(time.Second)
+	jobs(1)
+	s.pays()
+	if s.looks(aDay); s.heard() == "" {
+		t.Error("a stake from before the connection is not announced as active")
+	}
+}
+
+// TestTheEndOfAnEpochIsNotAskedByAllAtOnce: looks share one reading of the epoch, and wait for its estimated end.
+func TestTheEndOfAnEpochIsNotAskedByAllAtOnce(t *testing.T) {
+	s := newTold(t, 30*world.SOL)
+	s.does(request(wallet.Stake, "4"))
+	calls := &epochs{StakesChain: s.Watcher.Stakes}
+	s.Watcher.Stakes = calls
+	s.looks(time.Hour)
+	s.Must(s.Update(func(tx store.Tx) error {
+		w, err := tx.Wallet(s.Address())
+		if err != nil {
+			return err
+		}
+		return store.OrderStakesLook(tx, w, s.Now())
+	}))
+	if n := s.looks(time.Second); n != 1 || calls.n != 1 {
+		t.Errorf("%d looks within two seconds ask %d times for the epoch", n+1, calls.n)
+	}
+	e, err := s.Chain.StakeEpoch(t.Context())
+	s.Must(err)
+	longest := s.Watcher.Pace.Stakes
+	var next time.Time
+	s.View(func(tx store.Tx) error {
+		job, err := tx.Job(store.Watching, store.JobID("stakes:"+s.Address().String()))
+		next = job.NotBefore
+		return err
+	})
+	if wait := next.Sub(s.Now()); wait > longest || e.EndsAfter(1).Sub(s.Now()) > longest && wait != longest || wait <= 0 {
+		t.Errorf("the next look is in %s, the epoch ends in %s", wait, e.EndsAfter(1).Sub(s.Now()))
+	}
+}
+
+// epochs counts how often the epoch is asked for.
+type epochs struct {
+	settle.StakesChain
+	n int
+}
+
+func (e *epochs) StakeEpoch(ctx context.Context) (wallet.StakeEpoch, error) {
+	e.n++
+	return e.StakesChain.StakeEpoch(ctx)
+}
