@@ -65,6 +65,7 @@ func TestWhichConversationTellsOfWhichEvent(t *testing.T) {
 		"wallet": {wallet.WalletProven, wallet.WalletWanted, wallet.WalletClaimed, wallet.WalletDisconnected},
 		"api":    {wallet.WebhookDeadLettered, wallet.WebhookEnded, wallet.KeyTierSet},
 		"apps":   {wallet.AppEventsChosen},
+		"stake":  {wallet.StakesChanged},
 	}
 	for _, c := range conversations() {
 		got := slices.Sorted(maps.Keys(c.events))
