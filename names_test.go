@@ -48,6 +48,7 @@ func bannedNames() map[string]map[string]string {
 		"chat": {
 			"scene": "replyTx", "act": "Action", "heard": "inbound", "topic": "conversation", "weighed": "evaluatedDraft", "walk": "transition",
 			"taps": "callbacks", "free": "unhandled", "plainly": "plainText", "say": "reply",
+			"weigh": "evaluate", "ring": "notifyOnce", "rang": "wasNotified", "keepRang": "markNotified", "drawn": "redrawCard", "ours": "catalogueButton", "renew": "resetData",
 		},
 		"bot": {
 			"wire": "transport", "parcel": "outgoing", "silence": "transportError", "lines": "chatWorkers", "introduce": "getMe",

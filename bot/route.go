@@ -86,7 +86,7 @@ func endpoint(to chat.Route) string {
 	case to.Name != "":
 		return string(to.Kind) + " " + to.Name
 	}
-	return map[chat.Kind]string{
+	return map[chat.InputKind]string{
 		chat.ByText: tele.OnText, chat.ByCallback: tele.OnCallback, chat.ByContact: tele.OnContact,
 		chat.ByPerson: tele.OnUserShared, chat.ByEdit: tele.OnEdited,
 	}[to.Kind]

@@ -40,7 +40,7 @@ func (s *replyTx) resume(st handlers.Standing) error {
 	if was.Waits() && s.now.Before(was.RequestedAt.Add(handlers.AskPause)) {
 		return s.sayWaiting(st)
 	}
-	s.renew(nil)
+	s.resetData(nil)
 	if was != nil && !was.Abandoned {
 		dataOf[access](s).Request = *was
 	}
@@ -50,14 +50,14 @@ func (s *replyTx) resume(st handlers.Standing) error {
 // sayWaiting shows a request that waits for the operators, with a button to withdraw it.
 func (s *replyTx) sayWaiting(st handlers.Standing) error {
 	was := st.Developer.Request
-	withdraw, err := s.ours("button.withdraw", "withdraw:"+was.ID, askedCard(was.ID), s.now.Add(menuLife))
+	withdraw, err := s.catalogueButton("button.withdraw", "withdraw:"+was.ID, askedCard(was.ID), s.now.Add(menuLife))
 	if err != nil {
 		return err
 	}
 	rows := [][]Button{{withdraw}}
 	// Without the approval step, or with an earlier approval, keys can be created while this request waits.
 	if !slices.Contains(s.Developers.Steps, wallet.ByApproval) || len(st.Developer.Approvals) > 0 {
-		b, err := s.ours("button.new_key", "newkey", "keys", s.now.Add(menuLife))
+		b, err := s.catalogueButton("button.new_key", "newkey", "keys", s.now.Add(menuLife))
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (c *Chat) tapGoOn(_ context.Context, _ Inbound, step string) (Action, error
 // tapNewKey starts the conversation for a person who already has keys. It first ends the question that is open.
 func (c *Chat) tapNewKey(context.Context, Inbound, string) (Action, error) {
 	return c.begin(func(s *replyTx) error {
-		s.renew(nil)
+		s.resetData(nil)
 		return s.goOn()
 	}, nil)
 }
@@ -201,7 +201,7 @@ func (s *replyTx) showTerms() error {
 	if err := s.newQuestion(); err != nil {
 		return err
 	}
-	yes, err := s.ours("button.accept", "accept", s.question.Ask, s.conv.ExpiresAt)
+	yes, err := s.catalogueButton("button.accept", "accept", s.question.Ask, s.conv.ExpiresAt)
 	if err != nil {
 		return err
 	}
@@ -237,11 +237,11 @@ func (s *replyTx) askWallet() error {
 		return err
 	}
 	// Cancel works only while the question is open; the other two buttons work for menuLife.
-	done, err := s.ours("button.connected", "goon:"+string(wallet.ByWallet), s.question.Ask, s.now.Add(menuLife))
+	done, err := s.catalogueButton("button.connected", "goon:"+string(wallet.ByWallet), s.question.Ask, s.now.Add(menuLife))
 	if err != nil {
 		return err
 	}
-	stop, err := s.ours("button.cancel", "stop", s.question.Ask, s.conv.ExpiresAt)
+	stop, err := s.catalogueButton("button.cancel", "stop", s.question.Ask, s.conv.ExpiresAt)
 	if err != nil {
 		return err
 	}
@@ -424,6 +424,6 @@ func (s *replyTx) backToAPI(rows [][]Button) ([][]Button, error) {
 	if err != nil || dev.Request == nil || dev.Request.Abandoned || dev.Request.Waits() || !slices.Contains(s.Developers.Steps, wallet.ByWallet) {
 		return rows, err
 	}
-	b, err := s.ours("button.go_on_api", "goon", "access", s.now.Add(menuLife))
+	b, err := s.catalogueButton("button.go_on_api", "goon", "access", s.now.Add(menuLife))
 	return append(rows, []Button{b}), err
 }

@@ -49,7 +49,7 @@ func (s *replyTx) askWhichKeys() error {
 func (s *replyTx) choiceEnds(dev wallet.Developer, v vars) (rows [][]Button, _ error) {
 	wanted := switchedOn(dataOf[access](s).Request)
 	row := func(label, action string) error {
-		b, err := s.ours(label, action, s.question.Ask, s.conv.ExpiresAt)
+		b, err := s.catalogueButton(label, action, s.question.Ask, s.conv.ExpiresAt)
 		rows = append(rows, []Button{b})
 		return err
 	}

@@ -34,10 +34,10 @@ func (s *replyTx) showKeys() error {
 	}
 	// A card of its own for each showing: removing it must not touch a later one.
 	card := "keys:" + nonce
-	s.renew(&access{Shown: card, ShownAt: s.now})
+	s.resetData(&access{Shown: card, ShownAt: s.now})
 	s.question.Ask = card
 	s.conv.ExpiresAt = s.now.Add(KeyShown)
-	saved, err := s.ours("button.saved", "saved", card, s.conv.ExpiresAt)
+	saved, err := s.catalogueButton("button.saved", "saved", card, s.conv.ExpiresAt)
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (s *replyTx) showList(st handlers.Standing) error {
 	if err != nil {
 		return err
 	}
-	another, err := s.ours("button.new_key", "newkey", "keys", s.now.Add(menuLife))
+	another, err := s.catalogueButton("button.new_key", "newkey", "keys", s.now.Add(menuLife))
 	if err != nil {
 		return err
 	}
@@ -334,13 +334,13 @@ func (c *Chat) tapKey(_ context.Context, _ Inbound, id string) (Action, error) {
 		}
 		var row []Button
 		if key.RevokedAt.IsZero() { // a rotated key has a successor, which can be rotated instead
-			b, err := s.ours("button.rotate", "rotate:"+id, keyCard(id), s.now.Add(menuLife))
+			b, err := s.catalogueButton("button.rotate", "rotate:"+id, keyCard(id), s.now.Add(menuLife))
 			if err != nil {
 				return err
 			}
 			row = append(row, b)
 		}
-		b, err := s.ours("button.revoke", "revoke:"+id, keyCard(id), s.now.Add(menuLife))
+		b, err := s.catalogueButton("button.revoke", "revoke:"+id, keyCard(id), s.now.Add(menuLife))
 		if err != nil {
 			return err
 		}
@@ -354,7 +354,7 @@ func (c *Chat) tapKey(_ context.Context, _ Inbound, id string) (Action, error) {
 		rows := [][]Button{append(row, b)}
 		// Only keys that can have webhooks get the portal.
 		if s.Portal.For(key) == nil {
-			b, err := s.ours("button.portal", "portal:"+id, keyCard(id), s.now.Add(menuLife))
+			b, err := s.catalogueButton("button.portal", "portal:"+id, keyCard(id), s.now.Add(menuLife))
 			if err != nil {
 				return err
 			}
@@ -388,11 +388,11 @@ func askOfKey(id, text, label, operation string) Action {
 		if err != nil {
 			return err
 		}
-		yes, err := s.ours(label, operation+":"+id, keyCard(id), s.now.Add(AnswerTimeout))
+		yes, err := s.catalogueButton(label, operation+":"+id, keyCard(id), s.now.Add(AnswerTimeout))
 		if err != nil {
 			return err
 		}
-		no, err := s.ours("button.keep", "keepkey:"+id, keyCard(id), s.now.Add(AnswerTimeout))
+		no, err := s.catalogueButton("button.keep", "keepkey:"+id, keyCard(id), s.now.Add(AnswerTimeout))
 		if err != nil {
 			return err
 		}
@@ -408,7 +408,7 @@ func askOfKey(id, text, label, operation string) Action {
 func (c *Chat) tapKeepKey(_ context.Context, _ Inbound, id string) (Action, error) {
 	return func(s *replyTx) error {
 		key, err := s.Developers.Key(s.tx, s.user.ID, id)
-		if ok, err := s.did(err, "toast.kept"); !ok {
+		if ok, err := s.answerTap(err, "toast.kept"); !ok {
 			return err
 		}
 		return s.show(keyCard(id), "keys.kept", vars{"Hint": key.Hint})
@@ -455,7 +455,7 @@ func (c *Chat) tapRevokeYes(_ context.Context, _ Inbound, id string) (Action, er
 		if err == nil {
 			key, err = s.Developers.Keys.RevokeIn(s.tx, id)
 		}
-		if ok, err := s.did(err, "toast.revoked"); !ok {
+		if ok, err := s.answerTap(err, "toast.revoked"); !ok {
 			return err
 		}
 		return errors.Join(s.show(keyCard(id), "keys.revoked", vars{"Hint": key.Hint}), s.redrawList())

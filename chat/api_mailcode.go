@@ -61,11 +61,11 @@ func (s *replyTx) askCode() error {
 			s.refusal = nil // the question already says so
 		}
 	} else {
-		again, err := s.ours("button.new_code", "newcode", s.question.Ask, sent.Until)
+		again, err := s.catalogueButton("button.new_code", "newcode", s.question.Ask, sent.Until)
 		if err != nil {
 			return err
 		}
-		other, err := s.ours("button.new_mail", "newmail", s.question.Ask, sent.Until)
+		other, err := s.catalogueButton("button.new_mail", "newmail", s.question.Ask, sent.Until)
 		if err != nil {
 			return err
 		}

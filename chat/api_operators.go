@@ -38,7 +38,7 @@ func (s *replyTx) sayAsked() error {
 		return err
 	}
 	id := dev.Request.ID
-	b, err := s.ours("button.withdraw", "withdraw:"+id, askedCard(id), s.now.Add(menuLife))
+	b, err := s.catalogueButton("button.withdraw", "withdraw:"+id, askedCard(id), s.now.Add(menuLife))
 	if err != nil {
 		return err
 	}
@@ -49,9 +49,9 @@ func (s *replyTx) sayAsked() error {
 // request, so that the button of an old message cannot withdraw a newer one.
 func (c *Chat) tapWithdraw(_ context.Context, _ Inbound, question string) (Action, error) {
 	return func(s *replyTx) error {
-		// did replies with a toast if the request was answered meanwhile. Then there is nothing to withdraw.
+		// answerTap replies with a toast if the request was answered meanwhile. Then there is nothing to withdraw.
 		before, err := s.Developers.Withdraw(s.tx, s.user.ID, question)
-		if ok, err := s.did(err, "toast.withdrawn"); !ok {
+		if ok, err := s.answerTap(err, "toast.withdrawn"); !ok {
 			return err
 		}
 		again, err := s.Developers.NextRequestAt(s.tx, s.user.ID)
@@ -80,7 +80,7 @@ func (s *replyTx) notifyOperators(dev wallet.Developer) error {
 		// Each button names the verdict, the developer and the request, since the operator has no conversation that does.
 		var row [][]Button
 		for _, verdict := range []handlers.Verdict{handlers.ApproveFree, handlers.ApprovePro, handlers.Deny} {
-			b, err := there.ours(verdicts()[verdict], "decide:"+string(verdict)+":"+string(dev.User)+":"+dev.Request.ID,
+			b, err := there.catalogueButton(verdicts()[verdict], "decide:"+string(verdict)+":"+string(dev.User)+":"+dev.Request.ID,
 				questionTo(dev.Request.ID), s.now.Add(menuLife))
 			if err != nil {
 				return err
@@ -162,7 +162,7 @@ func (c *Chat) tapDecide(_ context.Context, h Inbound, object string) (Action, e
 			return err
 		}
 		dev, err := s.Developers.Decide(s.tx, h.From.TelegramID, user, question, verdict)
-		if ok, err := s.did(err, "toast.decided"); !ok {
+		if ok, err := s.answerTap(err, "toast.decided"); !ok {
 			return err
 		}
 		developer, err := s.tx.User(user)
@@ -229,7 +229,7 @@ func (s *replyTx) notifyDeveloper(developer wallet.User, before, dev wallet.Deve
 		return there.end()
 	}
 	// The button leads back to /api, where the keys can be created now.
-	b, err := there.ours("button.go_on", "goon", "access", s.now.Add(menuLife))
+	b, err := there.catalogueButton("button.go_on", "goon", "access", s.now.Add(menuLife))
 	if err != nil {
 		return err
 	}

@@ -290,7 +290,7 @@ func (h Inbound) answerConsent(id wallet.AppID, toasted, text string, operation 
 		if err == nil {
 			err = operation(s)
 		}
-		if ok, err := s.did(err, toasted); !ok {
+		if ok, err := s.answerTap(err, toasted); !ok {
 			return err
 		}
 		asked, err := s.Apps.ConsentFor(s.tx, s.user.ID, id) // the state after the operation
@@ -386,7 +386,7 @@ func (c *Chat) tapTakeBack(_ context.Context, _ Inbound, id string) (Action, err
 		if err != nil {
 			return err
 		}
-		if ok, err := s.did(s.Apps.Withdraw(s.tx, s.user.ID, wallet.AppID(id)), "toast.taken_back"); !ok {
+		if ok, err := s.answerTap(s.Apps.Withdraw(s.tx, s.user.ID, wallet.AppID(id)), "toast.taken_back"); !ok {
 			return err
 		}
 		switch _, err := s.tx.Card(s.conv.Chat, consentCard(wallet.AppID(id))); {

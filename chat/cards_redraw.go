@@ -17,10 +17,10 @@ func TransactionCard(id wallet.TransactionID) string { return "tx:" + string(id)
 
 // showTransaction redraws the card of a transaction in its current state, and moves the conversation that was about it.
 func (s *replyTx) showTransaction(t wallet.Transaction) error {
-	if err := s.ring(t); err != nil {
+	if err := s.notifyOnce(t); err != nil {
 		return err
 	}
-	if err := s.drawn(t); err != nil {
+	if err := s.redrawCard(t); err != nil {
 		return err
 	}
 	// A payment that lands after the owner cancelled it gets a message of its own: an edit of the card sends no notification.
@@ -41,29 +41,29 @@ func (s *replyTx) showTransaction(t wallet.Transaction) error {
 	return nil
 }
 
-// ring sends the card of a payment as a new message when something happens that its owner must not miss: the payment failed,
+// notifyOnce sends the card of a payment as a new message when something happens that its owner must not miss: the payment failed,
 // its outcome became unknown (Indeterminate), or an unknown outcome became known. Telegram sends no notification for edits.
-// Each of these rings once, even if its event is delivered again: a card row records it.
-func (s *replyTx) ring(t wallet.Transaction) error {
-	// what names the notification: each status rings at most once, and so does an unknown outcome.
+// Each of these is sent once, even if its event is delivered again: a card row records it.
+func (s *replyTx) notifyOnce(t wallet.Transaction) error {
+	// what names the notification: each status notifies at most once, and so does an unknown outcome.
 	what := string(t.Status)
-	held, err := s.rang(t, rangHeld)
+	held, err := s.wasNotified(t, notifiedIndeterminate)
 	switch {
 	case err != nil:
 		return err
 	case t.Indeterminate:
-		what = rangHeld
+		what = notifiedIndeterminate
 	case held && (t.Closed || t.Status == wallet.Confirmed || t.Status == wallet.Failed):
-		if err := s.keepRang(t, rangHeld, s.now.Add(menuLife)); err != nil { // the unknown outcome is resolved: the mark may expire
+		if err := s.markNotified(t, notifiedIndeterminate, s.now.Add(menuLife)); err != nil { // the unknown outcome is resolved: the mark may expire
 			return err
 		}
 	}
-	// Ordinary progress only edits the card. Three things ring: an unknown outcome, a failure, and the end of an unknown outcome.
+	// Ordinary progress only edits the card. Three things notify: an unknown outcome, a failure, and the end of an unknown outcome.
 	if !t.Indeterminate && t.Status != wallet.Failed && (!held || t.LandedAfterCancel() || t.Status != wallet.Confirmed && !t.NeverLanded()) {
 		return nil
 	}
 	// The mark is written in this transaction, so an event that is handled twice finds it.
-	before, err := s.rang(t, what)
+	before, err := s.wasNotified(t, what)
 	if err != nil {
 		return err
 	}
@@ -71,35 +71,37 @@ func (s *replyTx) ring(t wallet.Transaction) error {
 	if t.Indeterminate { // no expiry: the outcome may stay unknown for any length of time
 		until = time.Time{}
 	}
-	if err := s.keepRang(t, what, until); err != nil || before {
+	if err := s.markNotified(t, what, until); err != nil || before {
 		return err
 	}
 	return s.moveCard(TransactionCard(t.ID))
 }
 
-// rangHeld marks that the owner was notified of an unknown outcome.
-const rangHeld = "held"
+// notifiedIndeterminate marks that the owner was notified of an unknown outcome.
+const notifiedIndeterminate = "held"
 
-// rangCard returns the name of the row that records a notification. It uses the table of cards, but no message has this card.
-func rangCard(id wallet.TransactionID, what string) string { return "rang:" + string(id) + ":" + what }
+// notifiedCard returns the name of the row that records a notification. It uses the table of cards, but no message has this card.
+func notifiedCard(id wallet.TransactionID, what string) string {
+	return "notified:" + string(id) + ":" + what
+}
 
-// rang reports whether this notification was sent before.
-func (s *replyTx) rang(t wallet.Transaction, what string) (bool, error) {
-	_, err := s.tx.Card(s.conv.Chat, rangCard(t.ID, what))
+// wasNotified reports whether this notification was sent before.
+func (s *replyTx) wasNotified(t wallet.Transaction, what string) (bool, error) {
+	_, err := s.tx.Card(s.conv.Chat, notifiedCard(t.ID, what))
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// keepRang records a notification until the given time; the zero time means without end.
-func (s *replyTx) keepRang(t wallet.Transaction, what string, until time.Time) error {
+// markNotified records a notification until the given time; the zero time means without end.
+func (s *replyTx) markNotified(t wallet.Transaction, what string, until time.Time) error {
 	const noMessage = 0
-	return s.tx.PutCard(s.conv.Chat, rangCard(t.ID, what), noMessage, until)
+	return s.tx.PutCard(s.conv.Chat, notifiedCard(t.ID, what), noMessage, until)
 }
 
-// drawn redraws a transaction's card after one of its steps, and lets the open conversation follow it.
-func (s *replyTx) drawn(t wallet.Transaction) error {
+// redrawCard redraws a transaction's card after one of its steps, and lets the open conversation follow it.
+func (s *replyTx) redrawCard(t wallet.Transaction) error {
 	if err := s.card(t); err != nil {
 		return err
 	}

@@ -121,10 +121,10 @@ func (c *Chat) tapConfirm(ctx context.Context, h Inbound, _ string) (Action, err
 		if wallet.CodeOf(err) == wallet.Conflict {
 			return s.tooLate()
 		}
-		if ok, err := s.did(err, "toast.confirmed"); !ok {
+		if ok, err := s.answerTap(err, "toast.confirmed"); !ok {
 			return err
 		}
-		return s.drawn(t)
+		return s.redrawCard(t)
 	}, nil
 }
 
@@ -135,10 +135,10 @@ func (c *Chat) tapReject(_ context.Context, h Inbound, _ string) (Action, error)
 		if wallet.CodeOf(err) == wallet.Conflict {
 			return s.tooLate()
 		}
-		if ok, err := s.did(err, "toast.rejected"); !ok {
+		if ok, err := s.answerTap(err, "toast.rejected"); !ok {
 			return err
 		}
-		return s.drawn(t)
+		return s.redrawCard(t)
 	}, nil
 }
 

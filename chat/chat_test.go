@@ -815,7 +815,7 @@ func TestTheEndOfAPaymentRingsHoweverLongItWasUnclear(t *testing.T) {
 	told := func() bool {
 		var err error
 		r.View(func(tx store.Tx) error {
-			_, err = tx.Card(r.people["alice"].TelegramID, "rang:"+string(id)+":held")
+			_, err = tx.Card(r.people["alice"].TelegramID, "notified:"+string(id)+":held")
 			return nil
 		})
 		return err == nil

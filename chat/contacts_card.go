@@ -94,11 +94,11 @@ func (c *Chat) tapRemove(_ context.Context, _ Inbound, address string) (Action, 
 			return s.refuse(err)
 		}
 		card := contactCard(contact.Address)
-		no, err := s.ours("button.keep", "contactkeep:"+address, card, s.now.Add(AnswerTimeout))
+		no, err := s.catalogueButton("button.keep", "contactkeep:"+address, card, s.now.Add(AnswerTimeout))
 		if err != nil {
 			return err
 		}
-		yes, err := s.ours("button.remove", "contactgone:"+address, card, s.now.Add(AnswerTimeout))
+		yes, err := s.catalogueButton("button.remove", "contactgone:"+address, card, s.now.Add(AnswerTimeout))
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (c *Chat) tapRemove(_ context.Context, _ Inbound, address string) (Action, 
 func (c *Chat) tapKeepContact(_ context.Context, _ Inbound, address string) (Action, error) {
 	return func(s *replyTx) error {
 		contact, err := s.contactAt(address)
-		if ok, err := s.did(err, "toast.kept"); !ok {
+		if ok, err := s.answerTap(err, "toast.kept"); !ok {
 			return err
 		}
 		return s.drawContact(contact)
@@ -128,7 +128,7 @@ func (c *Chat) tapRemoveYes(_ context.Context, h Inbound, address string) (Actio
 		if err == nil {
 			_, err = s.Contacts.Remove(s.tx, s.user.ID, contact.Name)
 		}
-		if ok, err := s.did(err, "toast.contact_removed"); !ok {
+		if ok, err := s.answerTap(err, "toast.contact_removed"); !ok {
 			return err
 		}
 		return s.show(h.button.Subject, "contacts.removed", vars{"Name": contact.Name})

@@ -33,7 +33,7 @@ func (s *replyTx) sayNotNamed() error { return s.reply("contacts.not_named", nil
 // client, so the answer has to bring the name only.
 func (c *Chat) name(of namedContact) (Action, error) {
 	return c.begin(func(s *replyTx) error {
-		s.renew(&of)
+		s.resetData(&of)
 		return s.transition(contactFlow, nameWanted)
 	}, nil)
 }

@@ -90,24 +90,24 @@ type conversation struct {
 	slots   map[string]func(s *replyTx, beside store.Conversation) error
 }
 
-// Kind is what sort of input an Endpoint takes.
-type Kind string
+// InputKind is what sort of input an Endpoint takes.
+type InputKind string
 
 // The kinds of endpoints. Nobody marks inputs that get no answer, such as ordinary talk in a group.
 const (
-	Nobody     Kind = ""
-	ByCommand  Kind = "command"  // Route.Name is the command
-	ByCallback Kind = "callback" // Route.Name is the action of the button
-	ByText     Kind = "text"     // Route.Name is the conversation and the waiting state (answerName), also for the next two
-	ByContact  Kind = "contact"
-	ByPerson   Kind = "person" // chosen from Telegram's list of people
-	ByEdit     Kind = "edit"
+	Nobody     InputKind = ""
+	ByCommand  InputKind = "command"  // Route.Name is the command
+	ByCallback InputKind = "callback" // Route.Name is the action of the button
+	ByText     InputKind = "text"     // Route.Name is the conversation and the waiting state (answerName), also for the next two
+	ByContact  InputKind = "contact"
+	ByPerson   InputKind = "person" // chosen from Telegram's list of people
+	ByEdit     InputKind = "edit"
 )
 
 // Route names the endpoint for an input. A Route with a Kind and without a Name takes the inputs of that kind that no named
 // endpoint is for: text that answers no question, buttons that no longer work.
 type Route struct {
-	Kind Kind
+	Kind InputKind
 	Name string
 }
 

@@ -23,7 +23,7 @@ func (c *Chat) deleteMe(context.Context, Inbound) (Action, error) {
 			return err
 		}
 		card := "erase:" + nonce
-		yes, err := s.ours("button.erase", "erase", card, s.now.Add(AnswerTimeout))
+		yes, err := s.catalogueButton("button.erase", "erase", card, s.now.Add(AnswerTimeout))
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func (c *Chat) Endpoints() []Endpoint {
 			})
 		}
 		// Each state of a flow may take an answer as text, as a contact and as a chosen person: one endpoint for each.
-		for kind, handlers := range map[Kind]map[State]Handler{ByText: conv.texts, ByContact: conv.contacts, ByPerson: conv.people} {
+		for kind, handlers := range map[InputKind]map[State]Handler{ByText: conv.texts, ByContact: conv.contacts, ByPerson: conv.people} {
 			for state, handler := range handlers {
 				if kind == ByText {
 					handler = afterInterceptors(handler)
@@ -37,7 +37,7 @@ func (c *Chat) Endpoints() []Endpoint {
 		}
 	}
 	// Routes without a name take what nothing else is waiting for.
-	for kind, handler := range map[Kind]Handler{ByText: (*Chat).otherText, ByCallback: (*Chat).otherButton,
+	for kind, handler := range map[InputKind]Handler{ByText: (*Chat).otherText, ByCallback: (*Chat).otherButton,
 		ByContact: (*Chat).otherContact, ByPerson: (*Chat).otherPerson, ByEdit: (*Chat).edited} {
 		add(Route{Kind: kind}, true, handler)
 	}
@@ -126,12 +126,12 @@ func (c *Chat) forOtherBot(h Inbound) bool {
 }
 
 // waiting returns the handler of the open question for an answer of this kind, or nil if no question takes one.
-func (c *Chat) waiting(h Inbound, kind Kind) Handler {
+func (c *Chat) waiting(h Inbound, kind InputKind) Handler {
 	conv := c.registry.byName[h.conv.Flow]
 	if conv == nil || h.timedOut {
 		return nil
 	}
-	return map[Kind]map[State]Handler{ByText: conv.texts, ByContact: conv.contacts, ByPerson: conv.people}[kind][State(h.conv.State)]
+	return map[InputKind]map[State]Handler{ByText: conv.texts, ByContact: conv.contacts, ByPerson: conv.people}[kind][State(h.conv.State)]
 }
 
 // routeTap returns the callback of a tapped button, by the stored row of its nonce. A button that is expired, used or

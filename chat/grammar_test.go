@@ -12,7 +12,7 @@ import (
 )
 
 func TestCommandLineIsReadWhole(t *testing.T) {
-	for text, want := range map[string]line{
+	for text, want := range map[string]parsedLine{
 		"":                              {},
 		"/":                             {args: nil},
 		"/help":                         {command: "help"},

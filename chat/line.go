@@ -8,8 +8,8 @@ import (
 	"purser/wallet"
 )
 
-// line is a parsed text: a command with its arguments, or plain words.
-type line struct {
+// parsedLine is a parsed text: a command with its arguments, or plain words.
+type parsedLine struct {
 	command string   // lower case, without the slash; "" if the text is no command
 	bot     string   // the bot named in "/help@bot"; "" if none is named
 	args    []string // the words after the command, or all words of plain text
@@ -20,20 +20,20 @@ const longestLine = 2048
 
 // read parses a text. Commands may be in any case, words are separated by any Unicode white space, and quotes keep words
 // together. Invisible format characters, which often come with copied text, are dropped.
-func read(text string) line {
+func read(text string) parsedLine {
 	if len(text) > longestLine {
 		text = strings.ToValidUTF8(text[:longestLine], "")
 	}
 	words := ungroup(split(text))
 	if len(words) == 0 {
-		return line{}
+		return parsedLine{}
 	}
 	name, isCommand := strings.CutPrefix(words[0], "/")
 	if !isCommand {
-		return line{args: words}
+		return parsedLine{args: words}
 	}
 	name, bot, _ := strings.Cut(name, "@")
-	return line{command: strings.ToLower(name), bot: bot, args: words[1:]}
+	return parsedLine{command: strings.ToLower(name), bot: bot, args: words[1:]}
 }
 
 // split cuts a text into words. A quoted part is one word without its quotes; a quote that is never closed is ignored.

@@ -112,7 +112,7 @@ func menuButtons() conversation {
 func (s *replyTx) menu(labelsAndCommands ...string) ([][]Button, error) {
 	var row []Button
 	for i := 0; i+1 < len(labelsAndCommands); i += 2 {
-		b, err := s.ours(labelsAndCommands[i], "run:"+labelsAndCommands[i+1], "menu", s.now.Add(menuLife))
+		b, err := s.catalogueButton(labelsAndCommands[i], "run:"+labelsAndCommands[i+1], "menu", s.now.Add(menuLife))
 		if err != nil {
 			return nil, err
 		}
@@ -175,7 +175,7 @@ func (s *replyTx) choseText(key string) (err error) {
 
 // keep returns that button. It shares subject with the yes, so that using one ends both.
 func (s *replyTx) keep(subject string) (Button, error) {
-	return s.ours("button.keep", "keep", subject, s.now.Add(AnswerTimeout))
+	return s.catalogueButton("button.keep", "keep", subject, s.now.Add(AnswerTimeout))
 }
 
 // network returns the variable of texts that name a test network, because its money is worthless. On mainnet it is "".

@@ -80,7 +80,7 @@ func (s *replyTx) ask(key string, v vars, rows [][]Button) error {
 		return err
 	}
 	s.question.Asked = asked // with the reason: the person may read it only after the question has closed
-	stop, err := s.ours("button.cancel", "stop", s.question.Ask, s.conv.ExpiresAt)
+	stop, err := s.catalogueButton("button.cancel", "stop", s.question.Ask, s.conv.ExpiresAt)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (c *conversation) check() error {
 	if c.flow != nil && (c.data == nil || c.flow[idle] == nil) {
 		wrong = append(wrong, fmt.Errorf("the conversation %q needs data and a beginning", c.name))
 	}
-	for kind, handlers := range map[Kind]map[State]Handler{ByText: c.texts, ByContact: c.contacts, ByPerson: c.people} {
+	for kind, handlers := range map[InputKind]map[State]Handler{ByText: c.texts, ByContact: c.contacts, ByPerson: c.people} {
 		for state := range handlers {
 			if c.flow[state] == nil || state == idle {
 				wrong = append(wrong, fmt.Errorf("the conversation %q waits for a %s in %q, which is no state of it", c.name, kind, state))
@@ -219,7 +219,7 @@ func (r *registry) flow(name string) Flow {
 
 // asMeant resolves an alias: it replaces a command that other wallets have with ours, and puts the alias's arguments first:
 // "/balance usdc" becomes "/wallet balance usdc". Other lines are returned unchanged.
-func (r *registry) asMeant(l line) line {
+func (r *registry) asMeant(l parsedLine) parsedLine {
 	to, ok := r.aliases[l.command]
 	if !ok {
 		return l

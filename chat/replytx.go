@@ -79,8 +79,8 @@ func copyOf[D any](data any) (d D) {
 	return d
 }
 
-// renew replaces the conversation's data, and forgets the question that was asked.
-func (s *replyTx) renew(data any) { s.question, s.data = question{}, data }
+// resetData replaces the conversation's data, and forgets the question that was asked.
+func (s *replyTx) resetData(data any) { s.question, s.data = question{}, data }
 
 // play runs an action in the caller's store transaction with everything around it: it records the person, ends a conversation
 // that timed out, announces the input to apps and queues the replies. All of that commits together or not at all. play
@@ -183,7 +183,7 @@ func (s *replyTx) transition(flow string, by Trigger) error {
 	}
 	if step.To == idle {
 		s.conv.State = ""
-		s.renew(nil)
+		s.resetData(nil)
 	}
 	return s.closeQuestion(was)
 }
@@ -296,9 +296,9 @@ func (s *replyTx) refuse(err error) error {
 	return err
 }
 
-// did answers the tap that ran an operation with the result err. A refusal is explained, and the button stays usable.
+// answerTap answers the tap that ran an operation with the result err. A refusal is explained, and the button stays usable.
 // Otherwise the button is marked as used and the toast is sent. ok is true only if the operation succeeded.
-func (s *replyTx) did(err error, toast string) (ok bool, _ error) {
+func (s *replyTx) answerTap(err error, toast string) (ok bool, _ error) {
 	if err != nil {
 		return false, s.refuse(err)
 	}
@@ -405,8 +405,8 @@ func (s *replyTx) takeAwaySecret() error {
 	return s.reply(why, nil)
 }
 
-// ours is button with a label from the catalogue.
-func (s *replyTx) ours(label, action, subject string, until time.Time) (Button, error) {
+// catalogueButton is button with a label from the catalogue.
+func (s *replyTx) catalogueButton(label, action, subject string, until time.Time) (Button, error) {
 	text, err := s.words.text(label, nil)
 	if err != nil {
 		return Button{}, err

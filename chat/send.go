@@ -177,7 +177,7 @@ func (c *Chat) suggestPayment(ctx context.Context, h Inbound) (Action, error) {
 	}
 	// Not unhandled: like /send, the text may name a contact, so apps don't get it.
 	return func(s *replyTx) error {
-		b, err := s.ours("button.prepare", "run:"+command, "menu", s.now.Add(AnswerTimeout))
+		b, err := s.catalogueButton("button.prepare", "run:"+command, "menu", s.now.Add(AnswerTimeout))
 		if err != nil {
 			return err
 		}
@@ -323,7 +323,7 @@ func (s *replyTx) askAddress() error {
 		}
 		rows = append(rows, []Button{b})
 	}
-	people, err := s.ours("button.people", "people", s.question.Ask, s.conv.ExpiresAt)
+	people, err := s.catalogueButton("button.people", "people", s.question.Ask, s.conv.ExpiresAt)
 	if err != nil {
 		return err
 	}

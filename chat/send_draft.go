@@ -62,7 +62,7 @@ func (p *parts) drop(field wallet.Field) {
 // anything was decided, or that the person is over their limit of lookups (tooOften).
 func (c *Chat) transfer(ctx context.Context, h Inbound, at State, p parts, unread error) (Action, error) {
 	p.drop(wallet.FieldOf(unread))
-	w, err := c.weigh(ctx, h, at, evaluatedDraft{parts: p, refusal: unread})
+	w, err := c.evaluate(ctx, h, at, evaluatedDraft{parts: p, refusal: unread})
 	if labelled(err) {
 		w, err = evaluatedDraft{trigger: impossible, refusal: err}, nil
 	}
@@ -84,17 +84,17 @@ func (w evaluatedDraft) begin(s *replyTx) error {
 	return w.action(s)
 }
 
-// action saves the parts in the conversation and takes the transition that weigh found. The effect of that transition finds
+// action saves the parts in the conversation and takes the transition that evaluate found. The effect of that transition finds
 // the draft in replyTx.found.
 func (w evaluatedDraft) action(s *replyTx) error {
 	s.found, s.refusal, dataOf[payment](s).parts = w, w.refusal, w.parts
 	return s.transition(sendFlow, w.trigger)
 }
 
-// weigh finds out what is missing, wrong, or possible, and sets the trigger accordingly. A labelled error refuses the
+// evaluate finds out what is missing, wrong, or possible, and sets the trigger accordingly. A labelled error refuses the
 // transfer for good. Checks that need no Solana node come first, so that a stranger's typing costs no requests. It stores
 // nothing: the proposal is stored by showReview, and funds are reserved only at Confirm.
-func (c *Chat) weigh(ctx context.Context, h Inbound, at State, w evaluatedDraft) (evaluatedDraft, error) {
+func (c *Chat) evaluate(ctx context.Context, h Inbound, at State, w evaluatedDraft) (evaluatedDraft, error) {
 	from, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
 		return w, err

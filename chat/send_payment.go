@@ -37,7 +37,7 @@ func (s *replyTx) showReview() error {
 	if err := s.Transfers.Commit(s.tx, s.draft().proposal); err != nil {
 		return err
 	}
-	s.renew(&payment{Transaction: t.ID})
+	s.resetData(&payment{Transaction: t.ID})
 	s.conv.ExpiresAt = t.Deadline
 	return s.card(t)
 }

@@ -31,7 +31,7 @@ func (c *Chat) receiveTyped(ctx context.Context, h Inbound) (Action, error) {
 		if err := s.tx.UseButtons(s.conv.Chat, s.conv.User, string(t.ID), s.now); err != nil {
 			return err
 		}
-		if err := s.drawn(t); err != nil {
+		if err := s.redrawCard(t); err != nil {
 			return err
 		}
 		return s.reply("lookalike.confirmed", nil)

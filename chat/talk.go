@@ -16,7 +16,7 @@ type Inbound struct {
 	Input
 	Route Route
 
-	line     line
+	line     parsedLine
 	user     wallet.User        // the zero User for a new person
 	conv     store.Conversation // the zero row with its version if there is none
 	timedOut bool               // the conversation's time is over and the person has not been notified yet

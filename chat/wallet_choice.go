@@ -65,7 +65,7 @@ func (s *replyTx) askDisconnect(w wallet.Wallet) error {
 		return err
 	}
 	card := "disconnect:" + nonce
-	yes, err := s.ours("button.disconnect", "disconnect:"+w.Address.String(), card, s.now.Add(AnswerTimeout))
+	yes, err := s.catalogueButton("button.disconnect", "disconnect:"+w.Address.String(), card, s.now.Add(AnswerTimeout))
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (c *Chat) tapDisconnect(_ context.Context, _ Inbound, address string) (Acti
 	return func(s *replyTx) error {
 		// now is the default wallet after the operation: another wallet if the default was disconnected, or the zero address.
 		gone, now, err := s.Wallets.Disconnect(s.tx, s.user.ID, address)
-		if ok, err := s.did(err, "toast.disconnected"); !ok {
+		if ok, err := s.answerTap(err, "toast.disconnected"); !ok {
 			return err
 		}
 		if err := s.strip(); err != nil {

@@ -62,7 +62,7 @@ func (c *Chat) tapTakeOver(_ context.Context, _ Inbound, text string) (Action, e
 	}
 	return func(s *replyTx) error {
 		w, err := s.Wallets.TakeOver(s.tx, s.user.ID, address)
-		if ok, err := s.did(err, "toast.connected"); !ok {
+		if ok, err := s.answerTap(err, "toast.connected"); !ok {
 			return err
 		}
 		if err := s.strip(); err != nil {
@@ -79,7 +79,7 @@ func (c *Chat) tapStopClaim(_ context.Context, _ Inbound, text string) (Action, 
 		return refuse(err)
 	}
 	return func(s *replyTx) error {
-		if ok, err := s.did(s.Wallets.StopClaim(s.tx, s.user.ID, address), "toast.claim_stopped"); !ok {
+		if ok, err := s.answerTap(s.Wallets.StopClaim(s.tx, s.user.ID, address), "toast.claim_stopped"); !ok {
 			return err
 		}
 		if err := s.strip(); err != nil {

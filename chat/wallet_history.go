@@ -29,8 +29,8 @@ func isFolded(stage Stage) bool {
 	return false
 }
 
-// past is a page of the history before it is worded.
-type past struct {
+// historyContent is a page of the history before it is worded.
+type historyContent struct {
 	all        bool // with what is folded otherwise
 	entries    []handlers.HistoryEntry
 	folded     int    // rejected and expired payments
@@ -66,7 +66,7 @@ func (c *Chat) historyPage(ctx context.Context, h Inbound, all bool, cursor stri
 	if err := c.mayAsk(h); err != nil {
 		return nil, err
 	}
-	p := past{all: all, next: cursor}
+	p := historyContent{all: all, next: cursor}
 	for read := 0; read < mostPages && len(p.entries) < mostPast && (read == 0 || p.next != "" && !p.incomplete); read++ {
 		page, err := c.History.List(ctx, h.caller(), handlers.Filter{Cursor: p.next, Limit: mostPast - len(p.entries), Fold: c.folding(all), Anonymous: h.app != nil})
 		if err != nil {
@@ -108,7 +108,7 @@ func (c *Chat) folding(all bool) func(wallet.Transaction) handlers.Folding {
 }
 
 // sayPast words a page of the history. older is true for every page but the newest.
-func (s *replyTx) sayPast(p past, older bool) error {
+func (s *replyTx) sayPast(p historyContent, older bool) error {
 	var lines []string
 	for _, entry := range p.entries {
 		line, err := s.entryLine(entry)
@@ -125,7 +125,7 @@ func (s *replyTx) sayPast(p past, older bool) error {
 	}
 	var row []Button
 	if p.folded+p.suspects > 0 {
-		b, err := s.ours("button.show_all", "run:/wallet history "+allHistory, "menu", s.now.Add(menuLife))
+		b, err := s.catalogueButton("button.show_all", "run:/wallet history "+allHistory, "menu", s.now.Add(menuLife))
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (s *replyTx) sayPast(p past, older bool) error {
 		if p.all {
 			action = "pastall:"
 		}
-		b, err := s.ours("button.older", action+p.next, "menu", s.now.Add(menuLife))
+		b, err := s.catalogueButton("button.older", action+p.next, "menu", s.now.Add(menuLife))
 		if err != nil {
 			return err
 		}

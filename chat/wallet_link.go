@@ -22,7 +22,7 @@ func (s *replyTx) sendLink() error {
 	case err != nil:
 		return err
 	case old.OpenAt(s.now) && old.KeyID == "", old.ChoosableAt(s.now): // a challenge of a program has no message in the chat
-		if err := s.show(cardOf(old), "link.replaced", nil); err != nil {
+		if err := s.show(waitingCard(old), "link.replaced", nil); err != nil {
 			return err
 		}
 	}
@@ -30,7 +30,7 @@ func (s *replyTx) sendLink() error {
 	if err != nil {
 		return err
 	}
-	s.renew(&linking{Bind: bind.Nonce})
+	s.resetData(&linking{Bind: bind.Nonce})
 	s.conv.ExpiresAt = bind.ExpiresAt
 	return nil
 }
@@ -84,8 +84,8 @@ func (s *replyTx) notifyWanted(wanted wallet.WalletWantedData) error {
 func linkCard(b wallet.Bind) string     { return "bind:" + b.Nonce }
 func questionCard(b wallet.Bind) string { return "which:" + b.Nonce }
 
-// cardOf returns the card at which an attempt waits.
-func cardOf(b wallet.Bind) string {
+// waitingCard returns the card at which an attempt waits.
+func waitingCard(b wallet.Bind) string {
 	if b.Status == wallet.BindProven {
 		return questionCard(b)
 	}
@@ -263,7 +263,7 @@ func (s *replyTx) endLink(key string, rows ...[]Button) error {
 	if err := s.Wallets.CancelLink(s.tx, s.user.ID); err != nil {
 		return err
 	}
-	return s.show(cardOf(bind), key, nil, rows...)
+	return s.show(waitingCard(bind), key, nil, rows...)
 }
 
 // cancelOfferedLink answers /cancel while a link is open that a program asked for.

@@ -268,7 +268,7 @@ type Chats interface {
 
 	// Card is the id of the Telegram message that shows a subject in a chat, so that later states edit that message;
 	// ErrNotFound: none yet. A card is kept until its time is over; the zero time keeps it for good. Message 0 is a
-	// card that has to be sent as a new message, or a mark without a message: chat marks in this way ("rang:...") what
+	// card that has to be sent as a new message, or a mark without a message: chat marks in this way ("notified:...") what
 	// it has notified a payment's owner of while the payment is unsettled.
 	Card(chat int64, card string) (messageID int, err error)
 	PutCard(chat int64, card string, messageID int, until time.Time) error

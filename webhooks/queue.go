@@ -28,8 +28,8 @@ const (
 // more urgent deliveries go first. Within an urgency, deliveries with the same ordering key form a line and go one after the
 // other, while lines do not wait for each other. A queue belongs to the goroutine of its session, so it has no lock.
 type queue struct {
-	lines map[lineKey]*line
-	ready [urgencies][]*line // lines whose first delivery may be sent now
+	lines map[lineKey]*orderedDeliveries
+	ready [urgencies][]*orderedDeliveries // lines whose first delivery may be sent now
 
 	read [urgencies]uint64 // how far each urgency has been read: the Seq of the last one
 	held [urgencies]int    // deliveries in memory; each counts until its outcome is in the store
@@ -48,9 +48,10 @@ type lineKey struct {
 	urgency store.Urgency
 }
 
-// line holds deliveries that must arrive in order, so only its first one may have an attempt running. It exists while it has
+// orderedDeliveries is a line: deliveries that must arrive in order, so only its first one may have an attempt running. It
+// exists while it has
 // deliveries.
-type line struct {
+type orderedDeliveries struct {
 	lineKey
 	items []*item // in sending order; an attempt of the first one may be running
 	state lineState
@@ -76,7 +77,7 @@ type item struct {
 
 // newQueue returns an empty queue. It assumes that the store has deliveries of every urgency, so the first fill reads all.
 func newQueue() queue {
-	return queue{lines: map[lineKey]*line{}, more: everyUrgency(), left: 1, width: width}
+	return queue{lines: map[lineKey]*orderedDeliveries{}, more: everyUrgency(), left: 1, width: width}
 }
 
 // everyUrgency returns true for each urgency.
@@ -96,13 +97,13 @@ func (q *queue) room(size int) (room [urgencies]int, worth bool) {
 
 // add appends a delivery to its line and returns the line. Deliveries of one urgency must be added by rising Seq, because
 // the next read begins behind the last Seq that was added.
-func (q *queue) add(d store.Delivery) *line {
+func (q *queue) add(d store.Delivery) *orderedDeliveries {
 	q.read[d.Urgency] = d.Seq
 	q.held[d.Urgency]++
 	key := lineKey{d.OrderingKey, d.Urgency}
 	l := q.lines[key]
 	if l == nil {
-		l = &line{lineKey: key}
+		l = &orderedDeliveries{lineKey: key}
 		q.lines[key] = l
 	}
 	l.items = append(l.items, &item{Delivery: d})
@@ -118,7 +119,7 @@ func supersedes(newer, older store.Delivery) bool {
 
 // skip removes the deliveries at the front of a line that the next one supersedes, and returns them. The caller records them
 // as superseded.
-func (l *line) skip() (skipped []*item) {
+func (l *orderedDeliveries) skip() (skipped []*item) {
 	for len(l.items) > 1 && supersedes(l.items[1].Delivery, l.items[0].Delivery) {
 		skipped = append(skipped, l.items[0])
 		l.items = l.items[1:]
@@ -127,14 +128,14 @@ func (l *line) skip() (skipped []*item) {
 }
 
 // markReady puts a line behind the other ready lines of its urgency.
-func (q *queue) markReady(l *line) {
+func (q *queue) markReady(l *orderedDeliveries) {
 	l.state = ready
 	q.ready[l.urgency] = append(q.ready[l.urgency], l)
 }
 
 // next returns the line whose first delivery is to be sent now, marked as in flight. It returns nil if none may be sent. The
 // caller starts the attempt, or calls putBack.
-func (q *queue) next(now time.Time) *line {
+func (q *queue) next(now time.Time) *orderedDeliveries {
 	broken := q.failures >= tripAt
 	switch {
 	case q.inFlight >= min(q.width, max(1, q.left)), broken && q.inFlight > 0:
@@ -157,7 +158,7 @@ func (q *queue) next(now time.Time) *line {
 }
 
 // putBack undoes next: the line is the first of its urgency again.
-func (q *queue) putBack(l *line) {
+func (q *queue) putBack(l *orderedDeliveries) {
 	q.inFlight--
 	l.state = ready
 	q.ready[l.urgency] = slices.Insert(q.ready[l.urgency], 0, l)
@@ -187,7 +188,7 @@ func (q *queue) adaptWidth(latency time.Duration) {
 }
 
 // finish removes the first delivery of a line, and the line itself when it is empty. The line is idle afterwards.
-func (q *queue) finish(l *line) {
+func (q *queue) finish(l *orderedDeliveries) {
 	l.items = l.items[1:]
 	if l.state = idle; len(l.items) == 0 {
 		delete(q.lines, l.lineKey)

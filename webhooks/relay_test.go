@@ -131,7 +131,7 @@ func TestOnlyWhatFitsIsHandedOver(t *testing.T) {
 		"more may be unread too": {queue{more: everyUrgency()}, false, 0, true, true},
 	} {
 		x := &session{sender: &sender{Service: &Service{Now: time.Now}}, queue: c.queue, known: !c.unread}
-		x.lines = map[lineKey]*line{}
+		x.lines = map[lineKey]*orderedDeliveries{}
 		x.inMemory.Store(c.held)
 		x.handed(store.PlacedDelivery{Delivery: store.Delivery{ID: "dlv_1", Webhook: "wh_1", Seq: 7}})
 		if added := x.inMemory.Load() > c.held; added != c.added || added != (len(x.lines) == 1) || x.more[0] != c.more {

@@ -68,7 +68,7 @@ func (s *sender) listen(ctx context.Context, id wallet.WebhookID) {
 // openSession makes a session and registers it, so that hand finds it. job is nil for a listener, whose owner is read from
 // its webhook later. The caller runs the session, which removes itself at its end (forget).
 func (s *sender) openSession(id wallet.WebhookID, job *store.Job, owner wallet.UserID) *session {
-	x := &session{sender: s, id: id, job: job, owner: owner, queue: newQueue(), asleep: map[*line]bool{}, begun: time.Now(), polled: time.Now(), confirmed: s.Now(),
+	x := &session{sender: s, id: id, job: job, owner: owner, queue: newQueue(), asleep: map[*orderedDeliveries]bool{}, begun: time.Now(), polled: time.Now(), confirmed: s.Now(),
 		ended: make(chan attemptDone, width), inbox: inbox{wake: make(chan struct{}, 1)}}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -43,14 +43,14 @@ type session struct {
 	job   *store.Job // nil for a listener, which can be served only by the node of its connection
 	owner wallet.UserID
 
-	known     bool           // the webhook's row was read
-	gone      bool           // the webhook does not exist any more
-	blocked   bool           // it waits for a slot
-	stopped   bool           // it begins no new attempt, and ends when those in flight have ended
-	givesWay  bool           // stopped because others wait for its place
-	unwritten int            // outcomes that the recorder has and has not written yet
-	asleep    map[*line]bool // lines that wait for their time
-	wakeAt    time.Time      // earliest time of the lines asleep; zero: none
+	known     bool                        // the webhook's row was read
+	gone      bool                        // the webhook does not exist any more
+	blocked   bool                        // it waits for a slot
+	stopped   bool                        // it begins no new attempt, and ends when those in flight have ended
+	givesWay  bool                        // stopped because others wait for its place
+	unwritten int                         // outcomes that the recorder has and has not written yet
+	asleep    map[*orderedDeliveries]bool // lines that wait for their time
+	wakeAt    time.Time                   // earliest time of the lines asleep; zero: none
 	begun     time.Time
 	idle      time.Time        // since when nothing waits; zero while something does
 	polled    time.Time        // when the store was last asked for deliveries that other nodes put
@@ -65,7 +65,7 @@ type session struct {
 
 // attemptDone is the result of an attempt at the first delivery of a line.
 type attemptDone struct {
-	line   *line
+	line   *orderedDeliveries
 	result attemptResult
 }
 
@@ -272,7 +272,7 @@ func (x *session) due(row store.Delivery) time.Duration {
 }
 
 // arm schedules the first delivery of an idle line, now or after a wait.
-func (x *session) arm(l *line, wait time.Duration) {
+func (x *session) arm(l *orderedDeliveries, wait time.Duration) {
 	if wait <= 0 {
 		x.markReady(l)
 		return
@@ -289,7 +289,7 @@ func (x *session) wakeLines(now time.Time) {
 	if x.wakeAt.IsZero() || x.wakeAt.After(now) {
 		return
 	}
-	var due []*line
+	var due []*orderedDeliveries
 	x.wakeAt = time.Time{}
 	for l := range x.asleep {
 		switch {
@@ -300,7 +300,7 @@ func (x *session) wakeLines(now time.Time) {
 			x.wakeAt = l.at
 		}
 	}
-	slices.SortFunc(due, func(a, b *line) int {
+	slices.SortFunc(due, func(a, b *orderedDeliveries) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.items[0].Seq, b.items[0].Seq))
 	})
 	for _, l := range due {
