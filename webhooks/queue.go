@@ -49,8 +49,7 @@ type lineKey struct {
 }
 
 // orderedDeliveries is a line: deliveries that must arrive in order, so only its first one may have an attempt running. It
-// exists while it has
-// deliveries.
+// exists while it has deliveries.
 type orderedDeliveries struct {
 	lineKey
 	items []*item // in sending order; an attempt of the first one may be running
