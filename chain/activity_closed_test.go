@@ -27,11 +27,11 @@ func TestAClosedAccountBringsNothing(t *testing.T) {
 	}{
 		{"it is paid", func(extra wallet.Address) []Instruction { return []Instruction{payOf(carol, extra, price)} },
 			"account_closed, rent " + R + " SOL to carol, closed 1",
-			"sent, -" + left + " SOL, rent " + R + " SOL from bob, 2000000000 SOL to EXTRA"},
+			"send, -" + left + " SOL, rent " + R + " SOL from bob, 2000000000 SOL to EXTRA"},
 		{"it pays", func(extra wallet.Address) []Instruction {
 			return []Instruction{payOf(carol, extra, price), payOf(extra, bob, price)}
-		}, "received, +2000000000 SOL, rent " + R + " SOL to carol, 2000000000 SOL from EXTRA, closed 1",
-			"sent, -" + left + " SOL, rent " + R + " SOL from bob, 2000000000 SOL to EXTRA"},
+		}, "receive, +2000000000 SOL, rent " + R + " SOL to carol, 2000000000 SOL from EXTRA, closed 1",
+			"send, -" + left + " SOL, rent " + R + " SOL from bob, 2000000000 SOL to EXTRA"},
 	} {
 		t.Run(step.name, func(t *testing.T) {
 			extra := testKey(byte(60 + i)).address()

@@ -229,11 +229,11 @@ func TestAFailedTransactionMovesItsFeeAlone(t *testing.T) {
 	w.SetFault(nil)
 	sig := w.landAnyway("alice", payOf(alice, bob, 5), payOf(alice, bob, 1<<60))
 	all := w.activities(sig, "alice", "bob")
-	if a := all[0]; a.Kind != wallet.ActivityFailed || a.Failure != "InstructionError 1: Custom 1" || len(a.Net) != 0 || len(a.Movements) != 0 || a.OwnFee(alice) != 5000 ||
+	if a := all[0]; a.Kind != wallet.ActivityOther || a.Failure != "InstructionError 1: Custom 1" || len(a.Net) != 0 || len(a.Movements) != 0 || a.OwnFee(alice) != 5000 ||
 		len(a.Changes) != 1 || a.Changes[0].Pre-a.Changes[0].Post != 5000 {
 		t.Errorf("alice: %+v", a)
 	}
-	if b := all[1]; b.Kind != wallet.ActivityFailed || len(b.Changes) != 0 || b.OwnFee(bob) != 0 {
+	if b := all[1]; b.Kind != wallet.ActivityOther || len(b.Changes) != 0 || b.OwnFee(bob) != 0 {
 		t.Errorf("bob: %+v", b)
 	}
 }
@@ -262,10 +262,10 @@ func TestEveryVersionReadsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	R := fmt.Sprint(rent)
-	if want := `sent, -` + R + ` SOL, -250 USDC, rent ` + R + ` SOL to bob, 250 USDC to bob, "thanks" | received, +250 USDC, rent ` + R + ` SOL from alice, 250 USDC from alice, opened 1, "thanks"`; lines[0] != want {
+	if want := `send, -` + R + ` SOL, -250 USDC, rent ` + R + ` SOL to bob, 250 USDC to bob, "thanks" | receive, +250 USDC, rent ` + R + ` SOL from alice, 250 USDC from alice, opened 1, "thanks"`; lines[0] != want {
 		t.Errorf("got  %s\nwant %s", lines[0], want)
 	}
-	if want := `sent, -250 USDC, 250 USDC to bob, "thanks" | received, +250 USDC, 250 USDC from alice, "thanks"`; lines[1] != want || lines[2] != want {
+	if want := `send, -250 USDC, 250 USDC to bob, "thanks" | receive, +250 USDC, 250 USDC from alice, "thanks"`; lines[1] != want || lines[2] != want {
 		t.Errorf("got %s\nand %s", lines[1], lines[2])
 	}
 }
@@ -355,7 +355,7 @@ func TestWhatInstructionsDoNotExplainHasNoCounterparty(t *testing.T) {
 					delete(at(m, list, i), "programId")
 				}
 			}
-		}, `received, +250 USDC, rent 2039280 SOL from alice, 250 USDC from nobody, opened 1, "thanks"`},
+		}, `receive, +250 USDC, rent 2039280 SOL from alice, 250 USDC from nobody, opened 1, "thanks"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := changed(t, w.shown(sig), func(_, m map[string]any) { c.change(m) })

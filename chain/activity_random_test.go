@@ -323,7 +323,7 @@ func (p *play) told(t *testing.T) bool {
 func (p *play) misleads(owner wallet.Address, a wallet.Activity) string {
 	all := slices.Concat(p.keys, p.loaded)
 	if p.failed {
-		if a.Kind != wallet.ActivityFailed || len(a.Net) > 0 || len(a.Movements) > 0 || a.Failure == "" {
+		if a.Kind != wallet.ActivityOther || len(a.Net) > 0 || len(a.Movements) > 0 || a.Failure == "" {
 			return "it failed, and moved something"
 		}
 		return ""

@@ -165,7 +165,7 @@ func (w *town) tokenName(mint wallet.Address) string {
 
 // told is an activity in one line.
 func (w *town) told(a wallet.Activity) string {
-	parts := []string{a.Kind}
+	parts := []string{string(a.Kind)}
 	for _, n := range a.Net {
 		sign, why := "+", ""
 		if n.Lost {
@@ -230,54 +230,54 @@ func TestActivityOfEveryKind(t *testing.T) {
 		want         map[string]string
 	}{
 		{"SOL with a memo", "alice", []Instruction{memoOf("rent"), payOf(alice, bob, 1_500_000_000)}, map[string]string{
-			"alice": `sent, -1500000000 SOL, 1500000000 SOL to bob, "rent"`,
-			"bob":   `received, +1500000000 SOL, 1500000000 SOL from alice, "rent"`,
+			"alice": `send, -1500000000 SOL, 1500000000 SOL to bob, "rent"`,
+			"bob":   `receive, +1500000000 SOL, 1500000000 SOL from alice, "rent"`,
 			"carol": `other, "rent"`}},
 		{"several at once", "alice", []Instruction{payOf(alice, bob, 5), payOf(alice, carol, 6_000_000), payOf(alice, bob, 7)}, map[string]string{
-			"alice": `sent, -6000012 SOL, 5 SOL to bob, 6000000 SOL to carol, 7 SOL to bob`,
-			"bob":   `received, +12 SOL, 5 SOL from alice, 7 SOL from alice`}},
-		{"to oneself", "alice", []Instruction{payOf(alice, alice, 5)}, map[string]string{"alice": `moved_within`}},
+			"alice": `send, -6000012 SOL, 5 SOL to bob, 6000000 SOL to carol, 7 SOL to bob`,
+			"bob":   `receive, +12 SOL, 5 SOL from alice, 7 SOL from alice`}},
+		{"to oneself", "alice", []Instruction{payOf(alice, alice, 5)}, map[string]string{"alice": `internal`}},
 		{"nothing", "alice", []Instruction{payOf(alice, bob, 0)}, map[string]string{
-			"alice": `sent, 0 SOL to bob`, "bob": `received, 0 SOL from alice`}},
+			"alice": `send, 0 SOL to bob`, "bob": `receive, 0 SOL from alice`}},
 		{"an account of one's own", "bob", []Instruction{openOf(bob, bob, w.usdc, token)}, map[string]string{"bob": `account_opened, opened 1`}},
 		{"and it is closed", "bob", []Instruction{closeOf(ata(bob, w.usdc, token), bob, bob, token)}, map[string]string{"bob": `account_closed, closed 1`}},
 		{"tokens, and the account for them", "alice", []Instruction{openOf(alice, bob, w.usdc, token), tokensOf(alice, bob, w.usdc, token, 250, 6)}, map[string]string{
-			"alice": `sent, -` + R + ` SOL, -250 USDC, rent ` + R + ` SOL to bob, 250 USDC to bob`,
-			"bob":   `received, +250 USDC, rent ` + R + ` SOL from alice, 250 USDC from alice, opened 1`}},
+			"alice": `send, -` + R + ` SOL, -250 USDC, rent ` + R + ` SOL to bob, 250 USDC to bob`,
+			"bob":   `receive, +250 USDC, rent ` + R + ` SOL from alice, 250 USDC from alice, opened 1`}},
 		{"only an account for somebody", "alice", []Instruction{openOf(alice, dora, w.usdc, token)}, map[string]string{
 			"alice": `account_opened, -` + R + ` SOL, rent ` + R + ` SOL to dora`,
 			"dora":  `account_opened, rent ` + R + ` SOL from alice, opened 1`}},
 		{"tokens with a fee", "bob", []Instruction{openOf(bob, alice, w.fee, token22), tokensOf(bob, alice, w.fee, token22, 1000, 6)}, map[string]string{
-			"bob":   `sent, -` + R22 + ` SOL, -1000 FEE, rent ` + R22 + ` SOL to alice, 1000 FEE to alice`,
-			"alice": `received, +990 FEE, rent ` + R22 + ` SOL from bob, 1000 FEE from bob less 10, opened 1`}},
+			"bob":   `send, -` + R22 + ` SOL, -1000 FEE, rent ` + R22 + ` SOL to alice, 1000 FEE to alice`,
+			"alice": `receive, +990 FEE, rent ` + R22 + ` SOL from bob, 1000 FEE from bob less 10, opened 1`}},
 		{"SOL is wrapped", "carol", []Instruction{openOf(carol, carol, wrappedSOL, token), payOf(carol, ata(carol, wrappedSOL, token), 1000), syncOf(ata(carol, wrappedSOL, token))}, map[string]string{
-			"carol": `moved_within, -1000 SOL, +1000 wSOL, opened 1`}},
+			"carol": `internal, -1000 SOL, +1000 wSOL, opened 1`}},
 		{"wrapped SOL is paid", "carol", []Instruction{openOf(carol, alice, wrappedSOL, token), tokensOf(carol, alice, wrappedSOL, token, 300, 9)}, map[string]string{
-			"carol": `sent, -` + R + ` SOL, -300 wSOL, rent ` + R + ` SOL to alice, 300 wSOL to alice`,
-			"alice": `received, +300 wSOL, rent ` + R + ` SOL from carol, 300 wSOL from carol, opened 1`}},
+			"carol": `send, -` + R + ` SOL, -300 wSOL, rent ` + R + ` SOL to alice, 300 wSOL to alice`,
+			"alice": `receive, +300 wSOL, rent ` + R + ` SOL from carol, 300 wSOL from carol, opened 1`}},
 		{"the rest is unwrapped", "carol", []Instruction{closeOf(ata(carol, wrappedSOL, token), carol, carol, token)}, map[string]string{
-			"carol": `moved_within, +700 SOL, -700 wSOL, closed 1`}},
+			"carol": `internal, +700 SOL, -700 wSOL, closed 1`}},
 		{"closed to somebody", "alice", []Instruction{closeOf(ata(alice, wrappedSOL, token), bob, alice, token)}, map[string]string{
-			"alice": `sent, -300 wSOL, rent ` + R + ` SOL to bob, 300 SOL to bob, closed 1`,
-			"bob":   `received, +` + fmt.Sprint(rent+300) + ` SOL, rent ` + R + ` SOL from alice, 300 SOL from alice`}},
+			"alice": `send, -300 wSOL, rent ` + R + ` SOL to bob, 300 SOL to bob, closed 1`,
+			"bob":   `receive, +` + fmt.Sprint(rent+300) + ` SOL, rent ` + R + ` SOL from alice, 300 SOL from alice`}},
 		{"an exchange", "alice", []Instruction{payOf(carol, alice, 900), openOf(carol, carol, w.usdc, token), tokensOf(alice, carol, w.usdc, token, 40, 6)}, map[string]string{
-			"alice": `swapped, +900 SOL, -40 USDC, 900 SOL from carol, 40 USDC to carol`,
-			"carol": `swapped, -900 SOL, +40 USDC, 900 SOL to alice, 40 USDC from alice, opened 1`}},
+			"alice": `swap, +900 SOL, -40 USDC, 900 SOL from carol, 40 USDC to carol`,
+			"carol": `swap, -900 SOL, +40 USDC, 900 SOL to alice, 40 USDC from alice, opened 1`}},
 		{"an account that lives for a moment", "alice", []Instruction{createOf(alice, extra, rent+500, tokenSize, token), initializeOf(extra, wrappedSOL, alice),
 			openOf(alice, bob, wrappedSOL, token), {token, []Account{as(extra, "w"), as(ata(bob, wrappedSOL, token), "w"), as(alice, "s")}, append([]byte{tokenTransfer}, u64(500)...)},
 			closeOf(extra, alice, alice, token)}, map[string]string{
-			"alice": `sent, -` + fmt.Sprint(rent+500) + ` SOL, rent ` + R + ` SOL to bob, 500 wSOL to bob`,
-			"bob":   `received, +500 wSOL, rent ` + R + ` SOL from alice, 500 wSOL from alice, opened 1`}},
+			"alice": `send, -` + fmt.Sprint(rent+500) + ` SOL, rent ` + R + ` SOL to bob, 500 wSOL to bob`,
+			"bob":   `receive, +500 wSOL, rent ` + R + ` SOL from alice, 500 wSOL from alice, opened 1`}},
 		{"an account changes hands", "alice", []Instruction{createOf(alice, extra, rent, tokenSize, token), initializeOf(extra, w.usdc, alice),
 			{token, []Account{as(ata(alice, w.usdc, token), "w"), as(extra, "w"), as(alice, "s")}, append([]byte{tokenTransfer}, u64(11)...)},
 			{token, []Account{as(extra, "w"), as(alice, "s")}, append([]byte{6, 2, 1}, carol[:]...)}}, map[string]string{
-			"alice": `sent, -` + R + ` SOL, -11 USDC, rent ` + R + ` SOL to carol, 11 USDC to carol`,
-			"carol": `received, +11 USDC, rent ` + R + ` SOL from alice, 11 USDC from alice, opened 1`}},
+			"alice": `send, -` + R + ` SOL, -11 USDC, rent ` + R + ` SOL to carol, 11 USDC to carol`,
+			"carol": `receive, +11 USDC, rent ` + R + ` SOL from alice, 11 USDC from alice, opened 1`}},
 		{"and later again", "carol", []Instruction{{token, []Account{as(extra, "w"), as(carol, "s")}, append([]byte{6, 2, 1}, bob[:]...)}}, map[string]string{
-			"carol": `sent, -11 USDC, authority 11 USDC to bob, rent ` + R + ` SOL to bob, closed 1`,
-			"bob":   `received, +11 USDC, authority 11 USDC from carol, rent ` + R + ` SOL from carol, opened 1`}},
+			"carol": `send, -11 USDC, authority 11 USDC to bob, rent ` + R + ` SOL to bob, closed 1`,
+			"bob":   `receive, +11 USDC, authority 11 USDC from carol, rent ` + R + ` SOL from carol, opened 1`}},
 		{"burned", "bob", []Instruction{{token, []Account{as(extra, "w"), as(w.usdc, "w"), as(bob, "s")}, append([]byte{tokenBurn}, u64(4)...)}}, map[string]string{
-			"bob": `sent, -4 USDC, burn 4 USDC to nobody`}},
+			"bob": `send, -4 USDC, burn 4 USDC to nobody`}},
 	} {
 		t.Run(step.name, func(t *testing.T) {
 			sig := w.land("", step.payer, step.instructions...)

@@ -326,10 +326,10 @@ func (v *view) explains(mint wallet.Address) bool {
 }
 
 // kind says in one word what the activity is. A word that is wrong would mislead: what is in doubt is ActivityOther.
-func (v *view) kind() string {
+func (v *view) kind() wallet.ActivityKind {
 	a := v.activity
 	if a.Failure != "" {
-		return wallet.ActivityFailed
+		return wallet.ActivityOther
 	}
 	gains, losses, explained := v.sides()
 	in, out := v.transfers()
@@ -363,7 +363,7 @@ func (v *view) kind() string {
 	case len(a.Closed) > 0 && len(a.Opened) == 0 && len(a.Changes) <= 1:
 		return wallet.ActivityAccountClosed
 	case v.within():
-		return wallet.ActivityMovedWithin
+		return wallet.ActivityInternal
 	}
 	return wallet.ActivityOther
 }

@@ -166,7 +166,7 @@ func TestWhatAnotherProgramDoesIsNamedByIt(t *testing.T) {
 	// A batch that the instructions explain only in its sum is not explained: an account had less on the way.
 	sig, answer = madeUp(t, map[wallet.Address][2]uint64{alice: {10_000, 5_000}, bob: {5, 5}, vault: {1000, 1000}}, "",
 		payOf(alice, bob, 1<<63), Instruction{wallet.SystemProgram, []Account{as(alice, "sw"), as(vault, "w")}, append([]byte{2, 0, 0, 0}, u64(1<<63)...)})
-	if a := activity(sig, answer, alice); len(a.Movements) != 0 || a.Kind != wallet.ActivityOther && a.Kind != wallet.ActivityMovedWithin {
+	if a := activity(sig, answer, alice); len(a.Movements) != 0 || a.Kind != wallet.ActivityOther && a.Kind != wallet.ActivityInternal {
 		t.Errorf("%+v", a)
 	}
 	// Stake comes back.
@@ -221,19 +221,19 @@ func TestActivityOfRareKinds(t *testing.T) {
 		want             string
 	}{
 		{"an address is funded before it is an account", "carol", "carol", []Instruction{payOf(carol, ata(dora, wrappedSOL, token), 1_000_000)},
-			"sent, -1000000 SOL, 1000000 SOL to dora's wSOL"},
+			"send, -1000000 SOL, 1000000 SOL to dora's wSOL"},
 		{"and then it is one", "alice", "dora", []Instruction{openOf(alice, dora, wrappedSOL, token)},
 			"account_opened, rent " + fmt.Sprint(rent-1_000_000) + " SOL from alice, opened 1"},
 		{"a delegate", "alice", "alice", []Instruction{{token, []Account{as(mine, "w"), as(bob, ""), as(alice, "s")}, append([]byte{4}, u64(100)...)}}, "other"},
 		{"takes what it may", "bob", "alice", []Instruction{openOf(bob, bob, w.usdc, token), {token, []Account{as(mine, "w"), as(ata(bob, w.usdc, token), "w"), as(bob, "s")}, append([]byte{3}, u64(60)...)}},
 			"other, -60 USDC, 60 USDC to bob"},
-		{"SOL in both forms", "carol", "carol", []Instruction{openOf(carol, carol, wrappedSOL, token), payOf(carol, ata(carol, wrappedSOL, token), 1000), syncOf(ata(carol, wrappedSOL, token))}, "moved_within, -1000 SOL, +1000 wSOL, opened 1"},
-		{"goes to two", "carol", "carol", []Instruction{payOf(carol, alice, 1000), tokensOf(carol, dora, wrappedSOL, token, 1000, 9)}, "sent, -1000 SOL, -1000 wSOL, 1000 SOL to alice, 1000 wSOL to dora"},
-		{"one account for another", "carol", "carol", []Instruction{closeOf(ata(carol, wrappedSOL, token), carol, carol, token), openOf(carol, carol, w.usdc, token)}, "moved_within, opened 1, closed 1"},
+		{"SOL in both forms", "carol", "carol", []Instruction{openOf(carol, carol, wrappedSOL, token), payOf(carol, ata(carol, wrappedSOL, token), 1000), syncOf(ata(carol, wrappedSOL, token))}, "internal, -1000 SOL, +1000 wSOL, opened 1"},
+		{"goes to two", "carol", "carol", []Instruction{payOf(carol, alice, 1000), tokensOf(carol, dora, wrappedSOL, token, 1000, 9)}, "send, -1000 SOL, -1000 wSOL, 1000 SOL to alice, 1000 wSOL to dora"},
+		{"one account for another", "carol", "carol", []Instruction{closeOf(ata(carol, wrappedSOL, token), carol, carol, token), openOf(carol, carol, w.usdc, token)}, "internal, opened 1, closed 1"},
 		{"two with a fee", "bob", "carol", []Instruction{openOf(bob, carol, w.fee, token22), tokensOf(bob, carol, w.fee, token22, 1000, 6), tokensOf(bob, carol, w.fee, token22, 2000, 6)},
 			"other, +2970 FEE?, rent " + fmt.Sprint(w.rent(182)) + " SOL from bob, opened 1"},
 		{"an account with wrapped SOL in it", "alice", "bob", []Instruction{createOf(alice, extra, rent+500, tokenSize, token), initializeOf(extra, wrappedSOL, bob)},
-			"received, +500 wSOL, rent " + R + " SOL from alice, 500 SOL from alice, opened 1"},
+			"receive, +500 wSOL, rent " + R + " SOL from alice, 500 SOL from alice, opened 1"},
 	} {
 		sig := w.land("", step.payer, step.instructions...)
 		if got := w.told(w.activities(sig, step.who)[0]); got != step.want {

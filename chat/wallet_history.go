@@ -195,8 +195,8 @@ func activityText(e handlers.HistoryEntry) string {
 	case e.Suspect == handlers.SuspectZero:
 		return "activity.nothing"
 	}
-	text, ok := map[string]string{wallet.ActivitySent: "activity.sent", wallet.ActivityReceived: "activity.received",
-		wallet.ActivitySwapped: "activity.swap", wallet.ActivityMovedWithin: "activity.internal",
+	text, ok := map[wallet.ActivityKind]string{wallet.ActivitySent: "activity.sent", wallet.ActivityReceived: "activity.received",
+		wallet.ActivitySwapped: "activity.swap", wallet.ActivityInternal: "activity.internal",
 		wallet.ActivityAccountOpened: "activity.account_opened", wallet.ActivityAccountClosed: "activity.account_closed"}[e.Activity.Kind]
 	switch {
 	case !ok:

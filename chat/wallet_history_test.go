@@ -74,10 +74,10 @@ func TestHistoryOfEveryKindHasItsLine(t *testing.T) {
 	c.put(r.Now(), &wallet.Activity{Kind: wallet.ActivitySent, Signed: true, Net: []wallet.NetChange{spent},
 		Movements: []wallet.Movement{{How: wallet.MovedByTransfer, With: r.people["bob"].Address(), Token: wallet.SOL, Units: sol}}})
 	c.put(r.Now(), &wallet.Activity{Kind: wallet.ActivitySwapped, Signed: true, Net: []wallet.NetChange{spent, {Token: usdc, Units: 150_000_000}}})
-	c.put(r.Now(), &wallet.Activity{Kind: wallet.ActivityMovedWithin, Signed: true})
+	c.put(r.Now(), &wallet.Activity{Kind: wallet.ActivityInternal, Signed: true})
 	c.put(r.Now(), &wallet.Activity{Kind: wallet.ActivityAccountOpened, Signed: true})
 	c.put(r.Now(), &wallet.Activity{Kind: wallet.ActivityAccountClosed, Signed: true})
-	c.put(r.Now(), &wallet.Activity{Kind: wallet.ActivityFailed, Failure: "InstructionError", Signed: true})
+	c.put(r.Now(), &wallet.Activity{Kind: wallet.ActivityOther, Failure: "InstructionError", Signed: true})
 	c.put(r.Now(), &wallet.Activity{Kind: wallet.ActivityOther, Signed: true, Program: program, Net: []wallet.NetChange{spent}})
 	c.put(r.Now(), &wallet.Activity{Kind: wallet.ActivityOther, Signed: true})
 	c.put(r.Now(), nil)

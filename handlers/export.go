@@ -156,7 +156,7 @@ func exported(e HistoryEntry, kinds wallet.Kinds) (exportEntry, time.Time, error
 		}
 		return out, t.CreatedAt, nil
 	}
-	out.Source, out.Type, out.Status, out.CreatedAt, out.Signature = fromChain, e.Type, e.Status, wallet.Timestamp(e.At), e.Signature
+	out.Source, out.Type, out.Status, out.CreatedAt, out.Signature = fromChain, wallet.Kind(e.Type), e.Status, wallet.Timestamp(e.At), e.Signature
 	if e.Main.Units > 0 {
 		out.Amount, out.Token, out.Mint = e.Main.Token.Amount(e.Main.Units).String(), e.Main.Token.Name(), mintOf(e.Main.Token)
 		out.Direction = directionOf(e.Main)

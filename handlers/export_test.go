@@ -94,7 +94,7 @@ func exportOf(t *testing.T) (r *harness, alice, bob *world.Person, node *scripte
 	put(4, &came)
 	put(5, &wallet.Activity{Kind: wallet.ActivitySwapped, Signed: true, Fee: 9000, FeePayer: alice.Address(), Net: []wallet.NetChange{spent, {Token: usdc, Units: 150_000_000}}})
 	put(6, nil)
-	put(7, &wallet.Activity{Kind: wallet.ActivityFailed, Failure: "InstructionError", Signed: true, Fee: 5000, FeePayer: alice.Address()})
+	put(7, &wallet.Activity{Kind: wallet.ActivityOther, Failure: "InstructionError", Signed: true, Fee: 5000, FeePayer: alice.Address()})
 	return r, alice, bob, node
 }
 

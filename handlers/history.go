@@ -81,20 +81,6 @@ const (
 // DustLamports is the amount of SOL below which a payment from an unknown sender counts as dust.
 const DustLamports = wallet.DustLamports
 
-// Types of transactions that are known from the chain alone, besides those of wallet.Kinds.
-const (
-	TypeSwap          wallet.Kind = "swap"           // gave one token and got another
-	TypeInternal      wallet.Kind = "internal"       // moved between token accounts of the owner
-	TypeAccountOpened wallet.Kind = "account_opened" // opened token accounts, and nothing else
-	TypeAccountClosed wallet.Kind = "account_closed" // closed token accounts, and nothing else
-	TypeOther         wallet.Kind = "other"          // everything else; the balance changes hold all the same
-)
-
-// ChainTypes are the types of transactions that have no wallet.Kind.
-func ChainTypes() []wallet.Kind {
-	return []wallet.Kind{TypeSwap, TypeInternal, TypeAccountOpened, TypeAccountClosed, TypeOther}
-}
-
 // HistoryEntry is one transaction of the list.
 type HistoryEntry struct {
 	// Transaction is purser's own record; nil if purser read the transaction on chain. Then the fields from Signature on
@@ -108,7 +94,7 @@ type HistoryEntry struct {
 
 	Signature wallet.Signature
 	At        time.Time // of the block
-	Type      wallet.Kind
+	Type      wallet.ActivityKind
 	Status    wallet.Status    // Pending until it is finalized; then Failed, Received or Confirmed
 	Activity  *wallet.Activity // nil if no node shows the transaction in a way that can be read
 	Main      wallet.NetChange // what was sent or received; the zero value for other types
@@ -229,7 +215,7 @@ func (h *History) page(tx store.Tx, who Caller, f Filter, mint wallet.Address, m
 
 // fitsEntry reports whether an entry from the chain matches the filter's type, status and token.
 func (f Filter) fitsEntry(e HistoryEntry, mint wallet.Address) bool {
-	if f.Type != "" && f.Type != e.Type || f.Status != "" && f.Status != e.Status {
+	if f.Type != "" && f.Type != wallet.Kind(e.Type) || f.Status != "" && f.Status != e.Status {
 		return false
 	}
 	if f.Token.IsZero() {

@@ -99,7 +99,7 @@ func (c *activityCache) put(key activityKey, a wallet.Activity) {
 // entry tells what a transaction on chain did for a wallet, but for what receipts tell already. ok is false if they tell
 // all of it.
 func (h *History) entry(tx store.Tx, who Caller, w wallet.Wallet, it item) (_ HistoryEntry, ok bool, _ error) {
-	e := HistoryEntry{Wallet: w.Address, Signature: it.entry.Signature, At: it.entry.at, Type: TypeOther}
+	e := HistoryEntry{Wallet: w.Address, Signature: it.entry.Signature, At: it.entry.at, Type: wallet.ActivityOther}
 	if it.result.activity == nil {
 		e.Status = statusOf(it.entry.SignatureEntry, it.entry.Failed, false)
 		return e, true, nil
@@ -126,7 +126,7 @@ func (h *History) entry(tx store.Tx, who Caller, w wallet.Wallet, it item) (_ Hi
 	if received && len(a.Net) == 0 {
 		return e, false, nil
 	}
-	e.Activity, e.Type = &a, typeOf(a.Kind)
+	e.Activity, e.Type = &a, a.Kind
 	e.Status = statusOf(it.entry.SignatureEntry, a.Failure != "", a.Kind == wallet.ActivityReceived)
 	e.party()
 	return e, true, nil
@@ -141,25 +141,6 @@ func (h *History) known(t wallet.Token) wallet.Token {
 		return listed
 	}
 	return t
-}
-
-// typeOf is the kind of an activity as programs see it.
-func typeOf(kind string) wallet.Kind {
-	switch kind {
-	case wallet.ActivitySent:
-		return wallet.Send
-	case wallet.ActivityReceived:
-		return wallet.Receive
-	case wallet.ActivitySwapped:
-		return TypeSwap
-	case wallet.ActivityMovedWithin:
-		return TypeInternal
-	case wallet.ActivityAccountOpened:
-		return TypeAccountOpened
-	case wallet.ActivityAccountClosed:
-		return TypeAccountClosed
-	}
-	return TypeOther
 }
 
 // statusOf is the status of a transaction that purser read on chain.

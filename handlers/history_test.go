@@ -101,7 +101,7 @@ func TestHistoryIsWhatTheChainSaysAndWhatPurserKnows(t *testing.T) {
 		t.Errorf("the open payment: %+v", got[0])
 	}
 	in := got[1]
-	if in.Transaction != nil || in.Type != wallet.Receive || in.Status != wallet.Received || in.With != bob.Address() || in.Name != "Bob" ||
+	if in.Transaction != nil || in.Type != wallet.ActivityReceived || in.Status != wallet.Received || in.With != bob.Address() || in.Name != "Bob" ||
 		in.Main.Units != 2*sol || in.Main.Token != wallet.SOL || in.Wallet != alice.Address() || in.Suspect != "" || in.At.IsZero() || in.Signature.IsZero() {
 		t.Errorf("what came in: %+v", in)
 	}
@@ -113,7 +113,7 @@ func TestHistoryIsWhatTheChainSaysAndWhatPurserKnows(t *testing.T) {
 	}
 	got, _, _ = r.follow(bob.Caller(), handlers.Filter{Limit: 10})
 	got = inOrder(got, "", wallet.ReceivedID(paid.Signature, bob.Address(), wallet.Address{}))
-	if len(got) != 3 || got[0].Type != wallet.Send || got[0].Main.Units != 2*sol || !got[0].Main.Lost || got[0].With != alice.Address() || got[0].Name != "" ||
+	if len(got) != 3 || got[0].Type != wallet.ActivitySent || got[0].Main.Units != 2*sol || !got[0].Main.Lost || got[0].With != alice.Address() || got[0].Name != "" ||
 		got[1].Transaction == nil || got[1].Transaction.ID != wallet.ReceivedID(paid.Signature, bob.Address(), wallet.Address{}) || got[1].With != alice.Address() {
 		t.Errorf("Bob has %+v", got)
 	}
@@ -258,7 +258,7 @@ func TestANodesFailureLeavesWhatPurserKnows(t *testing.T) {
 	node.broken[numbered(1)] = &wallet.UnreadableTransaction{Signature: numbered(1), Why: "nonsense"}
 	node.broken[numbered(3)] = &wallet.Error{Code: wallet.NetworkError, Err: wallet.ErrTransactionUnknown}
 	got, _, incomplete = r.follow(alice.Caller(), handlers.Filter{Limit: 10})
-	if len(got) != 6 || incomplete || got[1].Status != wallet.Pending || got[2].Activity != nil || got[2].Type != handlers.TypeOther || got[2].Status != wallet.Confirmed ||
+	if len(got) != 6 || incomplete || got[1].Status != wallet.Pending || got[2].Activity != nil || got[2].Type != wallet.ActivityOther || got[2].Status != wallet.Confirmed ||
 		got[4].Activity != nil || got[4].Status != wallet.Failed || got[5].Activity == nil {
 		t.Errorf("got %+v, incomplete %v", got, incomplete)
 	}
@@ -298,7 +298,7 @@ func TestSuspiciousTransfersAreMarked(t *testing.T) {
 	several.Movements = append(several.Movements, wallet.Movement{How: wallet.MovedByTransfer, In: true, With: bob.Address(), Token: wallet.SOL, Units: 1})
 	unexplained := receipt(sol, stranger)
 	unexplained.Net[0].Explained = false
-	failed := wallet.Activity{Kind: wallet.ActivityFailed, Failure: "InstructionError"}
+	failed := wallet.Activity{Kind: wallet.ActivityOther, Failure: "InstructionError"}
 	withRent := receipt(sol, stranger) // who opens an account for somebody pays its rent
 	withRent.Movements = append(withRent.Movements, wallet.Movement{How: wallet.MovedAsRent, In: true, With: bob.Address(), Token: wallet.SOL, Units: 2_039_280})
 	withToken := receipt(1, stranger)

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"purser/handlers"
+	"purser/wallet"
 )
 
 // TestManualListsFollowTheRegistry: what learns actions and kinds by hand is held against the registry, so that a new kind
@@ -69,7 +69,7 @@ func TestManualListsFollowTheRegistry(t *testing.T) {
 		want := types
 		if strings.Contains(where, "/HistoryEntry/") { // lists what only the chain says too
 			want = slices.Clone(types)
-			for _, typ := range handlers.ChainTypes() {
+			for _, typ := range wallet.ActivityKinds() {
 				want = append(want, string(typ))
 			}
 			slices.Sort(want)

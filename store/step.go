@@ -10,10 +10,6 @@ import (
 // function in this file that stores a transaction puts, moves or removes that job in the same store transaction. So
 // nobody has to search for transactions that are due: they are claimed, and those that only wait cost nothing.
 
-// firstLook is how long after a step settle first checks what the step may have caused: that the transaction landed, or
-// that it did not.
-const firstLook = 500 * time.Millisecond
-
 // Create stores a new transaction as it is, and schedules its first check. ErrConflict: the id exists.
 func Create(tx Tx, t wallet.Transaction) error {
 	if err := tx.CreateTransaction(t); err != nil {
@@ -53,7 +49,7 @@ func Step(tx Tx, t wallet.Transaction, c wallet.TransitionInput) (wallet.Transac
 	if err := Schedule(tx, next, c.At); err != nil {
 		return t, err
 	}
-	due, open, err := nextLook(tx.Kinds(), next, c.At)
+	due, open, err := checkJob(tx.Kinds(), next, c.At)
 	if err != nil {
 		return t, err
 	}
@@ -97,7 +93,7 @@ func Schedule(tx Tx, t wallet.Transaction, now time.Time) error {
 
 // ScheduleAt is Schedule with the time of the check; the zero time leaves it to the state.
 func ScheduleAt(tx Tx, t wallet.Transaction, now, at time.Time) error {
-	job, open, err := nextLook(tx.Kinds(), t, now)
+	job, open, err := checkJob(tx.Kinds(), t, now)
 	if err != nil || !open {
 		return err
 	}
@@ -108,26 +104,21 @@ func ScheduleAt(tx Tx, t wallet.Transaction, now, at time.Time) error {
 	return err
 }
 
-// nextLook returns the job of the next check of t, after a step at now. open is false if nothing can change any more.
-func nextLook(kinds wallet.Kinds, t wallet.Transaction, now time.Time) (job Job, open bool, err error) {
+// checkJob returns the job of the next check of t, after a step at now (wallet.Rules.NextCheck). open is false if nothing can
+// change any more.
+func checkJob(kinds wallet.Kinds, t wallet.Transaction, now time.Time) (job Job, open bool, err error) {
 	rules, err := kinds.Of(t.Kind)
-	if err != nil || t.Closed {
+	if err != nil {
 		return Job{}, false, err
 	}
-	job = Job{ID: JobID(t.ID), Queue: Settlement, Owner: settledFor(t), At: now, NotBefore: now, About: t.Owner}
-	if rules.Awaits(t) {
-		job.Queue, job.Priority = Collecting, JobNormal
-		return job, true, nil
+	check, open := rules.NextCheck(t, now)
+	if !open {
+		return Job{}, false, nil
 	}
-	switch t.Status {
-	case wallet.Signed: // broadcast it at once
-		job.Priority = JobUrgent
-	case wallet.AwaitingConfirmation, wallet.AwaitingSignature: // only its deadline or its owner ends it
-		job.Priority, job.NotBefore = JobNormal, t.Deadline
-	case wallet.Rejected, wallet.Expired: // a device may have signed it before
-		job.Queue, job.Priority, job.NotBefore = Collecting, JobSoon, now.Add(firstLook)
-	default: // pending, confirmed, and whatever else is with the network
-		job.Priority, job.NotBefore = JobSoon, now.Add(firstLook)
+	job = Job{ID: JobID(t.ID), Queue: Settlement, Owner: settledFor(t), At: now, NotBefore: check.At, About: t.Owner,
+		Priority: map[wallet.Urgency]Priority{wallet.CheckFirst: JobUrgent, wallet.CheckSoon: JobSoon, wallet.CheckInTurn: JobNormal}[check.Urgency]}
+	if check.Elsewhere {
+		job.Queue = Collecting
 	}
 	return job, true, nil
 }

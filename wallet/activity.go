@@ -6,21 +6,28 @@ import (
 	"time"
 )
 
-// The kinds of Activity, as seen by its owner.
+// ActivityKind is what an activity is to its owner, in the words of the API (type of an entry of the history).
+type ActivityKind string
+
+// The kinds of Activity. What was sent or received has the word of the kind of transaction that would do it here.
 const (
-	ActivitySent     = "sent"
-	ActivityReceived = "received"
+	ActivitySent     = ActivityKind(Send)
+	ActivityReceived = ActivityKind(Receive)
 	// ActivitySwapped gave something and got something else, in a transaction that the owner signed.
-	ActivitySwapped = "swapped"
-	// ActivityMovedWithin moved money between accounts of the owner alone: wrapping SOL, or one token account to another.
-	ActivityMovedWithin   = "moved_within"
-	ActivityAccountOpened = "account_opened" // and nothing else
-	ActivityAccountClosed = "account_closed" // and nothing else
-	ActivityFailed        = "failed"         // only the fee moved
-	// ActivityOther is everything that is not understood well enough to be called one of the above. Its balance changes
-	// hold all the same.
-	ActivityOther = "other"
+	ActivitySwapped ActivityKind = "swap"
+	// ActivityInternal moved money between accounts of the owner alone: wrapping SOL, or one token account to another.
+	ActivityInternal      ActivityKind = "internal"
+	ActivityAccountOpened ActivityKind = "account_opened" // and nothing else
+	ActivityAccountClosed ActivityKind = "account_closed" // and nothing else
+	// ActivityOther is everything that failed (Activity.Failure), or is not understood well enough to be called one of the above.
+	// Its balance changes hold all the same.
+	ActivityOther ActivityKind = "other"
 )
+
+// ActivityKinds lists the kinds that no Kind of transaction has the word of.
+func ActivityKinds() []ActivityKind {
+	return []ActivityKind{ActivitySwapped, ActivityInternal, ActivityAccountOpened, ActivityAccountClosed, ActivityOther}
+}
 
 // How a Movement came about.
 const (
@@ -42,7 +49,7 @@ type Activity struct {
 	FeePayer  Address
 	Signed    bool   // the owner is one of its signers
 	Memo      string // its only memo; "" for none, for several, and for one that CheckMemo refuses
-	Kind      string // one of the constants ActivitySent and so on
+	Kind      ActivityKind
 	// Program is the first program that the transaction calls and that does not belong to SOL and tokens: a stake program,
 	// an exchange. Zero if there is none.
 	Program Address
