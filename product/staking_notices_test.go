@@ -265,13 +265,18 @@ func TestRewardsThatAreBeingPaidAreWaitedFor(t *testing.T) {
 	if n := s.looks(3 * time.Minute); n == 0 || s.heard() != "" {
 		t.Errorf("while it waits there are %d looks: %s", n, s.heard())
 	}
-	day.fails[1] = wallet.ErrHistoryPruned
+	delete(day.fails, 1)
+	if s.looks(3 * time.Minute); s.heard() != "epoch 1" {
+		t.Errorf("once they are paid: %s", s.heard())
+	}
+	day.fails[2] = wallet.ErrHistoryPruned
 	s.pays()
-	if s.looks(aDay); s.heard() != "epoch 2" {
+	s.pays()
+	if s.looks(aDay); s.heard() != "epoch 3" {
 		t.Errorf("behind one that is forgotten: %s", s.heard())
 	}
 	down := errors.New("no answer")
-	day.fails[3] = down
+	day.fails[4] = down
 	s.pays()
 	s.Pass(aDay)
 	var job store.Job
@@ -286,10 +291,24 @@ func TestRewardsThatAreBeingPaidAreWaitedFor(t *testing.T) {
 	if _, err := s.Watcher.Handle(t.Context(), job); !errors.Is(err, down) {
 		t.Errorf("a node that fails: %v", err)
 	}
-	delete(day.fails, 3)
+	delete(day.fails, 4)
 	s.Watcher.Stakes = real
-	if s.looks(time.Minute); s.heard() != "epoch 3" {
+	if s.looks(time.Minute); s.heard() != "epoch 4" {
 		t.Errorf("afterwards: %s", s.heard())
+	}
+}
+
+// TestAfterALongPauseTheLastEpochsAreAnnounced: each costs a call to the node.
+func TestAfterALongPauseTheLastEpochsAreAnnounced(t *testing.T) {
+	s := newTold(t, 30*world.SOL)
+	s.does(request(wallet.Stake, "4"))
+	s.looks(time.Second)
+	for range 13 {
+		s.pays()
+	}
+	s.looks(aDay)
+	if len(s.rewards) != 10 || s.rewards[0].Epoch != 3 || s.rewards[9].Epoch != 12 {
+		t.Errorf("announced are %+v", s.rewards)
 	}
 }
 
@@ -305,9 +324,13 @@ func TestOnlyUsableStakesAreAnnounced(t *testing.T) {
 		a.Withdrawer = s.Stranger()
 		theirs.more = append(theirs.more, a)
 	}
+	empty := s.positions()[0].StakeAccount // made since the last look, and delegated to nobody
+	empty.Address[0] ^= 99
+	empty.Voter = wallet.Address{}
+	theirs.more = append(theirs.more, empty)
 	s.Watcher.Stakes = theirs
 	s.pays()
-	if s.looks(aDay); len(s.news) != 1 || len(s.news[0].Active) != 1 {
+	if s.looks(aDay); len(s.news) != 1 || len(s.news[0].Active) != 1 || len(s.news[0].Inactive) != 0 {
 		t.Errorf("with strangers' accounts: %+v", s.news)
 	}
 }

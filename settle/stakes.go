@@ -105,7 +105,7 @@ func (w *Watcher) stakes(ctx context.Context, address wallet.Address, at time.Ti
 	if l.epoch, err = w.stakesEpoch(ctx); err != nil {
 		return work.Result{}, fmt.Errorf("watch the stakes of %s: %w", address, err)
 	}
-	if k := l.known; k != nil && k.Epoch == l.epoch.Epoch && k.Rewarded >= l.epoch.Epoch && !at.After(k.ReadAt) {
+	if k := l.known; k != nil && k.Rewarded >= l.epoch.Epoch && !at.After(k.ReadAt) {
 		return work.Result{Again: l.next(now, false)}, nil
 	}
 	return l.read(ctx, now)
@@ -129,7 +129,7 @@ func (l *stakesLook) read(ctx context.Context, now time.Time) (work.Result, erro
 	if err != nil {
 		return work.Result{}, err
 	}
-	is := wallet.WatchedStakes{ReadAt: now, Epoch: l.epoch.Epoch, Rewarded: l.epoch.Epoch}
+	is := wallet.WatchedStakes{ReadAt: now, Rewarded: l.epoch.Epoch}
 	for _, a := range accounts {
 		state, _ := l.epoch.StakeState(a)
 		is.All = append(is.All, wallet.WatchedStake{Account: a.Address, Voter: a.Voter, State: state})

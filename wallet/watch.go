@@ -104,8 +104,7 @@ type AccountHint struct{ Account, Owner Address }
 // WatchedStakes is what was last read of the stakes that a wallet can use, and what their owner was notified of.
 type WatchedStakes struct {
 	ReadAt   time.Time      `json:"read_at"`
-	Epoch    uint64         `json:"epoch"`    // in which they were read
-	Rewarded uint64         `json:"rewarded"` // the first epoch whose rewards are not announced
+	Rewarded uint64         `json:"rewarded"` // the first epoch whose rewards are not announced: the current one, if all are
 	All      []WatchedStake `json:"all,omitempty"`
 }
 

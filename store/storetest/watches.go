@@ -20,7 +20,7 @@ func testWatches(t *testing.T, open Open) {
 	}
 	same(t, "nobody", len(connected(wallet.Address{}, 10)), 0)
 	watch := wallet.Watch{Address: mine.Address, Since: 7, FullAt: noon(), FullSlot: 6, FullTo: 8, Failures: 2, News: true,
-		Stakes:   &wallet.WatchedStakes{ReadAt: noon(), Epoch: 7, Rewarded: 6, All: []wallet.WatchedStake{{Account: wallet.Address{5}, Voter: wallet.Address{6}, State: wallet.StakeActive}}},
+		Stakes:   &wallet.WatchedStakes{ReadAt: noon(), Rewarded: 6, All: []wallet.WatchedStake{{Account: wallet.Address{5}, Voter: wallet.Address{6}, State: wallet.StakeActive}}},
 		Accounts: []wallet.WatchedAccount{{Address: mine.Address, Slot: 8, Exists: true, Units: 9, Mint: wallet.Address{4}, Before: new(uint64), Mark: wallet.Watermark{Slot: 8, Seen: []wallet.Signature{{1}}}, Cursor: wallet.HistoryCursor{{2}}}},
 		Unread:   []wallet.UnreadTransaction{{Signature: wallet.Signature{3}, Slot: 8, Since: noon(), Next: noon().Add(time.Hour)}}}
 	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.PutWatch(watch) })
