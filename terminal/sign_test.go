@@ -311,7 +311,7 @@ func TestASecondSignatureOfOnePaymentIsWarnedOf(t *testing.T) {
 	if err := d.follows("s=another", "no"); err != ErrDeclined {
 		t.Errorf("the same reference: %v", err)
 	}
-	d.shows("WARNING: you signed this payment on")
+	d.shows("WARNING: you signed this transaction on")
 	if err := d.follows("s=another", "second", "yes"); err != nil || len(d.said) != 3 || d.said[2]["signature"] == first["signature"] {
 		t.Errorf("a second one: %v", err)
 	}
@@ -342,7 +342,7 @@ func TestAPaymentWithoutReferenceIsKnownByItsIntent(t *testing.T) {
 	if err := d.follows("s=another", "no"); err != ErrDeclined {
 		t.Fatal(err)
 	}
-	d.shows("WARNING: you signed this payment on")
+	d.shows("WARNING: you signed this transaction on")
 	d.pay.Amount++
 	if err := d.follows("s=third", "yes"); err != nil || strings.Contains(d.out.String(), "WARNING") {
 		t.Errorf("another payment without reference: %v\n%s", err, d.out.String())
