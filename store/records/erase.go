@@ -165,7 +165,12 @@ func (t *tx) eraseConversations(telegram store.Hash) error {
 // is rare, and an index would cost every event an entry. abandon removes the jobs about the user.
 func (t *tx) eraseQueued(id wallet.UserID) error {
 	for b, remove := range map[table]func(key []byte) error{
-		outboxEvents: func(key []byte) error { return t.delete(outboxEvents, key) },
+		outboxEvents: func(key []byte) error {
+			if number, err := keyNumber(key); err == nil {
+				return t.DoneOutboxEvents([]uint64{number}) // from memory too
+			}
+			return t.delete(outboxEvents, key)
+		},
 	} {
 		for _, e := range t.prefixed(b, nil) {
 			r, err := t.row(b, e.key, e.value)

@@ -3,9 +3,11 @@ package records
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"purser/store"
 	"purser/store/engine"
@@ -131,6 +133,63 @@ func TestADamagedRunInventsNoJob(t *testing.T) {
 	} {
 		if got := decodeRun(5, c.value); !slices.Equal(got, c.want) {
 			t.Errorf("%x is read as %v, want %v", c.value, got, c.want)
+		}
+	}
+}
+
+// TestARunThatNamesOthersJobsClaimsNoneOfThem damages the run of a key, so that it names a job of another key: one that is in
+// flight, or one that waits behind another. That one is not claimed out of its turn, and the damaged key goes on.
+func TestARunThatNamesOthersJobsClaimsNoneOfThem(t *testing.T) {
+	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	for behind, what := range []string{"in flight", "waits"} {
+		s := fresh(t)
+		claim := func(most int) (ids []string, refs []store.Ref) {
+			mustUpdate(t, s, func(tx store.Tx) error {
+				claimed, _, err := tx.ClaimJobs(store.Claim{Queue: "work", Node: "a", Now: at, Max: most, Lease: time.Minute})
+				for _, j := range claimed {
+					ids, refs = append(ids, string(j.ID)), append(refs, j.Ref())
+				}
+				return err
+			})
+			return ids, refs
+		}
+		put := func(id, key string) (seq uint64) {
+			mustUpdate(t, s, func(tx store.Tx) error {
+				put, err := tx.PutJobs([]store.Job{{ID: store.JobID(id), Queue: "work", Key: key, Owner: key, At: at}}, nil)
+				if err == nil {
+					seq = put[0].Seq
+				}
+				return err
+			})
+			return seq
+		}
+		first := put("a0", "a")
+		foreign := []uint64{put("b0", "b"), put("b1", "b")}[behind]
+		put("a1", "a")
+		put("a2", "a")
+		got, held := claim(9)
+		if !slices.Equal(got, []string{"a0", "b0"}) {
+			t.Fatalf("claimed %v", got)
+		}
+		mustUpdate(t, s, func(contract store.Tx) error {
+			q, err := contract.(*tx).jobQueue("work")
+			if err != nil {
+				return err
+			}
+			line := bytes.Clone(q.hash("a"))
+			of := q.runAt(line, waitingClass(0), first+9)
+			if len(of) != 2 {
+				t.Fatalf("the run is %v", of)
+			}
+			return errors.Join(q.delete(jobs, q.lineKey(line, waitingClass(0), of[0])), q.putRun(line, waitingClass(0), run{foreign, of[1]}))
+		})
+		mustUpdate(t, s, func(tx store.Tx) error { return tx.DoneJobs(held[0]) })
+		if got, _ = claim(9); !slices.Equal(got, []string{"a2"}) {
+			t.Errorf("%s: then claimed %v, want what its own key has next", what, got)
+		}
+		mustUpdate(t, s, func(tx store.Tx) error { return tx.DoneJobs(held[1]) })
+		if got, _ = claim(9); !slices.Equal(got, []string{"b1"}) {
+			t.Errorf("%s: at last claimed %v", what, got)
 		}
 	}
 }

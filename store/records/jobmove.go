@@ -95,7 +95,7 @@ func (q *jobQueue) dropHeadOf(seq uint64, changed *storedJob) error {
 
 // raiseHead makes the first job of an ordering key claimable, unless one of the key is in flight. changed is the job
 // that is being changed, as it is now. Damaged jobs on the way lose their entries, so that the key goes on behind
-// them.
+// them, and so do numbers that a damaged run invented.
 func (q *jobQueue) raiseHead(line []byte, changed *storedJob) error {
 	for {
 		first := q.firstOfLine(line)
@@ -106,10 +106,17 @@ func (q *jobQueue) raiseHead(line []byte, changed *storedJob) error {
 			return q.addHead(changed)
 		}
 		next, err := q.read(first.seq)
-		if err == nil {
+		switch {
+		case err == nil && next.class() == first.class && bytes.Equal(next.Ordering, line) && !q.isFresh(next.seq):
 			return q.addHead(next)
+		case err == nil: // the run was damaged, and names a job that is no head here: its own key, lease or entries lead to it
+			q.skipDamaged(jobs, q.at(lineOfKey, line, []byte{first.class}, numberKey(first.seq)), store.ErrDamaged)
+		default:
+			if err := q.skipJob(first.seq, err); err != nil {
+				return err
+			}
 		}
-		if err := errors.Join(q.skipJob(first.seq, err), q.delist(line, first.class, first.seq)); err != nil {
+		if err := q.delist(line, first.class, first.seq); err != nil {
 			return err
 		}
 	}

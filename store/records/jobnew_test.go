@@ -173,6 +173,70 @@ func TestADamagedStateFindsFreshJobsAgain(t *testing.T) {
 	}
 }
 
+// TestABitOfTheStateLosesNoEvent flips each bit of the entry of the queue, while nothing is fresh and while two events are:
+// all events are claimed, once and in order, also those that are emitted later.
+func TestABitOfTheStateLosesNoEvent(t *testing.T) {
+	for _, entered := range []bool{true, false} {
+		s := fresh(t)
+		emitted := 0
+		emit := func(n int) {
+			emitEvents(t, s, emitted, n, 1)
+			emitted += n
+		}
+		claimed := 0
+		drain := func(bit int) {
+			t.Helper()
+			for range 4 {
+				jobs, _ := claimEvents(t, s, 9)
+				for _, j := range jobs {
+					if got, want := nameOf(t, j), fmt.Sprintf("evt_%04d", claimed); got != want {
+						t.Fatalf("bit %d, entered %v: claimed %s, want %s", bit, entered, got, want)
+					}
+					claimed++
+					mustUpdate(t, s, func(tx store.Tx) error { return tx.DoneJobs(j.Ref()) })
+				}
+			}
+			if claimed != emitted {
+				t.Fatalf("bit %d, entered %v: %d of %d events were claimed", bit, entered, claimed, emitted)
+			}
+			if got := eventStats(t, s); got != (store.JobStats{}) {
+				t.Fatalf("bit %d, entered %v: at the end %+v", bit, entered, got)
+			}
+		}
+		emit(1)
+		drain(-1)
+		step := 1
+		if testing.Short() {
+			step = 7
+		}
+		for bit := 0; ; bit += step {
+			emit(2)
+			if entered { // the first is in flight and the second waits, with all entries
+				jobs, _ := claimEvents(t, s, 1)
+				mustUpdate(t, s, func(tx store.Tx) error { return tx.SnoozeJobs(time.Time{}, jobs[0].Ref()) })
+			}
+			over := false
+			mustUpdate(t, s, func(contract store.Tx) error {
+				tx, key := contract.(tables), []byte("events\x00s")
+				raw := slices.Clone(tx.get(jobs, key))
+				if over = bit >= 8*len(raw); over {
+					return nil
+				}
+				raw[bit/8] ^= 1 << (bit % 8)
+				return tx.put(jobs, key, raw)
+			})
+			if got, want := eventStats(t, s), (store.JobStats{Waiting: 2, Oldest: noon()}); got != want {
+				t.Fatalf("bit %d, entered %v: counted %+v, want %+v", bit, entered, got, want)
+			}
+			emit(1)
+			drain(bit)
+			if over {
+				break
+			}
+		}
+	}
+}
+
 // TestADamagedFreshJobHoldsUpNobody: the events before and behind it are claimed, and it is counted no more.
 func TestADamagedFreshJobHoldsUpNobody(t *testing.T) {
 	for what, how := range storetest.WaysOfDamage() {

@@ -3,6 +3,7 @@ package records
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"time"
 
 	"purser/store"
@@ -110,13 +111,21 @@ func (o *jobOwner) decode(raw []byte) {
 	}
 }
 
-// stateSize is the length of the fixed part of a queue's state, in bytes: six numbers and the clock. Its nodes follow.
+// stateSize is the length of the fixed part of a queue's state, in bytes: six numbers and the clock. Its nodes follow, and
+// then the checksum.
 const stateSize = 6*8 + timeSize
 
+// sumSize is the length of the checksum that ends a queue's state, in bytes. Its fresh says which jobs no entry leads to, so a
+// damaged bit of it could lose jobs. All bits are checked.
+const sumSize = crc32.Size
+
+// stateSum returns the checksum of a state's other bytes. It finds damage, not forgery: like all entries, it holds no secret.
+func stateSum(raw []byte) uint32 { return crc32.Checksum(raw, crc32.MakeTable(crc32.Castagnoli)) }
+
 // encode writes the fixed part, then for each node: length of the name (2 bytes), both offsets in nanoseconds (8
-// bytes each), the last claim (12 bytes), the name.
+// bytes each), the last claim (12 bytes), the name. The checksum ends it.
 func (s *queueState) encode() []byte {
-	out := make([]byte, 0, stateSize+len(s.nodes)*72)
+	out := make([]byte, 0, stateSize+len(s.nodes)*72+sumSize)
 	for _, n := range []uint64{s.turns, s.picks, s.waiting, s.inFlight, s.dead, s.fresh} {
 		out = binary.BigEndian.AppendUint64(out, n)
 	}
@@ -126,7 +135,7 @@ func (s *queueState) encode() []byte {
 		out = binary.BigEndian.AppendUint64(out, uint64(n.before))
 		out = append(appendTime(out, n.seen), n.node...)
 	}
-	return out
+	return binary.BigEndian.AppendUint32(out, stateSum(out))
 }
 
 // errState says that what is stored of a queue is not what encode wrote.
@@ -137,9 +146,11 @@ func (s *queueState) decode(raw []byte) (err error) {
 	if raw == nil {
 		return nil
 	}
-	if len(raw) < stateSize {
+	end := len(raw) - sumSize
+	if end < stateSize || binary.BigEndian.Uint32(raw[end:]) != stateSum(raw[:end]) {
 		return errState
 	}
+	raw = raw[:end]
 	for i, n := range []*uint64{&s.turns, &s.picks, &s.waiting, &s.inFlight, &s.dead, &s.fresh} {
 		*n = binary.BigEndian.Uint64(raw[8*i:])
 	}

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"slices"
 	"sync"
 
 	"purser/wallet"
@@ -13,7 +14,7 @@ import (
 type recentEvents struct {
 	mu    sync.Mutex
 	all   map[uint64]wallet.Event
-	order []uint64 // the oldest first; may name some that are gone
+	order []uint64 // the oldest first; may name some that are gone: at most 2*mostRecent in all
 	bytes int      // of their data
 }
 
@@ -47,6 +48,10 @@ func (r *recentEvents) add(events []numberedEvent) {
 	for len(r.all) > mostRecent || r.bytes > mostRecentBytes {
 		r.remove(r.order[0])
 		r.order = r.order[1:]
+	}
+	// One that stays at the front must not keep the places of those that came and went behind it.
+	if len(r.order) > 2*mostRecent {
+		r.order = slices.DeleteFunc(r.order, func(number uint64) bool { _, here := r.all[number]; return !here })
 	}
 }
 

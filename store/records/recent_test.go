@@ -70,9 +70,35 @@ func TestMemoryOfEventsFollowsTheRows(t *testing.T) {
 	if left := outboxEvents256(t, s); len(left) != 1 || left[0].Event.ID != "c" || len(s.recent.all) != 1 {
 		t.Errorf("after one was relayed: %+v, %d in memory", left, len(s.recent.all))
 	}
+	mustUpdate(t, s, func(tx store.Tx) error { // one that goes in the Update that emits it
+		return errors.Join(tx.Emit(event("d")), tx.DoneOutboxEvents([]uint64{waiting[1].Number + 1}))
+	})
+	if left := outboxEvents256(t, s); len(left) != 1 || len(s.recent.all) != 1 {
+		t.Errorf("after one came and went: %+v, %d in memory", left, len(s.recent.all))
+	}
 	mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_a") })
 	if left := outboxEvents256(t, s); len(left) != 0 {
 		t.Errorf("an event of an erased person is listed: %+v", left)
+	}
+	if len(s.recent.all) != 0 || s.recent.bytes != 0 {
+		t.Errorf("memory keeps %d events of an erased person", len(s.recent.all))
+	}
+}
+
+// TestOneEventThatStaysInMemoryHoldsNoOthers: another node relayed it, or this one did before it was added here. What comes and
+// goes behind it leaves nothing.
+func TestOneEventThatStaysInMemoryHoldsNoOthers(t *testing.T) {
+	var r recentEvents
+	r.add([]numberedEvent{{1, wallet.Event{ID: "stays"}}})
+	for n := uint64(2); n < 10*mostRecent; n++ {
+		r.add([]numberedEvent{{n, wallet.Event{Data: []byte("x")}}})
+		r.done([]uint64{n})
+	}
+	if _, stays := r.get(1); !stays || len(r.all) != 1 || r.bytes != 0 {
+		t.Errorf("%d events and %d bytes are kept", len(r.all), r.bytes)
+	}
+	if len(r.order) > 2*mostRecent {
+		t.Errorf("%d places for one event", len(r.order))
 	}
 }
 

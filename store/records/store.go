@@ -269,8 +269,8 @@ func (s *Store) Update(ctx context.Context, change func(store.Tx) error) error {
 	}
 	s.dataKeys.forget(u.last.destroyed)
 	s.learn(u.last.accessVersion)
-	s.recent.done(u.last.relayed)
 	s.recent.add(u.last.emitted)
+	s.recent.done(u.last.relayed) // behind add: an Update may remove what it emitted
 	for _, queue := range u.last.news {
 		select {
 		case s.signal(queue) <- struct{}{}:
