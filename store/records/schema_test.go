@@ -87,11 +87,16 @@ func readSamples(t *testing.T, base string, x *storetest.Samples) {
 	if err := json.Unmarshal(fileBytes(t, base+".json"), x); err != nil {
 		t.Fatal(err)
 	}
-	var data bytes.Buffer // indenting the file indented what an event says, too
-	if err := json.Compact(&data, x.Event.Data); err != nil {
-		t.Fatal(err)
+	for _, raw := range []*json.RawMessage{&x.Event.Data, (*json.RawMessage)(&x.Transaction.Terms)} { // indenting the file indented these, too
+		var compact bytes.Buffer
+		if len(*raw) == 0 {
+			continue
+		}
+		if err := json.Compact(&compact, *raw); err != nil {
+			t.Fatal(err)
+		}
+		*raw = compact.Bytes()
 	}
-	x.Event.Data = data.Bytes()
 }
 
 func generate(t *testing.T, base string) {
