@@ -255,6 +255,7 @@ func TestRewardsThatAreBeingPaidAreWaitedFor(t *testing.T) {
 	s.pays()
 	s.looks(aDay)
 	real := s.Watcher.Stakes
+	s.Watcher.Pace.Stakes = time.Hour
 	var asked []uint64
 	day := payday{StakeChain: s.Stakes.Chain, asked: &asked, fails: map[uint64]error{1: wallet.ErrRewardsNotPaid}}
 	s.Watcher.Stakes = day
@@ -295,6 +296,86 @@ func TestRewardsThatAreBeingPaidAreWaitedFor(t *testing.T) {
 	s.Watcher.Stakes = real
 	if s.looks(time.Minute); s.heard() != "epoch 4" {
 		t.Errorf("afterwards: %s", s.heard())
+	}
+}
+
+// TestTheLastRewardsOfAStakeThatIsGone are announced once they are paid, and then nothing is watched any more.
+func TestTheLastRewardsOfAStakeThatIsGone(t *testing.T) {
+	s := newTold(t, 30*world.SOL)
+	s.does(request(wallet.Stake, "4"))
+	s.pays()
+	s.looks(aDay)
+	s.does(request(wallet.Unstake, "max"))
+	s.pays()
+	var asked []uint64
+	day := payday{StakeChain: s.Stakes.Chain, asked: &asked, fails: map[uint64]error{1: wallet.ErrRewardsNotPaid}}
+	s.Watcher.Stakes = day
+	s.looks(aDay)
+	s.does(request(wallet.Withdraw, "max"))
+	for range 2 {
+		if n := s.looks(3 * time.Minute); n == 0 || len(s.rewards) != 0 {
+			t.Errorf("before they are paid there are %d looks: %+v", n, s.rewards)
+		}
+	}
+	delete(day.fails, 1)
+	if s.looks(3 * time.Minute); s.heard() != "epoch 1" || len(s.rewards) != 1 || s.rewards[0].ValidatorAddress.IsZero() {
+		t.Errorf("once they are paid: %s, %+v", s.heard(), s.rewards)
+	}
+	if n := s.looks(aDay); n != 0 {
+		t.Errorf("afterwards there are %d looks", n)
+	}
+}
+
+// nothing is a chain on which every reward is 0 lamports, as of a validator that did not vote.
+type nothing struct{ settle.StakesChain }
+
+func (n nothing) StakeRewards(_ context.Context, accounts []wallet.Address, epoch uint64) ([]*wallet.InflationReward, error) {
+	out := make([]*wallet.InflationReward, len(accounts))
+	for i, at := range accounts {
+		out[i] = &wallet.InflationReward{Account: at, Epoch: epoch, Balance: 5}
+	}
+	return out, nil
+}
+
+func TestARewardOfNothingIsNoReward(t *testing.T) {
+	s := newTold(t, 30*world.SOL)
+	s.does(request(wallet.Stake, "4"))
+	s.pays()
+	s.looks(aDay)
+	s.Watcher.Stakes = nothing{s.Watcher.Stakes}
+	s.pays()
+	if s.looks(aDay); s.heard() != "" || len(s.rewards) != 0 {
+		t.Errorf("announced are %s, %+v", s.heard(), s.rewards)
+	}
+}
+
+// TestStakesOfAWalletWithoutOwner are announced to webhooks alone, and those of one that is gone to nobody.
+func TestStakesOfAWalletWithoutOwner(t *testing.T) {
+	s := newTold(t, 30*world.SOL)
+	s.does(request(wallet.Stake, "4"))
+	s.pays()
+	s.looks(aDay)
+	s.pays()
+	s.Must(s.Update(func(tx store.Tx) error {
+		w, err := tx.Wallet(s.Address())
+		if err != nil {
+			return err
+		}
+		row, err := tx.Watch(s.Address())
+		if err != nil {
+			return err
+		}
+		w.Owner, w.KeyLineage, row.Version = "", "key_1", 0
+		return errors.Join(tx.DeleteWallet(s.Address()), tx.PutWallet(w), tx.PutWatch(row), store.OrderStakesLook(tx, w, s.Now()))
+	}))
+	if s.looks(aDay); len(s.rewards) != 1 || s.rewards[0].UserID != "" || len(s.news) != 0 {
+		t.Errorf("announced are %+v, %+v", s.rewards, s.news)
+	}
+	s.pays()
+	s.Must(s.Update(func(tx store.Tx) error { return tx.DeleteWallet(s.Address()) }))
+	s.looks(aDay)
+	if n := s.looks(aDay); n != 0 || len(s.rewards) != 0 {
+		t.Errorf("of a wallet that is gone there are %d looks: %+v", n, s.rewards)
 	}
 }
 

@@ -137,10 +137,13 @@ func (l *stakesLook) read(ctx context.Context, now time.Time) (work.Result, erro
 	waiting := false
 	if l.known != nil {
 		l.compare(accounts, is.All)
-		if is.Rewarded, err = l.rewards(ctx, is.All); err != nil {
+		all := l.withGone(is.All)
+		if is.Rewarded, err = l.rewards(ctx, all); err != nil {
 			return work.Result{}, fmt.Errorf("watch the stakes of %s: %w", l.of.Address, err)
 		}
-		waiting = is.Rewarded < l.epoch.Epoch
+		if waiting = is.Rewarded < l.epoch.Epoch; waiting {
+			is.All = all // those that are gone may have earned something still
+		}
 	}
 	if err := l.name(ctx); err != nil {
 		return work.Result{}, fmt.Errorf("watch the stakes of %s: %w", l.of.Address, err)
@@ -197,17 +200,21 @@ func (l *stakesLook) compare(accounts []wallet.StakeAccount, is []wallet.Watched
 	}
 }
 
-// rewards reads the rewards of the epochs that have ended since they were last announced, also of accounts that are gone since
-// then. It returns the first epoch whose rewards are not announced yet. Those of an epoch that the node has forgotten are
-// passed over.
-func (l *stakesLook) rewards(ctx context.Context, is []wallet.WatchedStake) (next uint64, _ error) {
-	asked := slices.Clone(is)
+// withGone adds the stakes of the last look that are gone since then.
+func (l *stakesLook) withGone(is []wallet.WatchedStake) []wallet.WatchedStake {
+	out := slices.Clone(is)
 	for _, old := range l.known.All {
 		if !slices.ContainsFunc(is, func(one wallet.WatchedStake) bool { return one.Account == old.Account }) {
-			asked = append(asked, old)
+			out = append(out, old)
 		}
 	}
-	asked = slices.DeleteFunc(asked, func(one wallet.WatchedStake) bool { return one.Voter.IsZero() })
+	return out
+}
+
+// rewards reads what stakes earned in the epochs that have ended since rewards were last announced. It returns the first epoch whose
+// rewards are not announced yet. Those of an epoch that the node has forgotten are passed over.
+func (l *stakesLook) rewards(ctx context.Context, all []wallet.WatchedStake) (next uint64, _ error) {
+	asked := slices.DeleteFunc(slices.Clone(all), func(one wallet.WatchedStake) bool { return one.Voter.IsZero() })
 	accounts := make([]wallet.Address, len(asked))
 	for i, one := range asked {
 		accounts[i] = one.Account
