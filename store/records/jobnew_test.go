@@ -286,3 +286,86 @@ func TestFreshJobsGoWithTheirPerson(t *testing.T) {
 		t.Errorf("claimed %v", claimed)
 	}
 }
+
+// TestAFreshJobThatIsRemovedLeavesNothing that leads to it.
+func TestAFreshJobThatIsRemovedLeavesNothing(t *testing.T) {
+	s := fresh(t)
+	mustUpdate(t, s, func(tx store.Tx) error {
+		_, err := tx.PutJobs([]store.Job{{ID: "x", Queue: store.Events, Key: "k", Owner: "o", At: noon()}}, nil)
+		return err
+	})
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.RemoveJobs(store.Events, "x") })
+	if err := s.View(t.Context(), func(contract store.Tx) error {
+		for key := range contract.(*tx).scan(jobs, all()) {
+			if kind := key[len("events\x00")]; kind != stateOf {
+				t.Errorf("an entry of kind %c is left", kind)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := eventStats(t, s); got != (store.JobStats{}) {
+		t.Errorf("left: %+v", got)
+	}
+}
+
+// TestAJobInFlightIsEnteredNoSecondTime although its number is taken for that of a fresh one: it is counted once, and its
+// attempt goes on.
+func TestAJobInFlightIsEnteredNoSecondTime(t *testing.T) {
+	s := fresh(t)
+	emitEvents(t, s, 0, 1, 1)
+	held, _ := claimEvents(t, s, 1)
+	mustUpdate(t, s, func(contract store.Tx) error {
+		q, err := contract.(*tx).jobQueue(store.Events)
+		if err == nil {
+			q.state.fresh, q.state.dirty = held[0].Seq, true
+		}
+		return err
+	})
+	if again, _ := claimEvents(t, s, 9); len(again) != 0 {
+		t.Errorf("claimed again: %v", again)
+	}
+	mustUpdate(t, s, func(tx store.Tx) error {
+		if n, err := tx.CountJobs(store.Events, "usr_0"); n != 1 || err != nil {
+			t.Errorf("counted %d (%v), want 1", n, err)
+		}
+		return tx.DoneJobs(held[0].Ref())
+	})
+	if got := eventStats(t, s); got != (store.JobStats{}) {
+		t.Errorf("left: %+v", got)
+	}
+}
+
+// TestADamagedDeadLetterHidesNoOther: an event that died twice is found among all dead letters, behind a damaged one.
+func TestADamagedDeadLetterHidesNoOther(t *testing.T) {
+	s := fresh(t)
+	emitEvents(t, s, 0, 2, 2)
+	die := func(most int) {
+		t.Helper()
+		claimed, _ := claimEvents(t, s, most)
+		if len(claimed) != most {
+			t.Fatalf("claimed %d, want %d", len(claimed), most)
+		}
+		mustUpdate(t, s, func(tx store.Tx) error {
+			for _, j := range claimed {
+				if err := tx.DeadLetterJobs(noon(), "no", j.Ref()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	replay := func(tx store.Tx) error { return tx.ReplayDeadLetter(store.Events, "evt_0001", noon()) }
+	die(2)
+	mustUpdate(t, s, replay)
+	die(1) // under another number than that of its first job
+	mustUpdate(t, s, func(contract store.Tx) error {
+		key, _ := contract.(*tx).first(deadJobs, all())
+		return contract.(tables).put(deadJobs, slices.Clone(key), []byte("garbage"))
+	})
+	mustUpdate(t, s, replay)
+	if claimed, _ := claimEvents(t, s, 9); len(claimed) != 1 || nameOf(t, claimed[0]) != "evt_0001" {
+		t.Errorf("claimed %v", claimed)
+	}
+}

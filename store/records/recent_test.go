@@ -85,6 +85,21 @@ func TestMemoryOfEventsFollowsTheRows(t *testing.T) {
 	}
 }
 
+// TestMemoryListsNoEventOfAnErasedPerson, although its row was damaged, so that erasing passed over it.
+func TestMemoryListsNoEventOfAnErasedPerson(t *testing.T) {
+	s := listening(t)
+	mustUpdate(t, s, func(tx store.Tx) error {
+		return tx.Emit(wallet.Event{ID: "a", Name: wallet.TransactionReceived, User: "usr_a", Data: []byte("{}")})
+	})
+	number := outboxEvents256(t, s)[0].Number
+	mustUpdate(t, s, func(tx store.Tx) error {
+		return errors.Join(tx.(tables).put(outboxEvents, numberKey(number), []byte("garbage")), tx.EraseUser("usr_a"))
+	})
+	if left := outboxEvents256(t, s); len(left) != 0 {
+		t.Errorf("it is listed: %+v", left)
+	}
+}
+
 // TestOneEventThatStaysInMemoryHoldsNoOthers: another node relayed it, or this one did before it was added here. What comes and
 // goes behind it leaves nothing.
 func TestOneEventThatStaysInMemoryHoldsNoOthers(t *testing.T) {
