@@ -130,6 +130,26 @@ func TestALoneCommitThatFailsIsDoubt(t *testing.T) {
 	closed(t, s)
 }
 
+// TestALoneUpdateThatCannotBeRolledBackIsDoubt: the error of its closure says that nothing was written, and nobody knows that.
+func TestALoneUpdateThatCannotBeRolledBackIsDoubt(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
+	alone(t, s)
+	broken := errors.New("broken")
+	err := s.engine.Update(t.Context(), func(in engine.Tx) error {
+		if err := in.Put(0, []byte("key"), []byte("value")); err != nil {
+			return err
+		}
+		return errors.Join(in.(*tx).root.Rollback(), broken) // it is over before its time
+	})
+	if !errors.Is(err, store.ErrUnknownOutcome) {
+		t.Errorf("told %v", err)
+	}
+	if err := s.engine.Run(t.Context()); !errors.Is(err, store.ErrUnknownOutcome) {
+		t.Errorf("Run returned %v", err)
+	}
+	closed(t, s)
+}
+
 // TestAPanicOfALoneCommitStopsTheStore, because whoever called Update may recover from it.
 func TestAPanicOfALoneCommitStopsTheStore(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))

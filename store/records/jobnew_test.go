@@ -1,6 +1,7 @@
 package records
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -170,6 +171,47 @@ func TestADamagedStateFindsFreshJobsAgain(t *testing.T) {
 	}
 	if got := eventStats(t, s); got != (store.JobStats{}) {
 		t.Errorf("at the end: %+v", got)
+	}
+}
+
+// TestADamagedRunClaimsNoFreshEvent damages the run of a person, so that it names an event that has no entries yet and gets none
+// with the next claim, which may not take it: it is claimed later, once, and can be ended.
+func TestADamagedRunClaimsNoFreshEvent(t *testing.T) {
+	s := fresh(t)
+	emitEvents(t, s, 0, 2, 1) // the second is lost to the run
+	held, _ := claimEvents(t, s, 1)
+	emitEvents(t, s, 2, enteredAtOnce+1, 1) // the last is not entered by the next claim
+	mustUpdate(t, s, func(contract store.Tx) error {
+		q, err := contract.(*tx).jobQueue(store.Events)
+		if err != nil {
+			return err
+		}
+		line, class := slices.Clone(q.hash("usr_0")), waitingClass(int(held[0].Priority))
+		of := q.runAt(line, class, held[0].Seq+1)
+		if len(of) != 1 {
+			t.Fatalf("the run is %v", of)
+		}
+		return errors.Join(q.delete(jobs, q.lineKey(line, class, of[0])), q.putRun(line, class, run{held[0].Seq + 2 + enteredAtOnce}))
+	})
+	next := 2
+	for len(held) > 0 || next < 2+enteredAtOnce+1 {
+		var refs []store.Ref
+		for _, j := range held {
+			refs = append(refs, j.Ref())
+		}
+		mustUpdate(t, s, func(tx store.Tx) error { return tx.DoneJobs(refs...) })
+		if held, _ = claimEvents(t, s, 9); len(held) != 1 && next < 2+enteredAtOnce+1 {
+			t.Fatalf("%d are claimed, want one of the person", len(held))
+		}
+		for _, j := range held {
+			if got, want := nameOf(t, j), fmt.Sprintf("evt_%04d", next); got != want {
+				t.Fatalf("claimed %s, want %s", got, want)
+			}
+			next++
+		}
+	}
+	if got := eventStats(t, s); got.Waiting != 1 || got.InFlight != 0 {
+		t.Errorf("left: %+v, want the one that was lost", got)
 	}
 }
 
