@@ -1,0 +1,261 @@
+package wallet
+
+import (
+	"errors"
+	"math/big"
+	"math/bits"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Price is what one whole token costs in US dollars: Mantissa × 10^Exponent. The zero value means that no price is known.
+// Prices are information: nothing that is signed depends on one.
+//
+// The form is normal: the mantissa has no trailing zero, so equal prices are equal values.
+type Price struct {
+	Mantissa uint64
+	Exponent int8
+}
+
+// Bounds of a Price. What lies outside is an error of its source: no token costs a billion dollars, and the smallest unit of
+// the cheapest token costs more than 10^-30 dollars.
+const (
+	priceDigits      = 18  // significant digits that are kept
+	lowestMagnitude  = -30 // 10^-30 is the lowest price
+	highestMagnitude = 9   // 10^9 is above the highest price
+)
+
+// ErrPrice says that a text is no price.
+var ErrPrice = errors.New("not a price")
+
+// ParsePrice parses a price as providers print it: digits with at most one decimal point, and an exponent if need be. It
+// keeps 18 significant digits and rounds half up beyond. ErrPrice: malformed, negative, zero, or out of bounds.
+func ParsePrice(text string) (Price, error) {
+	d, err := ParseNumber(text)
+	if err != nil || d.digits == "0" {
+		return Price{}, ErrPrice
+	}
+	digits, exponent, up := trimLeading(d.digits), -d.scale, false
+	if extra := len(digits) - priceDigits; extra > 0 {
+		up = digits[priceDigits] >= '5'
+		digits, exponent = digits[:priceDigits], exponent+extra
+	}
+	mantissa, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil {
+		return Price{}, ErrPrice
+	}
+	if up {
+		mantissa++
+	}
+	return newPrice(mantissa, exponent)
+}
+
+// newPrice normalizes a price and checks its bounds.
+func newPrice(mantissa uint64, exponent int) (Price, error) {
+	for ; mantissa > 0 && mantissa%10 == 0; exponent++ {
+		mantissa /= 10
+	}
+	magnitude := len(strconv.FormatUint(mantissa, 10)) + exponent // the price is below 10^magnitude
+	if mantissa == 0 || magnitude <= lowestMagnitude || magnitude > highestMagnitude {
+		return Price{}, ErrPrice
+	}
+	return Price{Mantissa: mantissa, Exponent: int8(exponent)}, nil // magnitude and 20 digits bound the exponent
+}
+
+// MustPrice parses a price that is a constant of the program, and panics if it is none.
+func MustPrice(text string) Price {
+	p, err := ParsePrice(text)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// Known reports whether there is a price.
+func (p Price) Known() bool { return p.Mantissa != 0 }
+
+// String returns the exact decimal, without an exponent: "147.4789"; "" if no price is known.
+func (p Price) String() string {
+	if !p.Known() {
+		return ""
+	}
+	digits := strconv.FormatUint(p.Mantissa, 10)
+	if p.Exponent >= 0 {
+		return digits + strings.Repeat("0", int(p.Exponent))
+	}
+	return Decimal{digits: digits, scale: -int(p.Exponent)}.String()
+}
+
+// MarshalText returns String.
+func (p Price) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText parses what MarshalText returned.
+func (p *Price) UnmarshalText(text []byte) (err error) {
+	*p = Price{}
+	if len(text) > 0 {
+		*p, err = ParsePrice(string(text))
+	}
+	return err
+}
+
+// Rounded returns the price with so many significant digits, rounded half up.
+func (p Price) Rounded(significant int) Price {
+	mantissa, exponent := p.Mantissa, int(p.Exponent)
+	var last uint64
+	for len(strconv.FormatUint(mantissa, 10)) > significant {
+		mantissa, last, exponent = mantissa/10, mantissa%10, exponent+1
+	}
+	if last >= 5 {
+		mantissa++
+	}
+	if rounded, err := newPrice(mantissa, exponent); err == nil {
+		return rounded
+	}
+	return p // unknown, or rounded up out of the bounds
+}
+
+// Compare returns -1, 0 or 1 as p is below, equal to or above q.
+func (p Price) Compare(q Price) int { return p.rat().Cmp(q.rat()) }
+
+// Times returns the price of a token whose price in units of another one is p, if that one costs q dollars: the cross rate.
+// ErrPrice if it is out of bounds.
+func (p Price) Times(q Price) (Price, error) {
+	return priceOf(new(big.Rat).Mul(p.rat(), q.rat()))
+}
+
+// rat returns the exact value.
+func (p Price) rat() *big.Rat {
+	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(p.Exponent, -p.Exponent))), nil)
+	m := new(big.Int).SetUint64(p.Mantissa)
+	if p.Exponent >= 0 {
+		return new(big.Rat).SetInt(m.Mul(m, power))
+	}
+	return new(big.Rat).SetFrac(m, power)
+}
+
+// priceOf rounds a rational number to a price.
+func priceOf(r *big.Rat) (Price, error) {
+	return ParsePrice(strings.TrimRight(strings.TrimRight(r.FloatString(-lowestMagnitude+priceDigits), "0"), "."))
+}
+
+// Value returns what an amount is worth, rounded half up to a millionth of a dollar. ok is false if no price is known, or if
+// the value is above what USD holds.
+func (p Price) Value(a Amount) (value USD, ok bool) {
+	if !p.Known() {
+		return 0, false
+	}
+	v := new(big.Int).SetUint64(a.Units)
+	v.Mul(v, new(big.Int).SetUint64(p.Mantissa))
+	switch shift := int(p.Exponent) - int(a.Decimals) + usdDecimals; {
+	case shift >= 0:
+		v.Mul(v, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(shift)), nil))
+	default:
+		divisor := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(-shift)), nil)
+		half := new(big.Int).Rsh(divisor, 1)
+		v.Div(v.Add(v, half), divisor)
+	}
+	if !v.IsUint64() {
+		return 0, false
+	}
+	return USD(v.Uint64()), true
+}
+
+// ChangeFrom returns by how much the price moved since an earlier one, in hundredths of a percent, rounded towards zero. ok is
+// false if one of them is unknown. A move beyond what Change holds is its bound.
+func (p Price) ChangeFrom(before Price) (change Change, ok bool) {
+	if !p.Known() || !before.Known() {
+		return 0, false
+	}
+	ratio := new(big.Rat).Quo(p.rat(), before.rat())
+	ratio.Sub(ratio, big.NewRat(1, 1)).Mul(ratio, big.NewRat(wholeChange, 1))
+	moved := new(big.Int).Quo(ratio.Num(), ratio.Denom())
+	if !moved.IsInt64() || moved.Int64() > mostChange {
+		return mostChange, true
+	}
+	return Change(moved.Int64()), true
+}
+
+// USD is an amount of US dollars in millionths. Values are information and are never paid.
+type USD uint64
+
+const usdDecimals = 6
+
+// String returns the exact decimal without trailing zeros: "221.5234", "0".
+func (u USD) String() string { return Amount{Units: uint64(u), Decimals: usdDecimals}.String() }
+
+// Cents returns the value rounded half up to cents, always with two decimals: "221.52".
+func (u USD) Cents() string {
+	const micros = 10_000 // in a cent
+	cents := uint64(u) / micros
+	if uint64(u)%micros >= micros/2 {
+		cents++
+	}
+	return hundredths(cents)
+}
+
+// Plus adds two values. ok is false if the sum is above what USD holds.
+func (u USD) Plus(v USD) (sum USD, ok bool) {
+	s, carry := bits.Add64(uint64(u), uint64(v), 0)
+	return USD(s), carry == 0
+}
+
+// Change is a relative change in hundredths of a percent: 125 is +1.25 %.
+type Change int64
+
+const (
+	wholeChange = 10_000            // 100 %
+	mostChange  = 1_000_000_000_000 // a factor of a hundred million
+)
+
+// ParseChange parses a change in percent as providers print it ("-3.2815", "1e-2"), rounded towards zero to a hundredth of a
+// percent. ErrPrice if it is malformed, below -100 %, or beyond what a price does.
+func ParseChange(text string) (Change, error) {
+	digits, negative := strings.CutPrefix(text, "-")
+	if strings.HasPrefix(digits, "-") { // ParseNumber knows the sign too
+		return 0, ErrPrice
+	}
+	d, err := ParseNumber(digits)
+	if err != nil {
+		return 0, ErrPrice
+	}
+	const percentDecimals = 2
+	whole, fraction, _ := strings.Cut(d.String(), ".")
+	fraction = (fraction + "00")[:percentDecimals]
+	n, err := strconv.ParseInt(whole+fraction, 10, 64)
+	if err != nil || n > mostChange || negative && n > wholeChange {
+		return 0, ErrPrice
+	}
+	if negative {
+		n = -n
+	}
+	return Change(n), nil
+}
+
+// Percent returns the change in percent with two decimals and without a sign: "1.25".
+func (c Change) Percent() string { return hundredths(uint64(max(c, -c))) }
+
+// hundredths returns a number of hundredths as a decimal with two digits behind the point.
+func hundredths(n uint64) string {
+	rest := strconv.FormatUint(n%100, 10)
+	if len(rest) < 2 {
+		rest = "0" + rest
+	}
+	return strconv.FormatUint(n/100, 10) + "." + rest
+}
+
+// TokenPrice is what a source said of one token.
+type TokenPrice struct {
+	Mint  Address // zero for SOL
+	Price Price
+	// Change24h is the change over 24 hours as the source says it; nil if it does not.
+	Change24h *Change
+	At        time.Time // when the source said it, by our clock; or the older time that the source names
+	Source    string    // such as "jupiter", as settings name it
+}
+
+// PricePoint is the price of a token at one time.
+type PricePoint struct {
+	At    time.Time
+	Price Price
+}
