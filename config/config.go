@@ -29,6 +29,7 @@ type Config struct {
 	Limits   quota.Limits
 	Webhooks Webhooks
 	Stake    Stake
+	Market   Market
 	Access   Access
 	Mail     Mail
 	Log      Log
@@ -208,6 +209,8 @@ func (c Config) LogValue() slog.Value {
 		slog.String("webhooks.schedule", strings.Join(schedule, ",")),
 		slog.Duration("webhooks.retention", c.Webhooks.Retention),
 		slog.String("stake.validators", strings.Join(validators, ",")),
+		slog.String("market.sources", c.Market.text()),
+		slog.String("market.pools_url", c.Market.PoolsURL),
 		slog.String("verification.steps", strings.Join(steps, ",")),
 		slog.String("admins", admins),
 		slog.String("mail.url", hostOf(c.Mail.URL)),

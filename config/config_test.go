@@ -112,6 +112,7 @@ http:
   public_url: https://Wallet.Example.org:443/
   pages_url: https://Docs.Example.org
   trusted_proxies: 10.0.0.7/8, ::1
+market: {sources: "pyth, jupiter, pyth", keys: ["pyth=hidden-pyth", "jupiter=hidden-jupiter"], url: "https://prices.example.org/", pools_url: "https://pools.example.org", calls_per_minute: "600"}
 verification: {steps: [contact, email, approval, contact]}
 admins: 1001, 1002, 1001
 webhooks: {allow_private: [10.1.2.3/16, "fd00::7"], allow_http: true, schedule: "5s, 90s, 24h", retention: 1h30m}
@@ -149,6 +150,8 @@ webhooks.allow_private: 10.1.0.0/16,fd00::7/128
 webhooks.allow_http: true
 webhooks.schedule: 5s,1m30s,24h0m0s
 webhooks.retention: 1h30m0s
+market.sources: pyth,jupiter
+market.pools_url: https://pools.example.org
 verification.steps: contact,email,approval
 admins: 2 of them
 mail.url: mail.example.org
@@ -162,6 +165,10 @@ log.format: json
 	if c.Telegram.Token.Reveal() != botToken || c.Chain.RPCs()[0] != "https://rpc.example.org/?api-key=hidden" {
 		t.Error("secrets cannot be used")
 	}
+	sources := []PriceSource{{Name: Pyth, Key: "hidden-pyth"}, {Name: Jupiter, URL: "https://prices.example.org", Key: "hidden-jupiter", PerMinute: 600}}
+	if !slices.Equal(c.Market.Sources, sources) {
+		t.Errorf("sources: %+v", c.Market.Sources)
+	}
 	if err := c.CheckServe(); err != nil {
 		t.Error(err)
 	}
@@ -169,7 +176,7 @@ log.format: json
 
 func TestSecretsAreNeverPrinted(t *testing.T) {
 	c, err := load(t, "telegram: {token: '"+botToken+"'}\nstore: {master_key: '"+masterB64+"'}\nchain: {rpc_url: 'http://127.0.0.1:1/?k=hidden-key'}\n"+
-		"mail: {url: 'smtp://user:hidden-password@mail.example.org', from: a@b.example}")
+		"mail: {url: 'smtp://user:hidden-password@mail.example.org', from: a@b.example}\nmarket: {sources: jupiter, keys: jupiter=hidden-market}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +184,9 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&out, nil)).Info("settings", "config", c, "telegram", c.Telegram, "chain", c.Chain)
 	slog.New(slog.NewTextHandler(&out, nil)).Info("settings", "config", c, "store", c.Store, "chain", c.Chain)
 	fmt.Fprintf(&out, "%v %+v %#v %s", c, c, c, c.Telegram)
+	fmt.Fprintf(&out, "%v %+v %#v", c.Market, c.Market, c.Market)
 	fmt.Fprintf(&out, "%v %+v %#v %v %+v %#v", c.Chain, c.Chain, c.Store, c.Mail, c.Mail, c.Mail)
-	for _, secret := range []string{botToken, masterB64, "hidden-key", "hidden-password"} {
+	for _, secret := range []string{botToken, masterB64, "hidden-key", "hidden-password", "hidden-market"} {
 		if strings.Contains(out.String(), secret) {
 			t.Errorf("%q is printed in %s", secret, out.String())
 		}
@@ -194,7 +202,7 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		says       []string
 	}{
 		{"misspelt key", "http: {listne: x}", []string{`"http.listne"`, "spelling"}},
-		{"key of a later day", "market: {url: x}", []string{`"market.url"`}},
+		{"key of a later day", "fraud: {addresses: x}", []string{`"fraud.addresses"`}},
 		{"scalar for a section", "telegram: s3cret", []string{`"telegram"`}},
 		{"mapping for a value", "telegram: {token: {a: s3cret}}", []string{`"telegram.token.a"`}},
 		{"number for text", "telegram: {webhook_secret: 0123}", []string{"telegram.webhook_secret", "quotes"}},
@@ -252,6 +260,17 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		{"short retention", "webhooks: {retention: 59m}", []string{"webhooks.retention", "1h"}},
 		{"long retention", "webhooks: {retention: 721h}", []string{"webhooks.retention", "720h"}},
 		{"retention for ever", "webhooks: {retention: 99999999999999h}", []string{"webhooks.retention"}},
+		{"source of prices", "market: {sources: 'jupiter,oracle'}", []string{"market.sources", `"oracle"`, "coingecko"}},
+		{"no source and one", "market: {sources: 'none,jupiter'}", []string{"market.sources", `"none"`}},
+		{"pyth without a key", "market: {sources: pyth}", []string{"market.keys", "pyth"}},
+		{"market on an open line", "market: {url: 'http://prices.example.org'}", []string{"market.url", "https"}},
+		{"market with a query", "market: {url: 'https://prices.example.org?key=s3cret'}", []string{"market.url", "query"}},
+		{"pools with a user", "market: {pools_url: 'https://u:s3cret@pools.example.org'}", []string{"market.pools_url", "user"}},
+		{"market key without a name", "market: {keys: s3cret}", []string{"market.keys", "NAME=KEY"}},
+		{"market key of nobody", "market: {keys: 'oracle=s3cret'}", []string{"market.keys", "NAME=KEY"}},
+		{"market key in two lines", "market: {keys: \"jupiter=s3cret\\nx\"}", []string{"market.keys", "NAME=KEY"}},
+		{"market calls", "market: {calls_per_minute: '0'}", []string{"market.calls_per_minute", "whole number"}},
+		{"market calls, too many", "market: {calls_per_minute: '60001'}", []string{"market.calls_per_minute", "60000"}},
 		{"step", "verification: {steps: contact;email}", []string{"verification.steps", "approval"}},
 		{"no step", "verification: {steps: ','}", []string{"verification.steps", "at least one"}},
 		{"email without a server", "verification: {steps: email}", []string{"mail.url", "verification.steps"}},
@@ -426,6 +445,25 @@ func TestAGuessableWebhookSecretIsRefused(t *testing.T) {
 	for secret, ok := range map[string]bool{"a": false, strings.Repeat("x", 15): false, strings.Repeat("x", 16): true, strings.Repeat("x", 257): false} {
 		if _, err := load(t, "telegram: {webhook_secret: \""+secret+"\"}"); (err == nil) != ok {
 			t.Errorf("%d characters: %v", len(secret), err)
+		}
+	}
+}
+
+// TestPricesAreAskedForOnMainnetAlone unless somebody names a source: tokens of test networks have no price.
+func TestPricesAreAskedForOnMainnetAlone(t *testing.T) {
+	for file, want := range map[string]Market{
+		"chain: {cluster: devnet}":                                      {},
+		"chain: {cluster: mainnet, rpc_url: 'https://rpc.example.org'}": {Sources: []PriceSource{{Name: Jupiter, URL: "https://api.jup.ag"}}, PoolsURL: "https://api.geckoterminal.com"},
+		"chain: {cluster: mainnet}\nmarket: {sources: none}":            {PoolsURL: "https://api.geckoterminal.com"},
+		"chain: {cluster: localnet}\nmarket: {sources: jupiter, pools_url: 'http://127.0.0.1:1/pools/'}": {
+			Sources: []PriceSource{{Name: Jupiter, URL: "https://api.jup.ag"}}, PoolsURL: "http://127.0.0.1:1/pools"},
+	} {
+		c, err := load(t, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(c.Market.Sources, want.Sources) || c.Market.PoolsURL != want.PoolsURL {
+			t.Errorf("%s: %+v, want %+v", file, c.Market, want)
 		}
 	}
 }
