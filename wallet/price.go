@@ -252,6 +252,22 @@ type TokenPrice struct {
 	Change24h *Change
 	At        time.Time // when the source said it, by our clock; or the older time that the source names
 	Source    string    // such as "jupiter", as settings name it
+	// Disagrees is another source that said something else at about the same time; nil: none did (Price.Differs).
+	Disagrees *SourcePrice
+}
+
+// SourcePrice is what one source said.
+type SourcePrice struct {
+	Source string
+	Price  Price
+}
+
+// Differs reports whether two sources that say p and q disagree: by more than 5 %. Prices of different markets and moments
+// differ by less.
+func (p Price) Differs(q Price) bool {
+	const most = 500 // hundredths of a percent
+	change, ok := p.ChangeFrom(q)
+	return ok && (change > most || change < -most)
 }
 
 // PricePoint is the price of a token at one time.
