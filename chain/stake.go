@@ -9,7 +9,7 @@ import (
 	"purser/wallet"
 )
 
-// Instructions of the Stake program, u32, and the one of the System program that makes an account for it.
+// Instructions of the Stake program that only this file writes, u32. Those that history recognizes too are in movement.go.
 const (
 	stakeInitialize = 0
 	stakeDelegate   = 2

@@ -256,7 +256,7 @@ func TestAnArrivingPaymentIsOneMessage(t *testing.T) {
 	r.arriving("alice", two, wallet.DidNotArrive)
 	messages("💰 <b>You received 1 SOL", "❌ <b>Did not arrive: 2 SOL")
 	r.arriving("alice", two, wallet.UnknownArrival)
-	messages("💰 <b>You received 1 SOL", "❔ <b>Not known to have arrived: 2 SOL")
+	messages("💰 <b>You received 1 SOL", "❔ <b>Not confirmed: 2 SOL")
 	final(two)
 	messages("💰 <b>You received 1 SOL", "💰 <b>You received 2 SOL")
 	// One that nobody saw arrive does not end.

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -80,6 +81,12 @@ func TestCatalogueHoldsWhatIsSaidAndNothingElse(t *testing.T) {
 	for _, section := range []string{"scope", "scope_name", "scope_switch", "scope_yours"} { // keys that are built from values
 		for _, scope := range wallet.Scopes() {
 			used[scopeKey(section, scope)] = true
+		}
+	}
+	for _, card := range []Card{StakeCard(), UnstakeCard(), WithdrawCard()} { // so are these
+		used[stakingTexts(card.Kind)+"proposed"] = true
+		for _, key := range slices.Concat(slices.Collect(maps.Values(card.Texts)), slices.Collect(maps.Values(card.Lines))) {
+			used[key] = true
 		}
 	}
 	for _, key := range keys {

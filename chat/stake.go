@@ -174,7 +174,7 @@ func (c *Chat) stakeForApp(ctx context.Context, h Inbound) (Action, error) {
 		if err != nil {
 			return err
 		}
-		return s.reply("staking.proposed", vars{"Kind": string(t.Kind), "Sum": t.Money().String(), "ID": code(string(t.ID))})
+		return s.reply(stakingTexts(t.Kind)+"proposed", vars{"Sum": t.Money().String(), "ID": code(string(t.ID))})
 	}, nil
 }
 

@@ -4,7 +4,8 @@ import (
 	"purser/wallet"
 )
 
-// StakeCard, UnstakeCard and WithdrawCard show the kinds of staking. They share their texts, which name the step by .Kind.
+// StakeCard, UnstakeCard and WithdrawCard show the kinds of staking. Each has sentences of its own, because languages word them
+// in different forms. StakeCard shows delegating.
 func StakeCard() Card { return stakingCard(wallet.Stake) }
 
 // UnstakeCard shows undelegating.
@@ -14,26 +15,30 @@ func UnstakeCard() Card { return stakingCard(wallet.Unstake) }
 func WithdrawCard() Card { return stakingCard(wallet.Withdraw) }
 
 func stakingCard(kind wallet.Kind) Card {
+	of := stakingTexts(kind)
 	card := Card{Kind: kind, With: func(t wallet.Transaction) wallet.Address { return t.To }, Vars: stakingVars,
 		Texts: map[Stage]string{
-			StageReview: "staking.review", StageSign: "staking.sign", StageSignProgram: "staking.sign_program", StageSigned: "staking.signed",
-			StagePending: "staking.pending", StageHeld: "staking.held", StageConfirmed: "staking.confirmed", StageFailed: "staking.failed",
-			StageRejected: "staking.rejected", StageNotConfirmed: "staking.not_confirmed", StageNotSigned: "staking.not_signed", StageLandedLate: "staking.landed_late",
+			StageReview: of + "review", StageSign: of + "sign", StageSignProgram: of + "sign_program", StageSigned: of + "signed",
+			StagePending: of + "pending", StageHeld: of + "held", StageConfirmed: of + "confirmed", StageFailed: of + "failed",
+			StageRejected: of + "rejected", StageNotConfirmed: of + "not_confirmed", StageNotSigned: of + "not_signed", StageLandedLate: of + "landed_late",
 		}, Lines: map[Stage]string{}}
 	for _, stage := range []Stage{StageReview, StageSign, StageSignProgram, StageSigned, StagePending} {
-		card.Lines[stage] = "staking_history.open"
+		card.Lines[stage] = of + "line_open"
 	}
 	for _, stage := range []Stage{StageFailed, StageRejected, StageNotConfirmed, StageNotSigned} {
-		card.Lines[stage] = "staking_history.not_done"
+		card.Lines[stage] = of + "line_not_done"
 	}
-	card.Lines[StageHeld], card.Lines[StageConfirmed] = "staking_history.held", "staking_history.done"
+	card.Lines[StageHeld], card.Lines[StageConfirmed] = of+"line_held", of+"line_done"
 	return card
 }
+
+// stakingTexts returns what the keys of a kind's sentences begin with.
+func stakingTexts(kind wallet.Kind) string { return "staking_" + string(kind) + "." }
 
 // stakingVars are the variables of staking's texts. Validator is a name that nobody has verified, "" without one.
 func stakingVars(t wallet.Transaction) map[string]any {
 	terms := t.StakeTerms()
-	v := map[string]any{"Kind": string(t.Kind), "Validator": html(escape(terms.ValidatorName)), "Vote": grouped(t.To.String()), "Account": html(""), "Split": terms.Split,
+	v := map[string]any{"Validator": html(escape(terms.ValidatorName)), "Vote": grouped(t.To.String()), "Account": html(""), "Split": terms.Split,
 		"Merged": left(len(terms.Merged)), "Total": code(wallet.Lamports(t.Amount + t.Rent).String()), "CooldownEnd": "", "AtOnce": false}
 	if !terms.Account.IsZero() {
 		v["Account"] = code(terms.Account.String())

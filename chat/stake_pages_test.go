@@ -60,7 +60,7 @@ func TestStakesHavePages(t *testing.T) {
 	}
 	two := r.asked(func() { r.presses("alice", "Next ▶", "alice") })
 	shows("the second page", two, 11, 20, "Your stakes: 78 SOL", "page 2 of 3", "Previous", "Next")
-	if strings.Count(two, "Somebody else also controls this stake") != 8 || strings.Count(two, "[Undelegate") != 2 {
+	if strings.Count(two, "Someone else also controls this stake") != 8 || strings.Count(two, "[Undelegate") != 2 {
 		t.Errorf("the second page: %s", two)
 	}
 	shows("the last page", said("/stake list 3"), 21, 23, "page 3 of 3", "Previous")

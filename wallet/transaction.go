@@ -76,7 +76,8 @@ type Transaction struct {
 	RequestedDestination Address `json:"requested_destination,omitzero"`
 	// PoisoningSuspect is the known address that To or RequestedDestination resembles. The store seals it.
 	PoisoningSuspect Address `json:"poisoning_suspect,omitzero"`
-	// Rent is what creating the recipient's token account costs, in lamports.
+	// Rent is the deposit for an account that the transaction creates, in lamports: the recipient's token account, or a stake
+	// account.
 	Rent uint64 `json:"rent,omitempty"`
 	// TransferFee is how many base units of Amount the token's transfer fee withholds.
 	TransferFee uint64 `json:"transfer_fee,omitempty"`
