@@ -48,6 +48,7 @@ func packages() map[string][]string {
 		"clients/go":       {}, // a developer takes it alone
 		"sandbox/mail":     {},
 		"sandbox/shop":     {},
+		"sandbox/market":   {},
 		"sandbox/telegram": {},
 		"sandbox/solana":   {},
 	}
