@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -139,7 +140,7 @@ func (i *instance) says(args ...string) string {
 // sandboxArgs are flags for a sandbox at free addresses in the instance's folder.
 func (i *instance) sandboxArgs(more ...string) []string {
 	return append([]string{"--sandbox-dir", filepath.Join(i.dir, "world"), "--sandbox-telegram", harness.FreeAddress(i.t),
-		"--sandbox-rpc", harness.FreeAddress(i.t), "--sandbox-ws", harness.FreeAddress(i.t)}, more...)
+		"--sandbox-rpc", harness.FreeAddress(i.t), "--sandbox-ws", harness.FreeAddress(i.t), "--sandbox-market", harness.FreeAddress(i.t)}, more...)
 }
 
 func TestTheGreetingNamesWhatRuns(t *testing.T) {
@@ -165,7 +166,7 @@ func TestSandboxNeedsNothingAndGoesOnAfterARestart(t *testing.T) {
 	i := newInstance(t)
 	args := i.sandboxArgs()
 	i.start(args...)
-	for _, want := range []string{args[3], i.public, i.pages + "/docs", args[5], args[7], args[1], "--fresh", "PURSER_TELEGRAM_TOKEN"} {
+	for _, want := range []string{args[3], i.public, i.pages + "/docs", args[5], args[7], args[9], args[1], "--fresh", "PURSER_TELEGRAM_TOKEN"} {
 		if !strings.Contains(i.printed(), want) {
 			t.Errorf("the greeting does not tell %q:\n%s", want, i.printed())
 		}
@@ -274,8 +275,19 @@ func TestNothingRealIsTouchedFromTheSandbox(t *testing.T) {
 	}))
 	defer real.Close()
 	i := newInstance(t, "PURSER_CHAIN_RPC_URL="+real.URL, "PURSER_CHAIN_CLUSTER=mainnet", "PURSER_TELEGRAM_API_URL="+real.URL,
+		"PURSER_MARKET_SOURCES=coingecko,jupiter", "PURSER_MARKET_URL="+real.URL, "PURSER_MARKET_POOLS_URL="+real.URL, "PURSER_MARKET_KEYS=jupiter=precious",
 		"PURSER_STORE_URL=bolt:"+filepath.Join(t.TempDir(), "real", "purser.db"))
 	i.start(i.sandboxArgs()...)
+}
+
+func TestPricesOfTheSandboxAreItsOwn(t *testing.T) {
+	o := worldOptions{dir: t.TempDir(), telegram: "127.0.0.1:1", rpc: "127.0.0.1:2", ws: "127.0.0.1:3", market: "127.0.0.1:4", mail: "127.0.0.1:5"}
+	c, err := config.Load(o.settings(config.Options{Environ: []string{"PURSER_MARKET_SOURCES=coingecko,jupiter", "PURSER_MARKET_URL=https://prices.example",
+		"PURSER_MARKET_POOLS_URL=https://pools.example", "PURSER_MARKET_KEYS=jupiter=precious", "PURSER_MARKET_CALLS_PER_MINUTE=600"}}))
+	want := config.Market{Sources: []config.PriceSource{{Name: config.Jupiter, URL: "http://127.0.0.1:4"}}, PoolsURL: "http://127.0.0.1:4"}
+	if err != nil || !reflect.DeepEqual(c.Market, want) {
+		t.Errorf("%+v (%v), want %+v", c.Market, err, want)
+	}
 }
 
 func TestReceiversMayRunBesideTheSandbox(t *testing.T) {

@@ -35,7 +35,7 @@ func packages() map[string][]string {
 		"market":           {"wallet"},
 		"pages":            {"quota", "signer"},
 		"terminal":         {"chain", "market", "wallet"},
-		"sandbox":          {"sandbox/mail", "sandbox/shop", "sandbox/telegram", "sandbox/solana"},
+		"sandbox":          {"sandbox/mail", "sandbox/market", "sandbox/shop", "sandbox/telegram", "sandbox/solana"},
 		"quota":            {"store", "wallet"},
 		"mail":             {"wallet"},
 		"webhooks":         {"locale", "quota", "store", "wallet", "work"},

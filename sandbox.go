@@ -34,6 +34,7 @@ type worldOptions struct {
 	telegram  string
 	rpc       string
 	ws        string
+	market    string
 	mail      string
 	slotTime  time.Duration
 	rent      uint64
@@ -49,6 +50,7 @@ func worldFlags(root *cobra.Command) *worldOptions {
 	flags.StringVar(&o.telegram, "sandbox-telegram", "127.0.0.1:8081", "sandbox: address of its Telegram and chat page")
 	flags.StringVar(&o.rpc, "sandbox-rpc", "127.0.0.1:8899", "sandbox: address of its Solana RPC")
 	flags.StringVar(&o.ws, "sandbox-ws", "127.0.0.1:8900", "sandbox: address of its Solana WebSocket")
+	flags.StringVar(&o.market, "sandbox-market", "127.0.0.1:8901", "sandbox: address of its market, which answers as Jupiter and GeckoTerminal do")
 	flags.StringVar(&o.mail, "sandbox-mail", "127.0.0.1:8025", "sandbox: address of its mail server, if developers are verified by email")
 	flags.DurationVar(&o.slotTime, "sandbox-slot", solana.DefaultSlotTime, "sandbox: length of a slot")
 	flags.Uint64Var(&o.rent, "sandbox-lamports-per-byte", 0, "sandbox: rent of a byte, in lamports (0: unchanged; a new sandbox has 6960)")
@@ -64,13 +66,15 @@ const defaultDir = ".purser-sandbox"
 const storeName = "purser.db"
 
 // settings point the unchanged product at the sandbox, whatever else is set for Telegram,
-// chain and store: nothing real may be touched from here.
+// chain, market and store: nothing real may be touched from here.
 func (o worldOptions) settings(from config.Options) config.Options {
 	from.Fixed = map[string]string{
 		"telegram.token": telegram.DefaultToken, "telegram.api_url": "http://" + o.telegram,
 		"telegram.mode": config.Poll, "telegram.webhook_secret": "",
 		"chain.rpc_url": "http://" + o.rpc, "chain.ws_url": "ws://" + o.ws,
 		"chain.cluster": wallet.Localnet, "chain.explorer_url": "",
+		"market.sources": config.Jupiter, "market.url": "http://" + o.market, "market.pools_url": "http://" + o.market,
+		"market.keys": "", "market.calls_per_minute": "",
 		"store.url": "bolt:" + filepath.Join(o.dir, storeName), "store.master_key": "", "store.master_key_file": "",
 	}
 	if !config.IsSet(from, "mail.url") { // an operator who names a server wants to try that one
@@ -108,7 +112,7 @@ func runSandbox(ctx context.Context, settings config.Options, o worldOptions, ca
 		return err
 	}
 	world, err := sandbox.Open(sandbox.Options{Dir: o.dir, TelegramListen: o.telegram, RPCListen: o.rpc, WSListen: o.ws,
-		MailListen: o.mailListen(c), SlotTime: o.slotTime, LamportsPerByte: o.rent, SlotsPerEpoch: o.epoch, Alpenglow: o.alpenglow, Now: time.Now, Playground: true})
+		MarketListen: o.market, MailListen: o.mailListen(c), SlotTime: o.slotTime, LamportsPerByte: o.rent, SlotsPerEpoch: o.epoch, Alpenglow: o.alpenglow, Now: time.Now, Playground: true})
 	var inUse *sandbox.InUse
 	if errors.As(err, &inUse) {
 		return addressError(inUse.Address, "choose another one ("+called+" --help shows the --sandbox flags)", inUse.Err)
@@ -164,6 +168,7 @@ func greeting(o worldOptions, at config.HTTP, mail, purser string) string {
 	fmt.Fprintf(&b, "  HTTP API       %s/v1  (make a key: %s key create --owner 1001 --tier pro)\n", at.PublicURL, here)
 	fmt.Fprintf(&b, "  Documentation  %s%s\n", at.PagesURL, pages.Docs)
 	fmt.Fprintf(&b, "  Solana         http://%s and ws://%s\n", o.rpc, o.ws)
+	fmt.Fprintf(&b, "  Prices         http://%s  (answers as Jupiter and GeckoTerminal do)\n", o.market)
 	if mail != "" {
 		fmt.Fprintf(&b, "  Mail           smtp://%s  (the chat page shows the mail)\n", mail)
 	}
@@ -202,7 +207,7 @@ func takeFolder(dir string, fresh bool) (unlock func(), err error) {
 	// Only what purser makes there: the folder may be shared with something precious by mistake.
 	db := filepath.Join(dir, storeName)
 	for _, made := range []string{db, bolt.KeysPath(db), logPath(db), api.SocketPath(db), filepath.Join(dir, config.KeyFile),
-		filepath.Join(dir, sandbox.TelegramDir), filepath.Join(dir, sandbox.SolanaDir)} {
+		filepath.Join(dir, sandbox.TelegramDir), filepath.Join(dir, sandbox.SolanaDir), filepath.Join(dir, sandbox.MarketDir)} {
 		if err := os.RemoveAll(made); err != nil {
 			unlock()
 			return nil, fmt.Errorf("start over: %w", err)

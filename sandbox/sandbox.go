@@ -1,11 +1,11 @@
 // Package sandbox runs the outside world in one process, for the unchanged product to talk to: a Telegram, a Solana
-// cluster and, on request, a mail server, a shop and a second bot. Each listens on an address of its own. It must not
-// import the product: only the addresses in the product's configuration differ from production.
+// cluster and, on request, a market of tokens, a mail server, a shop and a second bot. Each listens on an address of its
+// own. It must not import the product: only the addresses in the product's configuration differ from production.
 //
 // Open makes a World and its listeners, Run serves them until its context ends, and Close releases what Open
-// acquired. Each part is a package of its own (telegram, solana, mail, shop) that knows none of the others. World
-// connects them: the chat page's faucet button is an airdrop on the cluster, and its mail list is the box of the mail
-// server.
+// acquired. Each part is a package of its own (telegram, solana, market, mail, shop) that knows none of the others. World
+// connects them: the chat page's faucet button is an airdrop on the cluster, its list of prices is the market, and its
+// mail list is the box of the mail server.
 package sandbox
 
 import (
@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"purser/sandbox/mail"
+	"purser/sandbox/market"
 	"purser/sandbox/solana"
 	"purser/sandbox/telegram"
 )
@@ -30,6 +31,7 @@ type Options struct {
 	TelegramListen string // host:port; port 0 takes a free one
 	RPCListen      string
 	WSListen       string
+	MarketListen   string        // "": no market
 	MailListen     string        // "": no mail server
 	SlotTime       time.Duration // 0: solana.DefaultSlotTime
 
@@ -51,17 +53,19 @@ const (
 const (
 	TelegramDir = "telegram"
 	SolanaDir   = "solana"
+	MarketDir   = "market"
 )
 
-// World is a Telegram with its chat page, a Solana cluster, and optionally a mail server and a second bot, all
+// World is a Telegram with its chat page, a Solana cluster, and optionally a market, a mail server and a second bot, all
 // listening. Its exported fields are set by Open and do not change afterwards.
 type World struct {
 	Telegram *telegram.Server
 	Solana   *solana.Cluster
+	Market   *market.Market   // nil without MarketListen
 	Mail     *mail.Server     // nil without MailListen
 	OwnBot   *telegram.Server // nil without Playground
 
-	telegramOn, rpcOn, wsOn, mailOn net.Listener
+	telegramOn, rpcOn, wsOn, marketOn, mailOn net.Listener
 }
 
 // InUse is the error of Open when an address cannot be listened on, usually because another program has it. What
@@ -76,6 +80,10 @@ func (e *InUse) Error() string {
 }
 
 func (e *InUse) Unwrap() error { return e.Err }
+
+// seed shapes the cluster's keys and the market's prices. It never changes, so that the product's list of tokens can name
+// the mints.
+const seed = "purser"
 
 // Open makes a world, or continues the one that Dir holds. It listens when it returns, so clients can connect, but it
 // answers only once Run runs. It returns InUse for an address it cannot listen on. After any error it has released
@@ -96,9 +104,10 @@ func Open(o Options) (*World, error) {
 		{"the sandbox's Telegram", o.TelegramListen, &w.telegramOn},
 		{"the sandbox's Solana", o.RPCListen, &w.rpcOn},
 		{"the sandbox's Solana (WebSocket)", o.WSListen, &w.wsOn},
+		{"the sandbox's market", o.MarketListen, &w.marketOn},
 		{"the sandbox's mail server", o.MailListen, &w.mailOn},
 	} {
-		if l.on == &w.mailOn && l.address == "" {
+		if (l.on == &w.marketOn || l.on == &w.mailOn) && l.address == "" {
 			continue
 		}
 		listener, err := net.Listen("tcp", l.address)
@@ -114,13 +123,19 @@ func Open(o Options) (*World, error) {
 	var err error
 	// The fixed seed only shapes keys and hashes; a new cluster also mixes in the time of its birth.
 	cluster := solana.Options{Now: o.Now, SlotTime: o.SlotTime, LamportsPerByte: o.LamportsPerByte, SlotsPerEpoch: o.SlotsPerEpoch,
-		Dir: solanaDir, Seed: "purser"}
+		Dir: solanaDir, Seed: seed}
 	if o.Alpenglow {
 		// Negative lags mean "none", as Alpenglow finalizes blocks as soon as they are seen.
 		cluster.ConfirmedLag, cluster.FinalizedLag = -1, -1
 	}
 	if w.Solana, err = solana.Open(cluster); err != nil {
 		return nil, errors.Join(err, w.Close())
+	}
+	var prices telegram.Market
+	if w.marketOn != nil {
+		if prices, err = w.openMarket(o); err != nil {
+			return nil, errors.Join(err, w.Close())
+		}
 	}
 	var mails func() []telegram.Mail
 	if w.mailOn != nil {
@@ -141,7 +156,7 @@ func Open(o Options) (*World, error) {
 	}
 	// Telegram is opened last, because its page offers what the other parts provide.
 	w.Telegram, err = telegram.Open(telegram.Options{Now: o.Now, Dir: telegramDir, Mails: mails, Unlimited: o.Unlimited,
-		Shop: store, Other: neighbour,
+		Shop: store, Market: prices, Other: neighbour,
 		NextEpoch: func(context.Context) (uint64, error) { return w.Solana.NextEpoch() },
 		Faucet: func(ctx context.Context, address string, lamports uint64) error {
 			_, err := w.Solana.Airdrop(ctx, address, lamports)
@@ -181,6 +196,14 @@ func (w *World) RPCURL() string { return "http://" + w.rpcOn.Addr().String() }
 // WSURL is the address of the cluster's subscriptions.
 func (w *World) WSURL() string { return "ws://" + w.wsOn.Addr().String() }
 
+// MarketURL is the base address of Jupiter's and of GeckoTerminal's API in this world: "" without a market.
+func (w *World) MarketURL() string {
+	if w.marketOn == nil {
+		return ""
+	}
+	return "http://" + w.marketOn.Addr().String()
+}
+
 // Run serves until ctx ends and returns nil then, or the first error of any part. One failing part stops all others.
 func (w *World) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
@@ -195,12 +218,16 @@ func (w *World) Run(ctx context.Context) error {
 	if w.Mail != nil {
 		group.Go(func() error { return w.Mail.Run(ctx, w.mailOn) })
 	}
-	// Closing the servers closes the listeners, so Close finds them closed and ignores that.
-	for listener, handler := range map[net.Listener]http.Handler{
+	handlers := map[net.Listener]http.Handler{
 		w.telegramOn: chat,
 		w.rpcOn:      w.Solana.Handler(),
 		w.wsOn:       w.Solana.WebSocketHandler(),
-	} {
+	}
+	if w.Market != nil {
+		handlers[w.marketOn] = w.Market.Handler()
+	}
+	// Closing the servers closes the listeners, so Close finds them closed and ignores that.
+	for listener, handler := range handlers {
 		server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 		group.Go(func() error {
 			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -220,7 +247,7 @@ func (w *World) Run(ctx context.Context) error {
 func (w *World) Close() error {
 	// Listeners come first, so that no new request meets a closed part.
 	var errs []error
-	for _, listener := range []net.Listener{w.telegramOn, w.rpcOn, w.wsOn, w.mailOn} {
+	for _, listener := range []net.Listener{w.telegramOn, w.rpcOn, w.wsOn, w.marketOn, w.mailOn} {
 		if listener != nil {
 			if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
 				errs = append(errs, err)
@@ -229,6 +256,9 @@ func (w *World) Close() error {
 	}
 	if w.Solana != nil {
 		errs = append(errs, w.Solana.Close())
+	}
+	if w.Market != nil {
+		errs = append(errs, w.Market.Close())
 	}
 	for _, bot := range []*telegram.Server{w.Telegram, w.OwnBot} {
 		if bot != nil {

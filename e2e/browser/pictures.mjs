@@ -17,8 +17,8 @@ const PASSPHRASE = 'quiet amber lantern ferry';
 const WORDS = 'legal winner thank year wave sausage worth useful legal winner thank yellow'.split(' ');
 
 const folder = await mkdtemp(join(tmpdir(), 'purser-pictures-'));
-const [chat, rpc, ws, page, docs] = await Promise.all([1, 2, 3, 4, 5].map(freeAddress));
-const purser = spawn('go', ['run', '.', '--sandbox-dir', join(folder, 'sandbox'), '--sandbox-telegram', chat, '--sandbox-rpc', rpc, '--sandbox-ws', ws], {
+const [chat, rpc, ws, market, page, docs] = await Promise.all([1, 2, 3, 4, 5, 6].map(freeAddress));
+const purser = spawn('go', ['run', '.', '--sandbox-dir', join(folder, 'sandbox'), '--sandbox-telegram', chat, '--sandbox-rpc', rpc, '--sandbox-ws', ws, '--sandbox-market', market], {
   cwd: root, detached: true, stdio: ['ignore', 'pipe', 'inherit'],
   env: { ...process.env, PURSER_HTTP_LISTEN: page, PURSER_HTTP_PUBLIC_URL: `http://${page}`, PURSER_HTTP_PAGES_LISTEN: docs, PURSER_LOG_LEVEL: 'warn' },
 });

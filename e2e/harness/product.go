@@ -116,8 +116,9 @@ func Unconfigured(t testing.TB, binary string, extra ...string) (p *Product, cha
 	home := t.TempDir()
 	dir := filepath.Join(home, "sandbox")
 	p = &Product{t: t, binary: binary, serves: "purser runs in its own sandbox", stop: os.Interrupt,
-		args: []string{"--sandbox-dir", dir, "--sandbox-telegram", chat, "--sandbox-rpc", FreeAddress(t), "--sandbox-ws", FreeAddress(t)},
-		URL:  "http://" + listen, Pages: "http://" + pages, Dir: dir, home: home}
+		args: []string{"--sandbox-dir", dir, "--sandbox-telegram", chat, "--sandbox-rpc", FreeAddress(t), "--sandbox-ws", FreeAddress(t),
+			"--sandbox-market", FreeAddress(t)},
+		URL: "http://" + listen, Pages: "http://" + pages, Dir: dir, home: home}
 	p.env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"),
 		"PURSER_HTTP_LISTEN=" + listen, "PURSER_HTTP_PUBLIC_URL=" + p.URL, "PURSER_HTTP_PAGES_LISTEN=" + pages}, extra...)
 	return p.watched(), "http://" + chat

@@ -433,3 +433,6 @@ func (c *Cluster) Height() uint64 {
 	c.catchUp()
 	return c.tip
 }
+
+// Slot is the slot of the newest block.
+func (c *Cluster) Slot() uint64 { return slotOf(c.Height()) }

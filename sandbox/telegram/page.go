@@ -42,6 +42,7 @@ func (s *Server) pageHandler() http.Handler {
 	mux.HandleFunc("GET /app/state", s.pageState)
 	mux.HandleFunc("GET /app/events", s.pageEvents)
 	mux.HandleFunc("GET /app/mails", s.pageMails)
+	mux.HandleFunc("GET /app/prices", s.pagePrices)
 	mux.HandleFunc("GET /app/file/{id}", s.pageFile)
 	mux.HandleFunc("POST /app/say", pagePost(s.pageSay))
 	mux.HandleFunc("POST /app/tap", pagePost(s.pageTap))
@@ -51,6 +52,7 @@ func (s *Server) pageHandler() http.Handler {
 	mux.HandleFunc("POST /app/read", pagePost(s.pageRead))
 	mux.HandleFunc("POST /app/faucet", pagePost(s.pageFaucet))
 	mux.HandleFunc("POST /app/epoch", pagePost(s.pageEpoch))
+	mux.HandleFunc("POST /app/price", pagePost(s.pagePrice))
 	mux.HandleFunc("POST /app/buy", pagePost(s.pageBuy))
 	mux.HandleFunc("POST /app/paid", pagePost(s.pagePaid))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -139,12 +141,14 @@ func (s *Server) pageState(w http.ResponseWriter, _ *http.Request) {
 		FaucetToken bool      `json:"faucet_token"`
 		Epochs      bool      `json:"epochs"` // there is a button for the next epoch
 		Mail        bool      `json:"mail"`
+		Market      bool      `json:"market"` // there are prices
 		People      []chat    `json:"people"`
 		Shop        []Item    `json:"shop,omitempty"`
 		Other       *OtherBot `json:"other,omitempty"`
 	}{Epoch: s.feed.epoch, Seq: s.feed.seq, Bot: s.bot, Faucet: s.opt.Faucet != nil, FaucetToken: s.opt.FaucetToken != nil,
 		Epochs:      s.opt.NextEpoch != nil,
 		Mail:        s.opt.Mails != nil,
+		Market:      s.opt.Market != nil,
 		Other:       s.opt.Other,
 		Description: orElse(s.st.Profile.Description[""], s.opt.Hint), About: s.st.Profile.Short[""]}
 	if s.opt.Shop != nil {
@@ -282,6 +286,9 @@ type pageRequest struct {
 	USDC      uint64 `json:"usdc"`      // whole tokens, instead of SOL
 	Item      string `json:"item"`      // id in the shop
 	Reference string `json:"reference"` // reference of an order
+	Mint      string `json:"mint"`      // token whose price changes
+	Price     string `json:"price"`     // its new price in dollars, or else
+	Percent   int    `json:"percent"`   // by how much it moves
 }
 
 // pageError is a refusal with its HTTP status. The page shows the text to the person.

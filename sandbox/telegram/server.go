@@ -55,6 +55,8 @@ type Options struct {
 	NextEpoch func(ctx context.Context) (uint64, error)
 	// Shop asks for payments. nil: the page has no shop.
 	Shop Shop
+	// Market has prices of tokens. nil: the page shows none.
+	Market Market
 	// Mails are those that the sandbox's mail server took in, newest first. nil: the page has no mail box.
 	Mails func() []Mail
 	// Client posts to webhooks. nil: a client of its own, 60 s a request, no redirects.

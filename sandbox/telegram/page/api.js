@@ -28,6 +28,11 @@ export async function loadMails() {
   return answer?.ok ? (await answer.json()).mails : null; // null: what is shown stays; the next mail asks again
 }
 
+export async function loadPrices() {
+  const answer = await fetch(new URL("prices", app)).catch(() => null);
+  return answer?.ok ? (await answer.json()).prices : null; // null: what is shown stays
+}
+
 export async function loadState() {
   const answer = await fetch(new URL("state", app));
   if (!answer.ok) throw new Error(`The sandbox refused (${answer.status}).`);

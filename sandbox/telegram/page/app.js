@@ -7,6 +7,7 @@ import { Epochs } from "./epochs.js";
 import { Faucet } from "./faucet.js";
 import { Log, summary } from "./log.js";
 import { Mailbox } from "./mailbox.js";
+import { Market } from "./market.js";
 import { ask, toast } from "./notices.js";
 import { Shop } from "./shop.js";
 import { startTheme } from "./theme.js";
@@ -35,6 +36,7 @@ const composer = new Composer({
 const faucet = new Faucet({ say: (text) => say(text) });
 const epochs = new Epochs();
 const mailbox = new Mailbox();
+const market = new Market();
 const shop = new Shop({ as: () => shown.user.id, bought: () => faucet.fold() });
 startTheme(byId("theme"));
 
@@ -303,6 +305,7 @@ async function reload() {
   faucet.offerToken(state.faucet_token);
   epochs.show(state.epochs);
   mailbox.show(state.mail);
+  market.show(state.market);
   shop.show(state.shop ?? []);
   otherBot = state.other ?? null;
   people.clear();
