@@ -22,6 +22,7 @@ await play(async (settings, ask) => {
   await quotesEndTheirLine(alice.tab);
   await withoutAnAddress(alice.tab);
   await laidOut(alice.tab);
+  await pricesMove(alice.tab);
   const hers = await connect(alice, []);
   await holds(alice.tab, hers);
   await alice.tab.getByText('has no wallet in this chat yet').waitFor({ state: 'hidden' });
@@ -136,6 +137,25 @@ async function laidOut(tab) {
     if (width < 760) await tab.getByRole('button', { name: 'Close', exact: true }).click();
   }
   await tab.setViewportSize(before);
+}
+
+/** Tokens of one symbol stand apart, a price that is set is shown, and a token without one cannot be moved. */
+async function pricesMove(tab) {
+  const panel = tab.getByRole('region', { name: 'Get test' });
+  await panel.getByText('Prices', { exact: true }).click();
+  await panel.getByRole('button', { name: /^USDC USD Coin, unverified, \S{4}…\S{4} / }).click();
+  const price = panel.getByRole('textbox', { name: 'New price of USDC in dollars' });
+  await price.fill('1,5');
+  await panel.getByRole('button', { name: 'Set price' }).click();
+  await panel.getByText('Enter a price in dollars, such as 151.5.').waitFor();
+  await price.fill('0.02');
+  await price.press('Enter');
+  await panel.getByText(/^USDC is now \$0\.0(2|19)/).waitFor(); // a price moves by itself every 15 seconds
+  await panel.getByRole('button', { name: 'USDC up 10 percent' }).click();
+  await panel.getByText(/^USDC is now \$0\.02(2|19)/).waitFor();
+  await panel.getByRole('button', { name: /^GHOST .* no price$/ }).click();
+  assert.ok(await panel.getByRole('button', { name: 'GHOST down 10 percent' }).isDisabled());
+  await panel.getByText('Prices', { exact: true }).click();
 }
 
 /** A choice and an answer belong to the person who made and got them. */

@@ -366,7 +366,14 @@ func TestPoolsAgreeWithPricesAndCandles(t *testing.T) {
 // TestVolumesAreThoseOfTheCandles: a day has the volume of its candles, to the millionth of a dollar.
 func TestVolumesAreThoseOfTheCandles(t *testing.T) {
 	w := open(t, Options{})
-	w.clock.pass(13*time.Hour + 29*time.Minute + 52*time.Second) // to 23:59:59, when the last tick of the day has begun
+	w.clock.pass(2*time.Hour + 13*time.Second)
+	w.set(`{"jumps":{"SOL":1}}`, 200) // within a tick
+	w.clock.pass(10 * time.Second)
+	w.set(`{"jumps":{"SOL":1}}`, 200) // where one begins
+	if w.clock.Now().Unix()%15 != 0 {
+		t.Fatal(w.clock.Now())
+	}
+	w.clock.pass(11*time.Hour + 29*time.Minute + 29*time.Second) // to 23:59:59, when the last tick of the day has begun
 	for _, id := range []string{SOL, "FEE", "USDC impostor"} {
 		p := w.poolOf(id)
 		today := w.draws(p, "day?limit=1")[0]
@@ -383,15 +390,125 @@ func TestVolumesAreThoseOfTheCandles(t *testing.T) {
 			w.rat(today.volume).Cmp(usual.Mul(usual, big.NewRat(3, 1))) > 0 {
 			t.Errorf("%s: %s of about %s", id, today.volume, usual.FloatString(2))
 		}
-		var stats *found
-		for _, f := range w.search(w.mint(id)) {
-			stats = &f
-		}
-		if id == "FEE" {
-			sum := w.rat(stats.Stats24h.BuyVolume.String())
-			if sum.Add(sum, w.rat(stats.Stats24h.SellVolume.String())).Cmp(w.rat(today.volume)) != 0 || stats.Stats24h.NumBuys != of.Attributes.Transactions["h24"]["buys"] {
-				t.Errorf("%+v and %+v", stats.Stats24h, of.Attributes)
+	}
+	// A token has the volume of its pools.
+	odd := 0
+	for range 10 {
+		for _, id := range pricedIDs {
+			sum, buys := new(big.Rat), 0
+			for _, p := range w.pooled(id) {
+				sum.Add(sum, w.rat(p.Attributes.Volumes["h1"]))
+				buys += p.Attributes.Transactions["h1"]["buys"]
 			}
+			f := w.search(w.mint(id))[0].Stats1h
+			bought, sold := w.rat(f.BuyVolume.String()), w.rat(f.SellVolume.String())
+			if odd += bought.Cmp(sold) * bought.Cmp(sold); sum.Cmp(new(big.Rat).Add(bought, sold)) != 0 || f.NumBuys != buys {
+				t.Errorf("%s: %+v, its pools had %s and %d", id, f, sum.FloatString(6), buys)
+			}
+		}
+		w.clock.pass(time.Minute)
+	}
+	if odd == 0 {
+		t.Error("every volume could be halved")
+	}
+}
+
+// TestAThinPoolFollowsAChange: a price that somebody sets is a trade, also where nobody else would trade.
+func TestAThinPoolFollowsAChange(t *testing.T) {
+	w := open(t, Options{})
+	thin := w.poolOf("USDC impostor")
+	for i := range 5 {
+		w.clock.pass(7 * time.Minute)
+		price := fmt.Sprintf("0.%d", i+1)
+		if err := w.Set(thin.base.mint, price); err != nil {
+			t.Fatal(err)
+		}
+		if c := w.draws(thin, "minute?limit=1")[0]; c.close != price || c.start != w.clock.Now().Unix()/60*60 {
+			t.Errorf("%+v, the price is %s", c, price)
+		}
+	}
+}
+
+// TestAPoolBeginsWhenItWasMade, also if its tokens are older.
+func TestAPoolBeginsWhenItWasMade(t *testing.T) {
+	w := open(t, Options{})
+	i := slices.IndexFunc(w.pools, func(p *pool) bool { return p.age == 80*day })
+	p := w.pools[i]
+	days := w.draws(p, "day?limit=1000")
+	oldest := days[len(days)-1]
+	made := start.Add(-80 * day)
+	tick := tickOf(made) + 1
+	for ; ; tick++ {
+		if _, buys, sells := p.trades(tick); buys+sells > 0 {
+			break
+		}
+	}
+	first := tickTime(tick)
+	if want := string(ruby(uint64(w.history(p.base).at(first)), priceDecimals)); oldest.start != made.Unix()/86400*86400 || oldest.open != want {
+		t.Errorf("%+v, want it to open at %s", oldest, want)
+	}
+	p.age = time.Hour // a pool of old tokens that is younger than the spans
+	for _, one := range w.pooled("BEAN") {
+		if one.Attributes.Address == p.address && (one.Attributes.Volumes["h6"] != one.Attributes.Volumes["h1"] || one.Attributes.Changes["h24"] != one.Attributes.Changes["h1"]) {
+			t.Errorf("%+v", one.Attributes)
+		}
+	}
+	p.age = -time.Hour // not made yet
+	if pools, found := w.pooled("BEAN"), w.search("BEAN")[0]; len(pools) != 1 || w.rat(found.Liquidity.String()).Cmp(w.rat(pools[0].Attributes.Reserve)) != 0 {
+		t.Errorf("%d pools, %s in them", len(pools), *found.Liquidity)
+	}
+	if status, _, _ := w.do("GET", "/api/v2/networks/solana/pools/"+p.address+"/ohlcv/day", ""); status != 404 {
+		t.Errorf("%d", status)
+	}
+}
+
+// TestAPoolNeedsBothPrices: without the price of the other token nobody trades either.
+func TestAPoolNeedsBothPrices(t *testing.T) {
+	w := open(t, Options{})
+	gone := w.clock.Now()
+	if err := w.Unprice("SOL"); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.pass(2 * time.Hour)
+	for _, p := range w.pools {
+		if p.quote.mint != wrappedSOL {
+			continue
+		}
+		for _, c := range w.draws(p, "minute?limit=2") {
+			if c.start > gone.Unix() {
+				t.Errorf("%s: a candle of %s", p.base.id, time.Unix(c.start, 0).UTC())
+			}
+		}
+	}
+	if a := w.pooled("BEAN")[0].Attributes; a.Volumes["h1"] != "0" || a.BasePrice == nil || a.QuotePrice != nil || a.BaseNative != nil {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestMarketCapsAreOfVerifiedTokens(t *testing.T) {
+	w := open(t, Options{})
+	for id, verified := range map[string]bool{"BEAN": true, "MOON": false} {
+		if a := w.pooled(id)[0].Attributes; (a.MarketCap != nil) != verified || a.FDV == nil {
+			t.Errorf("%s: %+v", id, a)
+		}
+	}
+}
+
+// TestMomentsAreReadInAnyOrder: a reader that went on and back says what a fresh one says.
+func TestMomentsAreReadInAnyOrder(t *testing.T) {
+	w := open(t, Options{})
+	for range 20 {
+		w.clock.pass(4 * time.Minute)
+		if err := w.Jump("SOL", 5); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := w.history(w.token(SOL))
+	read := h.reader()
+	for i := range uint64(3000) {
+		at := start.Add(time.Duration(int64(mix(1, i)%(3*3600))-3600) * time.Second)
+		if got, want := read(at), h.at(at); got != want {
+			t.Fatalf("%s: %s, want %s", at, got, want)
 		}
 	}
 }

@@ -47,6 +47,16 @@ func TestAJournalThatACrashCutGoesOn(t *testing.T) {
 		if err != nil || strings.Count(string(again), "\n") != 3 || !strings.HasSuffix(string(again), "\n") {
 			t.Errorf("%.300s %v", again, err)
 		}
+		last, err := Open(Options{Dir: dir, Now: now, Mint: mintOf})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := last.history(last.byMint(mintOf("FEE"))).at(start); got != 2*oneDollar {
+			t.Errorf("after %.20q FEE is at %s", torn, got)
+		}
+		if err := last.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

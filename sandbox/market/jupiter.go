@@ -144,7 +144,7 @@ func (m *Market) serveSearch(r *http.Request, now time.Time) (any, *refusal) {
 			found = append(found, t)
 		}
 	}
-	if len(parts) == 1 && len(found) == 0 {
+	if len(found) == 0 {
 		found = m.search(query, now)
 	}
 	rows := []tokenRow{}

@@ -36,7 +36,10 @@ func TestPricesAreSet(t *testing.T) {
 	if moved.Sign() < 0 || moved.Cmp(w.rat("0.000000000001")) >= 0 {
 		t.Errorf("a jump by 10 percent is off by %s", moved.FloatString(14))
 	}
-	w.set(`{"prices":{"SOL":"100"}}`, 200)
+	w.set(`{"prices":{"usdc":"0.97","SOL":"100"}}`, 200) // the verified one of the two
+	if got := w.prices("USDC", "USDC impostor"); got[w.mint("USDC")].USDPrice != "0.97" || got[w.mint("USDC impostor")].USDPrice == "0.97" {
+		t.Errorf("%+v", got)
+	}
 	w.set(`{"jumps":{"SOL":-10}}`, 200)
 	if got := w.price(SOL); got != "90.0" {
 		t.Errorf("SOL is at %s", got)
@@ -188,7 +191,9 @@ func TestCallsAreCounted(t *testing.T) {
 		t.Errorf("%d %s %s", status, remaining, reset)
 	}
 	// Who waits until the reset, which is a whole second, is not early.
-	w.clock.pass(500 * time.Millisecond)
+	w.clock.pass(time.Hour + 300*time.Millisecond)
+	w.set(`{"limits":{"jupiter":1}}`, 200)
+	w.asked()
 	_, _, _, reset := w.asked()
 	w.clock.pass(reset.Sub(w.clock.Now()))
 	if status, _, _, _ := w.asked(); status != 200 {

@@ -188,11 +188,13 @@ type found struct {
 	Liquidity, USDPrice, Mcap      *json.Number
 	Audit                          struct{ IsSus, MintAuthorityDisabled, FreezeAuthorityDisabled bool }
 	FirstPool                      *struct{ ID, CreatedAt string }
-	Stats24h                       *struct {
-		PriceChange           *json.Number
-		BuyVolume, SellVolume json.Number
-		NumBuys, NumSells     int
-	}
+	Stats1h, Stats24h              *foundStats
+}
+
+type foundStats struct {
+	PriceChange           *json.Number
+	BuyVolume, SellVolume json.Number
+	NumBuys, NumSells     int
 }
 
 func (w *world) search(query string) (out []found) {
@@ -216,17 +218,17 @@ func TestSearchTellsTokensOfOneSymbolApart(t *testing.T) {
 	}
 	for query, want := range map[string]string{
 		"usdc": "USDC | USDC impostor",
-		"MOON": "MOON | MOON two",
-		"moon": "MOON | MOON two",
+		"MOON": "MOON | MOON two | DIP",
+		"moon": "MOON | MOON two | DIP",
 		// Whole symbols come first, then verified tokens, then deep ones.
-		"o":        "SOL | USDC | DIP | FEE | MOON | MOON two | USDC impostor | GHOST",
-		"protocol": "DIP",
-		"nothing":  "",
+		"o":       "SOL | USDC | DIP | FEE | MOON | MOON two | USDC impostor | GHOST",
+		"to the":  "DIP",
+		"nothing": "",
 		w.mint("MOON two") + "," + w.mint("FEE") + ",x": "MOON two | FEE",
 		w.mint("FEE") + "," + w.mint("FEE"):             "FEE",
 		"usdc,moon":                                     "",
 	} {
-		if got := ids(query); got != want {
+		if got := ids(strings.ReplaceAll(query, " ", "%20")); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
 	}
@@ -355,6 +357,16 @@ func TestPricesAreParsed(t *testing.T) {
 			if again, err := parsePrice(got.String()); err != nil || again != got {
 				t.Errorf("%q: %s %v", text, got, err)
 			}
+		}
+	}
+}
+
+func TestNumbersThatOverflowAreTheHighest(t *testing.T) {
+	for _, c := range []struct{ a, b, c, want uint64 }{
+		{1 << 63, 2, 1, 1<<64 - 1}, {1 << 63, 4, 2, 1<<64 - 1}, {1 << 63, 4, 4, 1 << 63}, {7, 3, 2, 10}, {0, 5, 1, 0}, {1<<64 - 1, 1<<64 - 1, 1<<64 - 1, 1<<64 - 1},
+	} {
+		if got := mulDiv(c.a, c.b, c.c); got != c.want {
+			t.Errorf("%d * %d / %d is %d, want %d", c.a, c.b, c.c, got, c.want)
 		}
 	}
 }

@@ -44,7 +44,7 @@ const day = 24 * time.Hour
 
 // listTokens is the list of tokens. It has what a client must tell apart: an impostor that shares a symbol with a
 // verified token, two unverified tokens of one symbol, one that nobody trades, one so cheap that its price is printed
-// with an exponent, one that is younger than a day, and one that lost 40 percent.
+// with an exponent, one that is younger than a day, and one that lost 40 percent, whose name holds another one's symbol.
 func listTokens(mint func(string) string) []*token {
 	verified := []string{"verified", "strict"}
 	tokens := []*token{
@@ -56,7 +56,7 @@ func listTokens(mint func(string) string) []*token {
 			age: 120 * day, supply: 40_000_000, holders: 1_204, verified: true, mintable: true, freezable: true, tags: verified},
 		{id: "BEAN", symbol: "BEAN", name: "Magic Bean", decimals: 5, price: oneDollar / 1_000_000 * 2, amplitude: 250_000,
 			age: 200 * day, supply: 88_000_000_000, holders: 402_118, verified: true, tags: []string{"verified", "community", "meme"}},
-		{id: "DIP", symbol: "DIP", name: "Dip Protocol", decimals: 6, price: oneDollar / 100 * 240, amplitude: 10_000, plunge: true,
+		{id: "DIP", symbol: "DIP", name: "Dip to the Moon", decimals: 6, price: oneDollar / 100 * 240, amplitude: 10_000, plunge: true,
 			age: 90 * day, supply: 12_000_000, holders: 9_480, verified: true, tags: verified},
 		{id: "USDC impostor", symbol: "USDC", name: "USD Coin", decimals: 6, price: oneDollar / 2_500, amplitude: 300_000,
 			age: 9 * day, supply: 1_000_000_000, holders: 41, mintable: true, freezable: true, suspect: true},

@@ -12,7 +12,7 @@ export class Market {
     this.panel = byId("market");
     this.list = byId("market-tokens");
     this.status = byId("market-status");
-    this.rows = new Map(); // mint -> {token, button, price, change, controls, input}
+    this.rows = new Map(); // mint -> its elements
     this.chosen = null; // mint of the token with controls
     this.timer = null;
     this.panel.addEventListener("toggle", () => this.look());
@@ -41,7 +41,7 @@ export class Market {
       const row = this.rows.get(token.mint);
       row.price.textContent = token.price ? dollars.format(Number(token.price)) : "no price";
       row.change.textContent = token.change ? `${token.change.replace("-", "−")}%` : "";
-      row.change.className = `change ${token.change.startsWith("-") ? "bad" : "good"}`;
+      row.change.className = `change ${token.change.startsWith("-") ? "bad" : token.change.startsWith("+") ? "good" : ""}`;
       for (const button of row.moves) button.disabled = !token.price;
     }
   }
@@ -50,7 +50,8 @@ export class Market {
     const price = el("b");
     const change = el("span");
     // Tokens may share a symbol: what tells them apart is verification and the mint.
-    const about = token.verified ? token.name : `${token.name}, unverified, ${token.mint.slice(0, 4)}…${token.mint.slice(-4)}`;
+    const mint = el("span", { class: "token-mint" }, `${token.mint.slice(0, 4)}…${token.mint.slice(-4)}`);
+    const about = token.verified ? [token.name] : [`${token.name}, unverified, `, mint];
     const id = `market-${token.mint}`;
     const button = el("button", { type: "button", class: "token", "aria-expanded": "false", "aria-controls": id, onclick: () => this.choose(token.mint) },
       el("span", { class: "token-name" }, el("b", {}, token.symbol), el("span", {}, about)),
@@ -63,8 +64,9 @@ export class Market {
       event.preventDefault();
       this.change(token, { price: input.value });
     } }, input, el("button", { type: "submit", class: "pill" }, "Set price"), moves);
-    this.rows.set(token.mint, { button, price, change, controls, input, moves });
-    this.list.append(el("li", {}, button, controls));
+    const item = el("li", {}, button, controls);
+    this.rows.set(token.mint, { item, button, price, change, controls, input, moves });
+    this.list.append(item);
   }
 
   /** One token at a time has controls. */
@@ -72,6 +74,7 @@ export class Market {
     this.chosen = this.chosen === mint ? null : mint;
     for (const [each, row] of this.rows) {
       row.controls.hidden = each !== this.chosen;
+      if (each === this.chosen) row.item.append(this.status); // what happened stands where the person looks
       row.button.setAttribute("aria-expanded", String(each === this.chosen));
     }
     this.say("");
