@@ -32,7 +32,7 @@ func packages() map[string][]string {
 		"signer":           {},
 		"notify":           {"store", "wallet", "work"},
 		"config":           {"quota", "wallet"},
-		"market":           {"wallet"},
+		"market":           {"store", "wallet", "work"},
 		"pages":            {"quota", "signer"},
 		"terminal":         {"chain", "market", "wallet"},
 		"sandbox":          {"sandbox/mail", "sandbox/market", "sandbox/shop", "sandbox/telegram", "sandbox/solana"},

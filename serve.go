@@ -43,6 +43,7 @@ type process struct {
 	store    *records.Store
 	node     *chain.Client
 	history  *records.Log // of deliveries
+	past     *records.PriceHistory
 	poster   *webhooks.Poster
 	chat     *chat.Chat
 	bot      *bot.Bot
@@ -127,6 +128,9 @@ func addressError(address, remedy string, err error) error {
 // logPath is the folder of the delivery log of a database.
 func logPath(database string) string { return database + ".deliveries" }
 
+// pricesPath is the folder of past prices of a database.
+func pricesPath(database string) string { return database + ".prices" }
+
 // node names this process among those that share a store. A bolt file has one.
 const node = "main"
 
@@ -152,7 +156,7 @@ func build(c config.Config, log *slog.Logger) (_ *process, note string, err erro
 	if err := p.take(c, kinds.Codec(), log); err != nil {
 		return p, "", err
 	}
-	p.Parts, err = product.New(product.Options{Config: c, Kinds: kinds, Store: p.store, Deliveries: p.history, Chain: p.node, Poster: p.poster,
+	p.Parts, err = product.New(product.Options{Config: c, Kinds: kinds, Store: p.store, Deliveries: p.history, PastPrices: p.past, Chain: p.node, Poster: p.poster,
 		BotName: p.botName, Node: node, Now: time.Now, NewID: wallet.TimedIDs(time.Now, rand.Reader), Random: rand.Reader, Log: log})
 	if err != nil {
 		return p, "", err
@@ -172,6 +176,9 @@ func (p *process) take(c config.Config, codec chain.Codec, log *slog.Logger) (er
 		return err
 	}
 	if p.history, err = local.OpenLog(logPath(c.Store.Path), p.store); err != nil {
+		return err
+	}
+	if p.past, err = local.OpenPriceHistory(pricesPath(c.Store.Path), log); err != nil {
 		return err
 	}
 	p.node, err = chain.New(chain.Options{RPCURLs: c.Chain.RPCs(), WSURL: c.Chain.WSURL.Reveal(), Subscriptions: c.Watch.Subscriptions, Cluster: c.Chain.Cluster,
@@ -207,7 +214,7 @@ func (p *process) addFronts(c config.Config, log *slog.Logger) (err error) {
 		hook = &api.Webhook{Updates: p.bot, Forbidden: bot.ErrForbidden, BadUpdate: bot.ErrBadUpdate, MaxBody: bot.MaxUpdate}
 	}
 	p.server, err = api.New(api.Options{PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs),
-		TrustedProxies: c.HTTP.TrustedProxies, Store: p.store, Keys: p.Keys, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, History: p.History, Signing: p.Signing,
+		TrustedProxies: c.HTTP.TrustedProxies, Store: p.store, Keys: p.Keys, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, Prices: p.Prices, History: p.History, Signing: p.Signing,
 		People: p.People, Notifications: p.Notifications, Webhooks: p.Webhooks, Portal: p.Portal, Catalogue: catalogue,
 		BotName: p.botName, LinkedBot: linkedBot(c, p.botName), Chat: p.chat, Bot: p.bot, Meter: p.Meter, Limits: c.Limits,
 		Cluster: c.Chain.Cluster, Webhook: hook, Now: p.Now, NewID: p.NewID, Log: log})
@@ -292,7 +299,7 @@ func (p *process) run(ctx context.Context) error {
 	for _, worker := range []func(context.Context) error{
 		func(ctx context.Context) error { return p.pages.Run(ctx, p.bound.Listener(p.reading)) },
 		func(ctx context.Context) error { return p.admin.Run(ctx, p.socket) },
-		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.Settler.Run, p.Watcher.Run, p.node.Run, p.sweeper.Run, p.overview.Run, p.Keys.Run, p.sameCluster,
+		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.Settler.Run, p.Watcher.Run, p.Market.Run, p.node.Run, p.sweeper.Run, p.overview.Run, p.Keys.Run, p.sameCluster,
 	} {
 		group.Go(func() error { return worker(ctx) })
 	}
@@ -339,6 +346,9 @@ func (p *process) close() error {
 	}
 	if p.poster != nil {
 		p.poster.Close()
+	}
+	if p.past != nil {
+		errs = append(errs, p.past.Close())
 	}
 	if p.history != nil {
 		errs = append(errs, p.history.Close())

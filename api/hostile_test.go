@@ -523,6 +523,10 @@ func (a *attacker) value(name string) string {
 		return one(a, "SOL", "SOL", "USDC", "sol", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v")
 	case "type":
 		return one(a, "send", "receive")
+	case "tokens":
+		return one(a, "SOL", "SOL,USDC", "sol,SOL,EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v")
+	case "span":
+		return one(a, "1h", "24h", "30d")
 	case "source":
 		return "purser"
 	case "status":

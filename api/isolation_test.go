@@ -58,6 +58,8 @@ func foreignEnds() map[string]endOf {
 		"GET /v1/stake/positions":                      noWallet,
 		"GET /v1/stake/rewards":                        noWallet,
 		"GET /v1/stake/validators":                     own(200),
+		"GET /v1/prices":                               own(200), // the same for everybody
+		"GET /v1/prices/:token/history":                own(200),
 		"GET /v1/wallet/transactions/:id":              noTransaction,
 		"POST /v1/wallet/transactions/:id/refresh":     noTransaction,
 		"POST /v1/wallet/transactions/:id/signature":   noTransaction,
@@ -158,6 +160,8 @@ func (c *customer) asks(name, key string) answer {
 	switch pattern {
 	case "/v1/wallet/balance", "/v1/wallet/transactions", "/v1/stake/positions", "/v1/stake/rewards":
 		path += "?address=" + c.Address().String()
+	case "/v1/prices":
+		path += "?tokens=SOL"
 	}
 	body := c.request[name]
 	headers := []string{"Authorization", "Bearer " + key, "Idempotency-Key", "the same"}
@@ -169,7 +173,7 @@ func (c *customer) asks(name, key string) answer {
 
 // fill puts what is the customer's into a path.
 func (c *customer) fill(pattern string) string {
-	return strings.NewReplacer(":address", c.Address().String(), ":id", c.id, ":telegram_id", "1004", ":chat_id", "1004", ":webhook_id", c.hook, ":delivery_id", c.dlv).Replace(pattern)
+	return strings.NewReplacer(":token", "SOL", ":address", c.Address().String(), ":id", c.id, ":telegram_id", "1004", ":chat_id", "1004", ":webhook_id", c.hook, ":delivery_id", c.dlv).Replace(pattern)
 }
 
 // keepsPrivate holds an answer to what the asker did not say themselves.

@@ -74,6 +74,7 @@ type Options struct {
 	Transfers     *handlers.Transfers
 	History       *handlers.History
 	Stakes        *handlers.Stakes
+	Prices        *handlers.Prices
 	Signing       *handlers.Signing
 	People        *handlers.People
 	Notifications *handlers.Notifications
@@ -139,7 +140,7 @@ func (o Options) complete() error {
 	switch {
 	case o.PublicURL == nil || o.PublicURL.Host == "" || o.PagesURL == nil || o.PagesURL.Host == "":
 		return errors.New("api: a public URL and one of the pages are needed")
-	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Stakes == nil || o.History == nil || o.Signing == nil ||
+	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Stakes == nil || o.Prices == nil || o.History == nil || o.Signing == nil ||
 		o.People == nil || o.Notifications == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Portal == nil || o.BotName == nil || o.LinkedBot == nil ||
 		o.Chat == nil || o.Bot == nil || o.Meter == nil:
 		return errors.New("api: a store, the operations, the chat, the bot and a meter are needed")
@@ -252,6 +253,8 @@ func (s *Server) endpoints() []endpoint {
 		{fiber.MethodGet, "/v1/stake/positions", api, wallet.WalletRead, s.stakePositions},
 		{fiber.MethodGet, "/v1/stake/rewards", api, wallet.WalletRead, s.stakeRewards},
 		{fiber.MethodGet, "/v1/stake/validators", api, wallet.WalletRead, s.stakeValidators},
+		{fiber.MethodGet, "/v1/prices", api, wallet.WalletRead, s.prices},
+		{fiber.MethodGet, "/v1/prices/:token/history", api, wallet.WalletRead, s.priceHistory},
 
 		{fiber.MethodPost, "/v1/messages", api, wallet.BotSend, s.messageOwner},
 		{fiber.MethodPost, "/v1/commands", api, wallet.BotExecute, s.commandOwner},

@@ -9,7 +9,10 @@
 package market
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"purser/wallet"
@@ -51,6 +54,13 @@ func (t *Tokens) BySymbol(symbol string) (wallet.Token, bool) {
 func (t *Tokens) ByMint(mint wallet.Address) (wallet.Token, bool) {
 	token, ok := t.byMint[mint]
 	return token, ok
+}
+
+// All lists the tokens, sorted by mint address.
+func (t *Tokens) All() []wallet.Token {
+	out := slices.Collect(maps.Values(t.byMint))
+	slices.SortFunc(out, func(a, b wallet.Token) int { return bytes.Compare(a.Mint[:], b.Mint[:]) })
+	return out
 }
 
 // Currencies lists the tokens that people are mostly paid in, by symbol: those that are to be worth a unit of a currency.

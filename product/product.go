@@ -47,6 +47,7 @@ type Options struct {
 	Kinds      Kinds // the registry that Store and Chain were opened with
 	Store      store.Store
 	Deliveries store.DeliveryLog
+	PastPrices store.PriceHistory
 	Chain      *chain.Client
 	Poster     Poster
 	BotName    func() string // without @; returns "" until Telegram has answered getMe
@@ -69,6 +70,7 @@ type Parts struct {
 	Transfers    *handlers.Transfers    // sends and payment requests, over Transactions
 	History      *handlers.History      // what happened to wallets, on chain and here
 	Stakes       *handlers.Stakes       // native stakes, over Transactions
+	Prices       *handlers.Prices       // what tokens cost
 	Signing      *handlers.Signing
 	Contacts     *handlers.Contacts
 	Operator
@@ -84,12 +86,13 @@ type Parts struct {
 	Delivery *webhooks.Service
 	Settler  *settle.Settler
 	Watcher  *settle.Watcher
+	Market   *market.Prices
 }
 
 // New makes the parts. It returns an error for a missing option, a setting that cannot work, or a kind without its
 // operation. It neither reads the store nor connects to anything.
 func New(o Options) (*Parts, error) {
-	if len(o.Kinds.all) == 0 || o.Store == nil || o.Chain == nil || o.Poster == nil || o.Node == "" || o.Now == nil || o.NewID == nil || o.Random == nil || o.Log == nil || o.BotName == nil {
+	if len(o.Kinds.all) == 0 || o.Store == nil || o.Chain == nil || o.Poster == nil || o.PastPrices == nil || o.Node == "" || o.Now == nil || o.NewID == nil || o.Random == nil || o.Log == nil || o.BotName == nil {
 		return nil, errors.New("product: an option is missing")
 	}
 	c := o.Config
@@ -125,6 +128,7 @@ func New(o Options) (*Parts, error) {
 			return nil, err
 		}
 	}
+	p.price()
 	p.deliver()
 	p.Settler = &settle.Settler{Store: o.Store, Chain: o.Chain, Now: o.Now, Log: o.Log, Pace: settle.DefaultPace(), Node: o.Node, Random: o.Random}
 	p.Watcher = &settle.Watcher{Store: o.Store, Chain: o.Chain, Arriving: o.Chain, Stakes: o.Chain, Hints: o.Chain, Subscriptions: c.Watch.Subscriptions, Listed: tokens.ByMint, Expected: tokens.Currencies(), Background: chain.InBackground,
@@ -159,6 +163,12 @@ func (p *Parts) deliver() {
 		Schedule: work.Schedule{Waits: c.Schedule}, Retention: c.Retention, Now: p.Now, Logger: p.Log}
 	p.Webhooks = &handlers.Webhooks{Store: p.Store, Node: p.Node, Log: p.Deliveries, Retention: c.Retention, Reachability: p.Poster, Deliverer: p.Delivery,
 		Networks: wallet.WebhookNetworks{Private: c.AllowPrivate, Plain: c.AllowHTTP}, Now: p.Now, NewID: p.NewID, Random: p.Random}
+}
+
+// price makes the parts that know what tokens cost.
+func (p *Parts) price() {
+	p.Market = &market.Prices{Store: p.Store, History: p.PastPrices, Tokens: p.Tokens, Node: p.Node, Now: p.Now, Log: p.Log}
+	p.Prices = &handlers.Prices{Transfers: p.Transfers, Book: p.Market, Now: p.Now}
 }
 
 // Chat returns the options of the chat over these parts.

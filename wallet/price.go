@@ -48,11 +48,11 @@ func ParsePrice(text string) (Price, error) {
 	if up {
 		mantissa++
 	}
-	return newPrice(mantissa, exponent)
+	return NewPrice(mantissa, exponent)
 }
 
-// newPrice normalizes a price and checks its bounds.
-func newPrice(mantissa uint64, exponent int) (Price, error) {
+// NewPrice returns the price mantissa × 10^exponent in its normal form. ErrPrice: it is zero or out of bounds.
+func NewPrice(mantissa uint64, exponent int) (Price, error) {
 	for ; mantissa > 0 && mantissa%10 == 0; exponent++ {
 		mantissa /= 10
 	}
@@ -109,7 +109,7 @@ func (p Price) Rounded(significant int) Price {
 	if last >= 5 {
 		mantissa++
 	}
-	if rounded, err := newPrice(mantissa, exponent); err == nil {
+	if rounded, err := NewPrice(mantissa, exponent); err == nil {
 		return rounded
 	}
 	return p // unknown, or rounded up out of the bounds
@@ -234,6 +234,14 @@ func ParseChange(text string) (Change, error) {
 
 // Percent returns the change in percent with two decimals and without a sign: "1.25".
 func (c Change) Percent() string { return hundredths(uint64(max(c, -c))) }
+
+// String returns the change in percent with two decimals, and "-" before a fall: "-1.25".
+func (c Change) String() string {
+	if c < 0 {
+		return "-" + c.Percent()
+	}
+	return c.Percent()
+}
 
 // hundredths returns a number of hundredths as a decimal with two digits behind the point.
 func hundredths(n uint64) string {

@@ -65,6 +65,7 @@ type World struct {
 
 	PublicURL   *url.URL
 	DeliveryLog *records.Log
+	PastPrices  *records.PriceHistory
 	Receiver    func(webhooks.Message) webhooks.Result // answers deliveries; 200 when not set
 	Unreachable func(address string) error             // why nothing is delivered to a webhook's address; nil when not set
 
@@ -109,6 +110,10 @@ func (w *World) build() {
 	w.Must(err)
 	w.DeliveryLog = log
 	w.Cleanup(func() { w.Must(log.Close()) })
+	past, err := local.OpenPriceHistory(w.File+".prices", nil)
+	w.Must(err)
+	w.PastPrices = past
+	w.Cleanup(func() { w.Must(past.Close()) })
 	w.wire(w.kinds)
 	w.Restart()
 }
@@ -117,6 +122,7 @@ func (w *World) build() {
 func (w *World) Reopen() {
 	w.Helper()
 	w.Must(w.DeliveryLog.Close())
+	w.Must(w.PastPrices.Close())
 	w.Must(w.Store.Close())
 	w.Store, w.engine = openStore(w.TB, w.File, w.kinds.Rules())
 	w.build()
@@ -205,7 +211,7 @@ func (w *World) wire(kinds product.Kinds) {
 			Access:   config.Access{Steps: []wallet.Verification{wallet.ByContact}},
 			Limits:   quota.Limits{APIFree: 100, APIPro: 1000, BotFree: 50, BotPro: 500, Messages: 30},
 		},
-		Kinds: kinds, Store: w.Store, Deliveries: w.DeliveryLog, Chain: w.Chain, Poster: receiver{w}, BotName: func() string { return "purser_bot" }, Node: "main",
+		Kinds: kinds, Store: w.Store, Deliveries: w.DeliveryLog, PastPrices: w.PastPrices, Chain: w.Chain, Poster: receiver{w}, BotName: func() string { return "purser_bot" }, Node: "main",
 		Now: w.Now, NewID: w.NewID, Random: w, Log: slog.New(slog.DiscardHandler),
 	})
 	w.Must(err)

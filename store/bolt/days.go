@@ -52,7 +52,7 @@ func OpenDays(folder string, layout engine.Layout, log *slog.Logger) (*Days, err
 	}
 	d := &Days{folder: folder, layout: layout, log: log}
 	if err := d.find(); err != nil {
-		return nil, fmt.Errorf("open the delivery log %s: %w", folder, err)
+		return nil, fmt.Errorf("open the files in %s: %w", folder, err)
 	}
 	return d, nil
 }

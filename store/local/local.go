@@ -1,11 +1,13 @@
 // Package local joins purser's rows (store/records) with the engine that keeps them in files on this machine
-// (store/bolt). Open makes or opens a store, OpenLog its delivery log. For another engine, write another package of
+// (store/bolt). Open makes or opens a store, OpenLog its delivery log, OpenPriceHistory its past prices. For another engine, write another package of
 // this size.
 package local
 
 import (
+	"errors"
 	"io"
 	"log/slog"
+	"path/filepath"
 
 	"purser/store/bolt"
 	"purser/store/records"
@@ -40,4 +42,18 @@ func OpenLog(folder string, s *records.Store) (*records.Log, error) {
 		return nil, err
 	}
 	return records.OpenLog(days, s), nil
+}
+
+// OpenPriceHistory opens the past prices in a folder, which it makes with mode 0700 if there is none. log gets reports of
+// damaged files; nil: none.
+func OpenPriceHistory(folder string, log *slog.Logger) (*records.PriceHistory, error) {
+	minutes, err := bolt.OpenDays(filepath.Join(folder, "minutes"), records.PriceHistoryLayout(), log)
+	if err != nil {
+		return nil, err
+	}
+	hours, err := bolt.OpenDays(filepath.Join(folder, "hours"), records.PriceHistoryLayout(), log)
+	if err != nil {
+		return nil, errors.Join(err, minutes.Close())
+	}
+	return records.OpenPriceHistory(minutes, hours), nil
 }

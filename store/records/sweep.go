@@ -26,6 +26,7 @@ const (
 	counterOver  expiry = 'c'
 	proposalOver expiry = 't'
 	deadJobOver  expiry = 'j'
+	priceOver    expiry = 'm'
 
 	// These two are not about one row but about a list, which is removed in parts.
 	webhookGone  expiry = 'w' // deliveries of a deleted webhook are left to remove; the note's key is the webhook's id
@@ -78,7 +79,7 @@ func (t *tx) Sweep(now time.Time, limit int) (int, error) {
 		}
 		// A row that cannot be removed, because it is damaged, stays in its table. Its note goes, so that Sweep does
 		// not meet it again.
-		n, all, err := t.removeNoted(note, limit-removed)
+		n, all, err := t.removeNoted(note, now, limit-removed)
 		switch {
 		case errors.Is(err, store.ErrDamaged):
 			t.skipDamaged(expiries, note, err)
@@ -98,7 +99,7 @@ func (t *tx) Sweep(now time.Time, limit int) (int, error) {
 
 // removeNoted removes up to limit rows that a note is about. It returns how many, and whether these were all. A
 // damaged note counts as one row.
-func (t *tx) removeNoted(note []byte, limit int) (n int, all bool, err error) {
+func (t *tx) removeNoted(note []byte, now time.Time, limit int) (n int, all bool, err error) {
 	if len(note) <= timeSize+1 {
 		return 1, true, fmt.Errorf("%w: a note of %d bytes", store.ErrDamaged, len(note))
 	}
@@ -106,12 +107,12 @@ func (t *tx) removeNoted(note []byte, limit int) (n int, all bool, err error) {
 	if e == webhookGone || e == personErased {
 		return t.dropAbandoned(note, limit)
 	}
-	return 1, true, t.removeOver(e, key)
+	return 1, true, t.removeOver(e, key, now)
 }
 
 // removeOver removes the one row that a note is about, with its index entries. Most of these functions remove the
 // note too; Sweep then deletes it a second time, which does nothing.
-func (t *tx) removeOver(e expiry, key []byte) error {
+func (t *tx) removeOver(e expiry, key []byte, now time.Time) error {
 	switch e {
 	case seenOver:
 		return t.delete(seen, key)
@@ -133,6 +134,8 @@ func (t *tx) removeOver(e expiry, key []byte) error {
 		return t.removeProposal(key)
 	case deadJobOver:
 		return t.removeDeadJob(key)
+	case priceOver:
+		return t.removePrice(key, now)
 	}
 	return fmt.Errorf("%w: a note of kind %q", store.ErrDamaged, byte(e))
 }

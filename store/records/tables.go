@@ -22,6 +22,7 @@ const (
 	wallets   // address -> row of wallet.Wallet
 	walletsOf // user.0 connected-at address -> -
 	watches   // address -> row of wallet.Watch
+	heldMints // mint address -> -, of what wallets hold by their watches
 	binds     // sha256 of the link's token -> row of wallet.Bind
 	bindsOf   // user.0 number (the newest has the highest) -> key of binds
 
@@ -71,6 +72,9 @@ const (
 	deliveryRows    // delivery id, which begins with its time -> row of store.Delivery
 	deliveriesAbout // user.0 number -> key of deliveries, of those about a person
 
+	prices      // mint (32 zero bytes for SOL) -> row of priceRow
+	askedPrices // mint -> time when somebody last asked for its price, to within an hour
+
 	counters // name -> row of store.Counter
 
 	jobs     // queue 0 kind ... -> rows of store.Job and the entries that lead to them (jobqueue.go)
@@ -87,12 +91,12 @@ const (
 // String is the table's name in the engine and in reports. The names are part of the stored form.
 func (b table) String() string {
 	return [tableCount]string{
-		"meta", "users", "telegrams", "wallets", "wallets_of", "watches", "binds", "binds_of",
+		"meta", "users", "telegrams", "wallets", "wallets_of", "watches", "held_mints", "binds", "binds_of",
 		"transactions", "by_sign_id", "by_signature", "unsettled", "by_owner", "paid_by", "by_wallet", "contacts",
 		"conversations", "buttons", "buttons_of", "cards", "send_results", "seen",
 		"outbox_events", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "portal_tokens", "portal_tokens_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
-		"deliveries", "delivery_rows", "deliveries_about", "counters",
+		"deliveries", "delivery_rows", "deliveries_about", "prices", "asked_prices", "counters",
 		"jobs", "dead_jobs", "leaders", "heartbeats", "expiries",
 	}[b]
 }

@@ -7,7 +7,7 @@ import "bytes"
 func (b table) holdsRows() bool {
 	switch b {
 	case users, wallets, watches, binds, transactions, contacts, conversations, buttons, sendResults, outboxEvents,
-		answers, keys, portalTokens, apps, grants, developers, webhooks, webhookHealth, deliveryRows, counters, jobs, deadJobs, leaders:
+		answers, keys, portalTokens, apps, grants, developers, webhooks, webhookHealth, deliveryRows, counters, jobs, deadJobs, leaders, prices:
 		return true
 	}
 	return false

@@ -1,6 +1,8 @@
 package records
 
 import (
+	"errors"
+
 	"purser/store"
 	"purser/store/engine"
 	"purser/wallet"
@@ -39,15 +41,14 @@ func (t *tx) PutWatch(w wallet.Watch) error {
 	if t.get(wallets, w.Address[:]) == nil {
 		return store.ErrNotFound
 	}
-	var version uint64
+	var old wallet.Watch
 	if raw := t.get(watches, w.Address[:]); raw != nil {
-		old, _, err := plainOf[wallet.Watch](t, watches, w.Address[:], raw)
-		if err != nil {
+		var err error
+		if old, _, err = plainOf[wallet.Watch](t, watches, w.Address[:], raw); err != nil {
 			return err
 		}
-		version = old.Version
 	}
-	if version != w.Version {
+	if old.Version != w.Version {
 		return store.ErrConflict
 	}
 	w.Version++
@@ -55,10 +56,13 @@ func (t *tx) PutWatch(w wallet.Watch) error {
 	if err != nil {
 		return err
 	}
+	if err := t.holdMints(old, w); err != nil {
+		return err
+	}
 	return t.putRow(watches, w.Address[:], raw)
 }
 
-// DropWatch removes the row.
+// DropWatch removes the row, and the wallet from the index heldMints.
 func (t *tx) DropWatch(address wallet.Address) error {
-	return t.delete(watches, address[:])
+	return errors.Join(t.releaseMints(address), t.delete(watches, address[:]))
 }

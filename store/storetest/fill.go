@@ -58,6 +58,9 @@ func (f *filler) fill(v reflect.Value, path string) {
 	case reflect.Int, reflect.Int64:
 		v.SetInt(f.next())
 		f.set[path] = v.Int()
+	case reflect.Int8:
+		v.SetInt(f.next() % 100)
+		f.set[path] = v.Int()
 	case reflect.Uint8:
 		v.SetUint(uint64(f.next() & 0x7f))
 	case reflect.Uint32, reflect.Uint64:

@@ -32,6 +32,7 @@ type Samples struct {
 	Grant        wallet.Grant
 	Developer    wallet.Developer
 	Counter      store.Counter
+	Price        wallet.TokenPrice
 	Webhook      wallet.Webhook
 	Health       wallet.WebhookHealth
 	Delivery     store.Delivery
@@ -52,6 +53,7 @@ func NewSamples() Samples {
 	x.Transaction.Kind = wallet.Send
 	x.Watch.Address, x.Watch.Version = x.Wallet.Address, 1
 	x.Contact.Owner = x.User.ID
+	x.Price.Price, x.Price.Disagrees.Price = wallet.MustPrice("12.5"), wallet.MustPrice("13")
 	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.PortalToken.Owner, x.PortalToken.Lineage = x.User.ID, x.Key.Lineage()
 	x.Webhook.Lineage, x.Webhook.Owner = x.Key.Lineage(), x.User.ID
@@ -89,7 +91,7 @@ func (x Samples) Write(tx store.Tx) error {
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutSendResult(x.Reply.Chat, x.Reply.Card, x.SendResult),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
 		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
-		tx.PutCounters([]store.Counter{x.Counter}))
+		tx.PutCounters([]store.Counter{x.Counter}), tx.SavePrices([]wallet.TokenPrice{x.Price}))
 }
 
 // Read reads them in every way there is.
@@ -165,6 +167,8 @@ func (x Samples) Read(tx store.Tx) error {
 	check("developer", x.Developer, dev, err)
 	counter, err := tx.Counter(x.Counter.Name)
 	check("counter", x.Counter, counter, err)
+	prices, err := tx.Prices([]wallet.Address{x.Price.Mint})
+	check("price", map[wallet.Address]wallet.TokenPrice{x.Price.Mint: x.Price}, prices, err)
 	hook, err := tx.Webhook(x.Webhook.ID)
 	check("webhook", x.Webhook, hook, err)
 	hooks, err := tx.WebhooksOf(x.Webhook.Lineage)

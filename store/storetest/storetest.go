@@ -3,6 +3,7 @@
 //   - Run, for a store.Store
 //   - RunEngine, for an engine.Engine
 //   - RunLog, for a store.DeliveryLog
+//   - RunPriceHistory, for a store.PriceHistory
 //
 // Each part of a suite opens stores of its own, in a folder of its own, through the function that it is given. It
 // checks only what the contract promises, and knows nothing about how an engine does it. Besides the tests of single
@@ -41,6 +42,9 @@ func Run(t *testing.T, open Open) {
 		{"Summaries", testSummaries},
 		{"StakesLooks", testStakesLooks},
 		{"NotifyOwner", testNotifyOwner},
+		{"Prices", testPrices},
+		{"AskedPrices", testAskedPrices},
+		{"HeldMints", testHeldMints},
 		{"Binds", testBinds},
 		{"Transactions", testTransactions},
 		{"TransactionIndexes", testTransactionIndexes},

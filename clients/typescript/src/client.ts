@@ -2,7 +2,7 @@ import { SecretLostError } from "./errors.js";
 import { read } from "./records.js";
 import type {
   Balance, BotUser, BotWebhookRequest, Challenge, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, HistoryEntry, Key, Message,
-  NotificationSettings, Notifications, OwnerCommand, OwnerMessage, PaymentRequest, Progress, Proposal, Recovery, RequestedPayment, RotatedKey, SendRequest, SentMessage, Signature, StakePositions, StakeRequest, StakeRewards, StakeValidator, Transaction,
+  NotificationSettings, Notifications, OwnerCommand, OwnerMessage, PaymentRequest, PriceHistory, Prices, PriceSpan, Progress, Proposal, Recovery, RequestedPayment, RotatedKey, SendRequest, SentMessage, Signature, StakePositions, StakeRequest, StakeRewards, StakeValidator, Transaction,
   TransactionFilter, TransactionPage, Wallet, WalletLink, Webhook, WebhookChange, WebhookEvent, WebhookRequest, WebhookSecret, WebhookStatus,
   WebhookTest, WholeDelivery,
 } from "./records.js";
@@ -133,6 +133,16 @@ export class PurserClient {
   /** GET /v1/stake/validators: the best first, at most 100. The first is the default of stake. */
   async stakeValidators(options?: CallOptions): Promise<StakeValidator[]> {
     return this.#wire.call("GET", "/v1/stake/validators", read.stakeValidators, options);
+  }
+
+  /** GET /v1/prices: of 1 to 50 tokens, by symbol or mint. */
+  async prices(tokens: string[], options?: CallOptions): Promise<Prices> {
+    return this.#wire.call("GET", `/v1/prices?${new URLSearchParams({ tokens: tokens.join(",") })}`, read.prices, options);
+  }
+
+  /** GET /v1/prices/{token}/history; without a span the last 24 hours. */
+  async priceHistory(token: string, span?: PriceSpan, options?: CallOptions): Promise<PriceHistory> {
+    return this.#wire.call("GET", `/v1/prices/${encodeURIComponent(token)}/history?${queryOf({ span })}`, read.priceHistory, options);
   }
 
   /** POST /v1/wallet/request. Each payment emits transaction.received once it is final. */

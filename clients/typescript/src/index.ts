@@ -12,7 +12,7 @@ export { sign, signBlindly, signChallenge, type Signer } from "./sign.js";
 export { verifyWebhook } from "./webhook.js";
 export type {
   Balance, BotUser, BotWebhookRequest, Challenge, Change, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, HistoryEntry, Holding, Key,
-  Message, NotificationSettings, Notifications, OwnerCommand, OwnerMessage, PaymentRequest, Progress, Proposal, RateLimit, Recovery, RequestedPayment, RotatedKey, SendRequest, SentMessage, Signature,
-  StakePosition, StakePositions, StakeRequest, StakeReward, StakeRewards, StakeValidator, Status, Transaction, TransactionFilter, TransactionPage, Wallet, WalletLink, Webhook, WebhookChange, WebhookEvent, WebhookHealth,
+  Message, NotificationSettings, Notifications, OwnerCommand, OwnerMessage, PaymentRequest, PriceHistory, Prices, PriceSpan, Progress, Proposal, RateLimit, Recovery, RequestedPayment, RotatedKey, SendRequest, SentMessage, Signature,
+  StakePosition, StakePositions, StakeRequest, StakeReward, StakeRewards, StakeValidator, Status, TokenPrice, Transaction, TransactionFilter, TransactionPage, Wallet, WalletLink, Webhook, WebhookChange, WebhookEvent, WebhookHealth,
   WebhookRequest, WebhookSecret, WebhookStatus, WebhookTest, WholeDelivery,
 } from "./records.js";
