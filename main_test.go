@@ -292,7 +292,7 @@ func TestPricesOfTheSandboxAreItsOwn(t *testing.T) {
 
 func TestReceiversMayRunBesideTheSandbox(t *testing.T) {
 	t.Chdir(t.TempDir())
-	o := worldOptions{dir: t.TempDir(), telegram: "127.0.0.1:1", rpc: "127.0.0.1:2", ws: "127.0.0.1:3", mail: "127.0.0.1:4"}
+	o := worldOptions{dir: t.TempDir(), telegram: "127.0.0.1:1", rpc: "127.0.0.1:2", ws: "127.0.0.1:3", market: "127.0.0.1:5", mail: "127.0.0.1:4"}
 	for environ, want := range map[string]string{
 		"":                                       "[127.0.0.0/8 ::1/128] true",
 		"PURSER_WEBHOOKS_ALLOW_PRIVATE=10.0.0.1": "[10.0.0.1/32] false", // whoever says so wants to try that
