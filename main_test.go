@@ -203,6 +203,26 @@ func TestSandboxNeedsNothingAndGoesOnAfterARestart(t *testing.T) {
 	balance := func() string {
 		return post(node, `{"jsonrpc":"2.0","id":1,"method":"getBalance","params":["`+somebody+`",{"commitment":"processed"}]}`)
 	}
+	prices := "http://" + args[9]
+	near := func() bool { // SOL is near 777 dollars: a price moves on every 15 seconds
+		resp, err := http.Get(prices + "/sandbox/state")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		raw, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return regexp.MustCompile(`"symbol":"SOL","name":"Wrapped SOL","verified":true,"price":"77[67]\b`).Match(raw)
+	}
+	if near() {
+		t.Error("SOL is at 777 dollars by itself")
+	}
+	post(prices+"/sandbox/set", `{"prices":{"SOL":"777"}}`)
+	if !near() {
+		t.Error("the market's price is not what was set")
+	}
 	post(bot+"/setMyName", `{"name":"kept"}`)
 	post(node, `{"jsonrpc":"2.0","id":1,"method":"requestAirdrop","params":["`+somebody+`",1234567890]}`)
 	for deadline := time.Now().Add(harness.Wait); !strings.Contains(balance(), "1234567890"); {
@@ -221,6 +241,9 @@ func TestSandboxNeedsNothingAndGoesOnAfterARestart(t *testing.T) {
 	if held := balance(); !strings.Contains(held, "1234567890") {
 		t.Errorf("after a restart Solana says %s", held)
 	}
+	if !near() {
+		t.Error("after a restart the market has another price")
+	}
 	i.end()
 	precious := filepath.Join(args[1], "notes.txt")
 	if err := os.WriteFile(precious, []byte("mine"), 0o600); err != nil {
@@ -237,6 +260,9 @@ func TestSandboxNeedsNothingAndGoesOnAfterARestart(t *testing.T) {
 	i.start(append(args, "--fresh")...)
 	if _, err := os.Stat(stale); err == nil {
 		t.Error("--fresh keeps the old log of deliveries")
+	}
+	if near() {
+		t.Error("--fresh keeps the old prices")
 	}
 	after, err := os.ReadFile(filepath.Join(args[1], "purser.key"))
 	if err != nil || bytes.Equal(before, after) {
