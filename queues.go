@@ -50,7 +50,7 @@ func queuesCommand(with queueRun, out io.Writer) *cobra.Command {
 				if !s.Oldest.IsZero() {
 					oldest = ", oldest from " + s.Oldest.UTC().Format(time.DateTime)
 				}
-				fmt.Fprintf(out, "%-10s  %d waiting, %d in flight, %d dead letters%s  (%s)\n", s.Queue, s.Waiting, s.InFlight, s.Dead, oldest, holds[s.Queue])
+				fmt.Fprintf(out, "%-21s  %d waiting, %d in flight, %d dead letters%s  (%s)\n", s.Queue, s.Waiting, s.InFlight, s.Dead, oldest, holds[s.Queue])
 			}
 			return nil
 		})}

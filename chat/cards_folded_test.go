@@ -72,11 +72,7 @@ func (r *harness) watched(pass func(context.Context) error) {
 	r.Helper()
 	r.Must(pass(r.Context()))
 	for range 3 { // 300 transactions at most
-		var due []store.Job
-		r.Must(r.Update(func(tx store.Tx) (err error) {
-			due, _, err = tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "main", Now: r.Now(), Max: 10, Lease: time.Minute})
-			return err
-		}))
+		due := r.Due(r.Watcher.Pools(), 10)
 		for _, job := range due {
 			result, err := r.Watcher.Handle(r.Context(), job)
 			r.Must(err)

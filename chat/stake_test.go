@@ -34,11 +34,7 @@ func (r *harness) happensToStakes(who, line string) bool {
 func (r *harness) looks() {
 	r.Helper()
 	for {
-		var due []store.Job
-		r.Must(r.Update(func(tx store.Tx) (err error) {
-			due, _, err = tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "main", Now: r.Now(), Max: 10, Lease: time.Minute})
-			return err
-		}))
+		due := r.Due(r.Watcher.Pools(), 10)
 		if len(due) == 0 {
 			break
 		}

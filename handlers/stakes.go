@@ -194,13 +194,13 @@ func (s *Stakes) watch(ctx context.Context, p Positions) {
 		if w, err = tx.Wallet(p.Address); err != nil {
 			return w, err
 		}
-		watched, err = store.HasStakesLook(tx, p.Address)
+		watched, err = store.HasStakeCheck(tx, p.Address)
 		return w, err
 	})
 	if err != nil || watched {
 		return
 	}
-	_ = s.Store.Update(ctx, func(tx store.Tx) error { return store.OrderStakesLook(tx, w, s.Now().UTC()) })
+	_ = s.Store.Update(ctx, func(tx store.Tx) error { return store.OrderStakeCheck(tx, w, s.Now().UTC()) })
 }
 
 // PositionsFor is Positions of the caller's wallet, or of one that they may read. WALLET_NOT_FOUND for others.

@@ -157,7 +157,7 @@ func TestRewardsThatAreBeingPaidAreWaitedFor(t *testing.T) {
 	s.Pass(aDay)
 	var job store.Job
 	s.Must(s.Update(func(tx store.Tx) error {
-		due, _, err := tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "main", Now: s.Now(), Max: 1, Lease: time.Minute})
+		due, _, err := tx.ClaimJobs(store.Claim{Queue: store.StakeChecks, Node: "main", Now: s.Now(), Max: 1, Lease: time.Minute})
 		if err == nil && len(due) == 1 {
 			job = due[0]
 			err = tx.RetryJobs(s.Now(), job.Ref())
@@ -241,7 +241,7 @@ func TestStakesOfAWalletWithoutOwner(t *testing.T) {
 			return err
 		}
 		w.Owner, w.KeyLineage, row.Version = "", "key_1", 0
-		return errors.Join(tx.DeleteWallet(s.Address()), tx.PutWallet(w), tx.PutWatch(row), store.OrderStakesLook(tx, w, s.Now()))
+		return errors.Join(tx.DeleteWallet(s.Address()), tx.PutWallet(w), tx.PutWatch(row), store.OrderStakeCheck(tx, w, s.Now()))
 	}))
 	if s.looks(aDay); len(s.rewards) != 1 || s.rewards[0].UserID != "" || len(s.news) != 0 {
 		t.Errorf("announced are %+v, %+v", s.rewards, s.news)
@@ -300,7 +300,7 @@ func TestStakesMadeElsewhereAreWatchedOnceTheyAreSeen(t *testing.T) {
 		t.Helper()
 		n := 0
 		s.View(func(tx store.Tx) error {
-			has, err := store.HasStakesLook(tx, s.Address())
+			has, err := store.HasStakeCheck(tx, s.Address())
 			if has {
 				n++
 			}
@@ -313,11 +313,11 @@ func TestStakesMadeElsewhereAreWatchedOnceTheyAreSeen(t *testing.T) {
 	jobs(1)
 	drop := func() {
 		s.Must(s.Update(func(tx store.Tx) error {
-			job, err := tx.Job(store.Watching, store.JobID("stakes:"+s.Address().String()))
+			job, err := tx.Job(store.StakeChecks, store.JobID(s.Address().String()))
 			if err != nil {
 				return err
 			}
-			return tx.RemoveJobs(store.Watching, job.ID)
+			return tx.RemoveJobs(store.StakeChecks, job.ID)
 		}))
 		jobs(0)
 	}
@@ -355,7 +355,7 @@ func TestTheEndOfAnEpochIsNotAskedByAllAtOnce(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return store.OrderStakesLook(tx, w, s.Now())
+		return store.OrderStakeCheck(tx, w, s.Now())
 	}))
 	if n := s.looks(time.Second); n != 1 || calls.n != 1 {
 		t.Errorf("%d looks within two seconds ask %d times for the epoch", n+1, calls.n)
@@ -365,7 +365,7 @@ func TestTheEndOfAnEpochIsNotAskedByAllAtOnce(t *testing.T) {
 	longest := s.Watcher.Pace.Stakes
 	var next time.Time
 	s.View(func(tx store.Tx) error {
-		job, err := tx.Job(store.Watching, store.JobID("stakes:"+s.Address().String()))
+		job, err := tx.Job(store.StakeChecks, store.JobID(s.Address().String()))
 		next = job.NotBefore
 		return err
 	})

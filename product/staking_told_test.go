@@ -58,15 +58,11 @@ func (s *told) looks(after time.Duration) (n int) {
 	s.Pass(after)
 	s.rewards, s.news = nil, nil
 	for range 500 {
-		var due []store.Job
-		s.Must(s.Update(func(tx store.Tx) (err error) {
-			due, _, err = tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "main", Now: s.Now(), Max: 1, Lease: time.Minute})
-			return err
-		}))
+		due := s.Due(s.Watcher.Pools(), 1)
 		if len(due) == 0 {
 			return n
 		}
-		if _, ok := store.StakesLookOf(due[0]); ok {
+		if due[0].Queue == store.StakeChecks {
 			n++
 		}
 		result, err := s.Watcher.Handle(s.Context(), due[0])

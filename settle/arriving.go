@@ -2,7 +2,6 @@ package settle
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,7 +32,7 @@ const (
 	searchCalls                   = accountsASearch + readsASearch
 	// arrivingPage is how many of an account's newest transactions are listed.
 	arrivingPage = 20
-	// mostArriving bounds the jobs of one person's wallets while cards are added, so that a flood is no flood of cards.
+	// mostArriving is how many arriving payments of one person are shown at a time, so that a flood is no flood of cards.
 	mostArriving = 10
 	// followAfter is the wait before an arriving payment is looked at again: most are final and announced by then. It grows with
 	// the payment's age.
@@ -129,10 +128,14 @@ func addressesOf(gained []gain) (out []wallet.Address) {
 
 // search reads the newest transactions of accounts that gained something, and shows the payments among them. It moves no
 // watermark: when they are final, they are read in their turn.
-func (w *Watcher) search(ctx context.Context, order store.Search) (work.Result, error) {
+func (w *Watcher) search(ctx context.Context, job store.Job) (work.Result, error) {
+	order, err := store.SearchOf(job)
+	if err != nil {
+		return work.Result{}, work.Permanent(err)
+	}
 	var of wallet.Wallet
 	var row wallet.Watch
-	err := w.Store.View(ctx, func(tx store.Tx) (err error) {
+	err = w.Store.View(ctx, func(tx store.Tx) (err error) {
 		if of, err = tx.Wallet(order.Wallet); err == nil {
 			row, err = tx.Watch(order.Wallet)
 		}
@@ -204,8 +207,8 @@ func (w *Watcher) showArriving(tx store.Tx, of wallet.Wallet, found []wallet.Act
 
 // addArrival shows one payment, unless it is shown already or too many are.
 func (w *Watcher) addArrival(tx store.Tx, of wallet.Wallet, a store.Arrival) error {
-	jobs, err := tx.CountJobs(store.Watching, string(of.Owner))
-	if err != nil || jobs > mostArriving {
+	shown, err := tx.CountJobs(store.ArrivingPayments, string(of.Owner))
+	if err != nil || shown >= mostArriving {
 		return err
 	}
 	if shown, err := store.IsArriving(tx, a.TransactionID); err != nil || shown {
@@ -229,9 +232,9 @@ func tellArrival(tx store.Tx, who wallet.UserID, a store.Arrival, at time.Time) 
 // follow ends the card of an arriving payment that its receipt does not end: if no node shows the transaction for a while, or
 // only as a failed one, it did not arrive. A receipt may still come, and changes the card again.
 func (w *Watcher) follow(ctx context.Context, job store.Job) (work.Result, error) {
-	var a store.Arrival
-	if err := json.Unmarshal(job.Body, &a); err != nil {
-		return work.Result{}, work.Permanent(fmt.Errorf("read an arriving payment: %w", err))
+	a, err := store.ArrivalOf(job)
+	if err != nil {
+		return work.Result{}, work.Permanent(err)
 	}
 	now := w.Now().UTC()
 	done, of, err := w.isOver(ctx, a)

@@ -50,11 +50,7 @@ func (r *balances) commits(after time.Duration) (out []string) {
 	r.Pass(after)
 	r.Must(r.Watcher.Sweep(r.Context()))
 	for range 200 {
-		var due []store.Job
-		r.Must(r.Update(func(tx store.Tx) (err error) {
-			due, _, err = tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "main", Now: r.Now(), Max: 1, Lease: time.Minute})
-			return err
-		}))
+		due := r.Due(r.Watcher.Pools(), 1)
 		if len(due) == 0 {
 			return out
 		}

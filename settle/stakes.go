@@ -76,15 +76,19 @@ type paidReward struct {
 	voter wallet.Address
 }
 
-// stakes reads the stakes of a wallet if an epoch has ended since the last look, or something has changed them since then (at).
+// stakes reads the stakes of a wallet if an epoch has ended since the last look, or something has changed them since then (job.At).
 // What began to earn, can be withdrawn, or earned rewards is announced in the Update that writes the row. The first look
 // announces nothing. The job ends when there are no stakes.
-func (w *Watcher) stakes(ctx context.Context, address wallet.Address, at time.Time) (work.Result, error) {
+func (w *Watcher) stakes(ctx context.Context, job store.Job) (work.Result, error) {
 	if w.Stakes == nil {
 		return work.Result{}, nil
 	}
+	address, err := wallet.ParseAddress(string(job.ID))
+	if err != nil {
+		return work.Result{}, work.Permanent(fmt.Errorf("read which stakes to check: %w", err))
+	}
 	l := &stakesLook{Watcher: w}
-	err := w.Store.View(ctx, func(tx store.Tx) (err error) {
+	err = w.Store.View(ctx, func(tx store.Tx) (err error) {
 		if l.of, err = tx.Wallet(address); err != nil {
 			return err
 		}
@@ -105,7 +109,7 @@ func (w *Watcher) stakes(ctx context.Context, address wallet.Address, at time.Ti
 	if l.epoch, err = w.stakesEpoch(ctx); err != nil {
 		return work.Result{}, fmt.Errorf("watch the stakes of %s: %w", address, err)
 	}
-	if k := l.known; k != nil && k.Rewarded >= l.epoch.Epoch && !at.After(k.ReadAt) {
+	if k := l.known; k != nil && k.Rewarded >= l.epoch.Epoch && !job.At.After(k.ReadAt) {
 		return work.Result{Again: l.next(now, false)}, nil
 	}
 	return l.read(ctx, now)

@@ -87,7 +87,7 @@ func (s *Settler) stakesChanged(tx store.Tx, t wallet.Transaction) error {
 	if err != nil {
 		return gone(err)
 	}
-	return store.OrderStakesLook(tx, from, s.Now().UTC())
+	return store.OrderStakeCheck(tx, from, s.Now().UTC())
 }
 
 // receipt creates the receipt of a payment whose recipient has a wallet here. The ID of a receipt is derived from the

@@ -1,6 +1,7 @@
 package settle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -12,7 +13,8 @@ import (
 // sumUp ends the job by which a person learns that payments were folded (incoming.folded). It counts those of all their
 // wallets, begins to count again at 0, and puts the event, all in the Update that ends the job. The next such job is at least
 // store.SummaryEvery later, so nobody gets two messages within that time.
-func (w *Watcher) sumUp(who wallet.UserID) work.Result {
+func (w *Watcher) sumUp(_ context.Context, job store.Job) (work.Result, error) {
+	who := wallet.UserID(job.ID)
 	return work.Result{Commit: func(tx store.Tx) error {
 		now := w.Now().UTC()
 		own, err := tx.WalletsOf(who)
@@ -44,5 +46,5 @@ func (w *Watcher) sumUp(who wallet.UserID) work.Result {
 			return err
 		}
 		return store.NotifyOwner(tx, event)
-	}}
+	}}, nil
 }

@@ -218,7 +218,7 @@ func (w *Watcher) read(ctx context.Context, out *lookout, due []wallet.Address) 
 
 // hasLook tells whether a look at a wallet that is as urgent as a moved balance is ordered already.
 func hasLook(tx store.Tx, at wallet.Address) bool {
-	job, err := tx.Job(store.Watching, store.JobID(at.String()))
+	job, err := tx.Job(store.WalletScans, store.JobID(at.String()))
 	return err == nil && job.Priority <= store.JobSoon
 }
 

@@ -193,11 +193,7 @@ func (w *watchedWorld) work(dies int) {
 	var done atomic.Int64
 	written := w.dice.IntN(2) == 0
 	for range most {
-		var due []store.Job
-		w.Must(w.Update(func(tx store.Tx) (err error) {
-			due, _, err = tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "main", Now: w.Now(), Max: 200, Lease: time.Minute})
-			return err
-		}))
+		due := w.Due(w.Watcher.Pools(), 200)
 		if len(due) == 0 || w.dead.Load() {
 			return
 		}

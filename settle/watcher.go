@@ -58,8 +58,6 @@ func DefaultWatchPace(calls int) WatchPace {
 }
 
 const (
-	// watchWidth is how many wallets one node looks at together, and watchPerOwner how many of one owner on all nodes.
-	watchWidth, watchPerOwner = 16, 4
 	// watchLead is the name of the role of the node that sweeps, and watchLease how long the others wait for it.
 	watchLead  = "watch"
 	watchLease = 30 * time.Second
@@ -105,17 +103,49 @@ func (w *Watcher) Run(ctx context.Context) error {
 		return nil
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return w.Pool().Run(ctx) })
+	for _, pool := range w.Pools() {
+		group.Go(func() error { return pool.Run(ctx) })
+	}
 	leader := &work.Leader{Store: w.Store, Name: watchLead, Node: w.Node, Lease: watchLease, Now: w.Now, Log: w.Log}
 	group.Go(func() error { return leader.Run(ctx, w.lead) })
 	return group.Wait()
 }
 
-// Pool returns the pool of looks.
-func (w *Watcher) Pool() *work.Pool {
-	return &work.Pool{Store: w.Store, Queue: store.Watching, Node: w.Node, Width: watchWidth, Window: window, PerOwner: watchPerOwner, Lease: lease,
-		Schedule: work.Schedule{First: w.Pace.Retry, Most: w.Pace.MaxRetry, Random: w.Random}, // never given up: it is people's money
-		Handle:   w.Handle, Now: w.Now, Log: w.Log}
+// watcherQueue is a queue that the Watcher empties. Each has a pool of its own, so that no kind of work waits for another.
+type watcherQueue struct {
+	queue    store.Queue
+	width    int // jobs that one node does together
+	perOwner int // jobs of one owner on all nodes together
+	handle   work.Handle
+}
+
+func (w *Watcher) queues() []watcherQueue {
+	return []watcherQueue{
+		{store.WalletScans, 16, 4, w.scan},
+		{store.ArrivalSearches, 4, 2, w.search},
+		{store.ArrivingPayments, 4, 2, w.follow},
+		{store.StakeChecks, 4, 2, w.stakes},
+		{store.FoldedSummaries, 2, 1, w.sumUp},
+	}
+}
+
+// Pools returns the worker pools that Run starts: one for each queue. None of them gives up: it is people's money.
+func (w *Watcher) Pools() (out []*work.Pool) {
+	for _, q := range w.queues() {
+		out = append(out, &work.Pool{Store: w.Store, Queue: q.queue, Node: w.Node, Width: q.width, Window: min(window, q.width), PerOwner: q.perOwner, Lease: lease,
+			Schedule: work.Schedule{First: w.Pace.Retry, Most: w.Pace.MaxRetry, Random: w.Random}, Handle: w.Handle, Now: w.Now, Log: w.Log})
+	}
+	return out
+}
+
+// Handle does a job of one of the Watcher's queues.
+func (w *Watcher) Handle(ctx context.Context, job store.Job) (work.Result, error) {
+	for _, q := range w.queues() {
+		if q.queue == job.Queue {
+			return q.handle(ctx, job)
+		}
+	}
+	return work.Result{}, work.Permanent(fmt.Errorf("the watcher has no queue %q", job.Queue))
 }
 
 // background marks the calls of ctx.
@@ -126,24 +156,8 @@ func (w *Watcher) background(ctx context.Context) context.Context {
 	return w.Background(ctx)
 }
 
-// Handle looks at the wallet that the job names, sums up what was folded for a person, or does a step of an arriving payment. A
-// wallet that is connected no longer needs no look.
-func (w *Watcher) Handle(ctx context.Context, job store.Job) (work.Result, error) {
-	if who, ok := store.SummaryOf(job); ok {
-		return w.sumUp(who), nil
-	}
-	if at, ok := store.StakesLookOf(job); ok {
-		return w.stakes(ctx, at, job.At)
-	}
-	if store.IsArrival(job) {
-		return w.follow(ctx, job)
-	}
-	if order, ok, err := store.SearchOf(job); ok || err != nil {
-		if err != nil {
-			return work.Result{}, work.Permanent(err)
-		}
-		return w.search(ctx, order)
-	}
+// scan reads what is new in the wallet that a job names. A wallet that is connected no longer needs no scan.
+func (w *Watcher) scan(ctx context.Context, job store.Job) (work.Result, error) {
 	order, at, err := store.WatchOrderOf(job)
 	if err != nil {
 		return work.Result{}, work.Permanent(err)
@@ -248,7 +262,7 @@ func (w *Watcher) begin(ctx context.Context, of wallet.Wallet) (work.Result, err
 		if err := tx.PutWatch(row); err != nil || w.Stakes == nil {
 			return err
 		}
-		return store.OrderStakesLook(tx, of, w.Now().UTC()) // it may have stakes from before
+		return store.OrderStakeCheck(tx, of, w.Now().UTC()) // it may have stakes from before
 	}
 	return result, nil
 }

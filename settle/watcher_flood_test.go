@@ -167,11 +167,7 @@ func TestAFloodOfDustDelaysNobody(t *testing.T) {
 	r.Pass(20 * time.Second)
 	r.Must(r.Watcher.Sweep(context.Background()))
 	one := func() store.Job {
-		var due []store.Job
-		r.Must(r.Update(func(tx store.Tx) (err error) {
-			due, _, err = tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "main", Now: r.Now(), Max: 1, Lease: time.Minute})
-			return err
-		}))
+		due := r.Due(r.Watcher.Pools(), 1)
 		if len(due) != 1 {
 			t.Fatalf("%d jobs", len(due))
 		}

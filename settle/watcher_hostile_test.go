@@ -102,11 +102,7 @@ func (d damagedContacts) ContactsOf(wallet.UserID) ([]wallet.Contact, error) {
 func (r *watching) committed(form func(store.Tx) store.Tx) error {
 	r.Helper()
 	r.Must(r.Watcher.Sweep(context.Background()))
-	var due []store.Job
-	r.Must(r.Update(func(tx store.Tx) (err error) {
-		due, _, err = tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "main", Now: r.Now(), Max: 10, Lease: time.Minute})
-		return err
-	}))
+	due := r.Due(r.Watcher.Pools(), 10)
 	if len(due) != 1 {
 		r.Fatalf("%d wallets are due", len(due))
 	}

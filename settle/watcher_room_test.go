@@ -228,11 +228,7 @@ func TestNoAccountWaitsForTheFloodOfOthers(t *testing.T) {
 		if looks == 12 {
 			t.Fatalf("it waits behind the flood")
 		}
-		var due []store.Job
-		r.Must(r.Update(func(tx store.Tx) (err error) {
-			due, _, err = tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "main", Now: r.Now(), Max: 1, Lease: time.Minute})
-			return err
-		}))
+		due := r.Due(r.Watcher.Pools(), 1)
 		before := chain.calls["read"]
 		r.handle(due[0])
 		if reads := chain.calls["read"] - before; reads > 210 {

@@ -51,11 +51,7 @@ func (r *watching) drain() {
 	r.Helper()
 	const most = 2000
 	for range most {
-		var due []store.Job
-		r.Must(r.Update(func(tx store.Tx) (err error) {
-			due, _, err = tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "main", Now: r.Now(), Max: 10, Lease: time.Minute})
-			return err
-		}))
+		due := r.Due(r.Watcher.Pools(), 10)
 		if len(due) == 0 {
 			return
 		}
@@ -230,11 +226,7 @@ func TestALookThatIsOutdatedAnnouncesNothing(t *testing.T) {
 	r.Blocks(40)
 	r.Pass(20 * time.Second)
 	r.Must(r.Watcher.Sweep(context.Background()))
-	var due []store.Job
-	r.Must(r.Update(func(tx store.Tx) (err error) {
-		due, _, err = tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "main", Now: r.Now(), Max: 10, Lease: time.Minute})
-		return err
-	}))
+	due := r.Due(r.Watcher.Pools(), 10)
 	result, err := r.Watcher.Handle(context.Background(), due[0])
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error { return tx.DeleteWallet(r.bob.Address()) }))

@@ -96,8 +96,16 @@ const (
 	// payment requests, and rejected or expired transactions whose blockhash a device had. They have workers of their
 	// own, so that no number of them delays a signed payment.
 	Collecting Queue = "collecting"
-	// Watching has connected wallets whose accounts on chain have moved, or whose histories are due to be read (OrderWatch).
-	Watching Queue = "watching"
+	// WalletScans has connected wallets whose balances on chain have changed, or whose histories are due to be read (OrderWatch).
+	WalletScans Queue = "wallet_scans"
+	// ArrivalSearches has wallets that hold more than is known to be final (OrderSearch), and ArrivingPayments the payments
+	// that the chat shows as arriving (PutArrival).
+	ArrivalSearches  Queue = "arrival_searches"
+	ArrivingPayments Queue = "arriving_payments"
+	// StakeChecks has wallets whose stakes are read from time to time (OrderStakeCheck).
+	StakeChecks Queue = "stake_checks"
+	// FoldedSummaries has people who are told how many small payments were folded (OrderSummary).
+	FoldedSummaries Queue = "folded_summaries"
 
 	// ConversationTimeouts has the time-outs of conversations, for chat (SaveConversation).
 	ConversationTimeouts Queue = "conversation_timeouts"

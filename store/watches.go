@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"purser/wallet"
@@ -24,7 +23,7 @@ type Watches interface {
 	DropWatch(wallet.Address) error
 }
 
-// WatchOrder is why a wallet is looked at, the body of a job of the queue Watching. It only saves a call: a look without
+// WatchOrder is why a wallet is looked at, the body of a job of the queue WalletScans. It only saves a call: a look without
 // it, or with an old one, reads the balances itself.
 type WatchOrder struct {
 	// Found are the balances of a sweep that saw one of them moved.
@@ -36,12 +35,12 @@ type WatchOrder struct {
 // Anything that learns that a wallet may have moved may call it.
 func OrderWatch(tx Tx, w wallet.Wallet, o WatchOrder, priority Priority, now time.Time) error {
 	id := JobID(w.Address.String())
-	switch job, err := tx.Job(Watching, id); {
+	switch job, err := tx.Job(WalletScans, id); {
 	case err == nil && job.Priority <= priority:
 		return nil
 	case err == nil: // it is more urgent now
 	case errors.Is(err, ErrDamaged):
-		if err := tx.RemoveJobs(Watching, id); err != nil {
+		if err := tx.RemoveJobs(WalletScans, id); err != nil {
 			return err
 		}
 	case !errors.Is(err, ErrNotFound):
@@ -51,15 +50,11 @@ func OrderWatch(tx Tx, w wallet.Wallet, o WatchOrder, priority Priority, now tim
 	if err != nil {
 		return fmt.Errorf("order a look at %s: %w", w.Address, err)
 	}
-	owner := string(w.Owner)
-	if owner == "" {
-		owner = w.KeyLineage
-	}
-	_, err = tx.PutJobs([]Job{{ID: id, Queue: Watching, Owner: owner, Priority: priority, At: now, About: w.Owner, Body: body}}, nil)
+	_, err = tx.PutJobs([]Job{{ID: id, Queue: WalletScans, Owner: fairnessOf(w), Priority: priority, At: now, About: w.Owner, Body: body}}, nil)
 	return err
 }
 
-// WatchOrderOf reads the order of a job of the queue Watching, and the wallet's address.
+// WatchOrderOf reads the order of a job of the queue WalletScans, and the wallet's address.
 func WatchOrderOf(j Job) (o WatchOrder, at wallet.Address, err error) {
 	if at, err = wallet.ParseAddress(string(j.ID)); err != nil {
 		return o, at, fmt.Errorf("read the order of a look: %w", err)
@@ -73,59 +68,42 @@ func WatchOrderOf(j Job) (o WatchOrder, at wallet.Address, err error) {
 // SummaryEvery is the least time between two summaries of the payments that a person was not notified of one by one.
 const SummaryEvery = time.Hour
 
-// summaryJob begins the ID of the job that sums up. The person's id follows. No address begins like this.
-const summaryJob = "folded:"
-
-// OrderSummary puts the job, in the queue Watching, that sums up a person's folded payments SummaryEvery from now, unless
-// one waits already.
+// OrderSummary puts the job, in the queue FoldedSummaries, that sums up a person's folded payments SummaryEvery from now,
+// unless one waits already. Its ID is the person's.
 func OrderSummary(tx Tx, who wallet.UserID, now time.Time) error {
-	id := JobID(summaryJob + string(who))
-	if waits, err := isWatching(tx, id); err != nil || waits {
+	id := JobID(who)
+	if waits, err := hasJob(tx, FoldedSummaries, id); err != nil || waits {
 		return err
 	}
-	_, err := tx.PutJobs([]Job{{ID: id, Queue: Watching, Owner: string(who), Priority: JobNormal, At: now, NotBefore: now.Add(SummaryEvery), About: who}}, nil)
+	_, err := tx.PutJobs([]Job{{ID: id, Queue: FoldedSummaries, Owner: string(who), Priority: JobNormal, At: now, NotBefore: now.Add(SummaryEvery), About: who}}, nil)
 	return err
 }
 
-// SummaryOf returns the person of a job that OrderSummary put; ok is false for a look at a wallet.
-func SummaryOf(j Job) (who wallet.UserID, ok bool) {
-	id, ok := strings.CutPrefix(string(j.ID), summaryJob)
-	return wallet.UserID(id), ok
-}
-
-// stakesJob begins the ID of the job that reads a wallet's stakes. The address follows. No address begins like this.
-const stakesJob = "stakes:"
-
-// OrderStakesLook puts the job, in the queue Watching, that reads the stakes of a wallet, in the place of one that waits. The
-// time is that of the change that it has to see. Before the first look at a wallet it does nothing: that look orders it.
-func OrderStakesLook(tx Tx, w wallet.Wallet, now time.Time) error {
+// OrderStakeCheck puts the job, in the queue StakeChecks, that reads the stakes of a wallet, in the place of one that waits. Its
+// ID is the address. now is the time of the change that it has to see. Before the first scan of a wallet it does nothing: that
+// scan orders it.
+func OrderStakeCheck(tx Tx, w wallet.Wallet, now time.Time) error {
 	switch _, err := tx.Watch(w.Address); {
 	case errors.Is(err, ErrNotFound):
 		return nil
 	case err != nil && !errors.Is(err, ErrDamaged):
 		return err
 	}
-	owner := string(w.Owner)
-	if owner == "" {
-		owner = w.KeyLineage
-	}
-	_, err := tx.PutJobs([]Job{{ID: JobID(stakesJob + w.Address.String()), Queue: Watching, Owner: owner, Priority: JobBackground, At: now, About: w.Owner}}, nil)
+	_, err := tx.PutJobs([]Job{{ID: JobID(w.Address.String()), Queue: StakeChecks, Owner: fairnessOf(w), Priority: JobBackground, At: now, About: w.Owner}}, nil)
 	return err
 }
 
-// HasStakesLook tells whether the stakes of a wallet are read from time to time.
-func HasStakesLook(tx Tx, at wallet.Address) (bool, error) {
-	return isWatching(tx, JobID(stakesJob+at.String()))
+// HasStakeCheck reports whether the stakes of a wallet are read from time to time.
+func HasStakeCheck(tx Tx, at wallet.Address) (bool, error) {
+	return hasJob(tx, StakeChecks, JobID(at.String()))
 }
 
-// StakesLookOf returns the wallet of a job that OrderStakesLook put; ok is false for other jobs.
-func StakesLookOf(j Job) (at wallet.Address, ok bool) {
-	digits, ok := strings.CutPrefix(string(j.ID), stakesJob)
-	if !ok {
-		return at, false
+// fairnessOf is the owner of jobs about a wallet: the person, or the API key that connected it.
+func fairnessOf(w wallet.Wallet) string {
+	if w.Owner == "" {
+		return w.KeyLineage
 	}
-	at, err := wallet.ParseAddress(digits)
-	return at, err == nil
+	return string(w.Owner)
 }
 
 // NotifyOwner puts the job that notifies a person of an internal event, and keeps nothing of the event once it is done. The

@@ -12,6 +12,7 @@ import (
 	"purser/settle"
 	"purser/store"
 	"purser/wallet"
+	"purser/work"
 )
 
 // Restart begins settling again, with nothing but what the store holds. It looks once for each job, and puts it back.
@@ -142,4 +143,24 @@ func (s UntilIdle) Update(ctx context.Context, change func(store.Tx) error) erro
 		s.Idle()
 	}
 	return err
+}
+
+// Due claims up to most jobs that are due in the queues of pools, those of the first pool first.
+func (w *World) Due(pools []*work.Pool, most int) (due []store.Job) {
+	w.Helper()
+	w.Must(w.Update(func(tx store.Tx) error {
+		due = nil
+		for _, pool := range pools {
+			if len(due) == most {
+				return nil
+			}
+			claimed, _, err := tx.ClaimJobs(store.Claim{Queue: pool.Queue, Node: "main", Now: w.Now(), Max: most - len(due), Lease: time.Minute})
+			if err != nil {
+				return err
+			}
+			due = append(due, claimed...)
+		}
+		return nil
+	}))
+	return due
 }

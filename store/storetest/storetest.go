@@ -40,7 +40,7 @@ func Run(t *testing.T, open Open) {
 		{"Watches", testWatches},
 		{"WatchOrders", testWatchOrders},
 		{"Summaries", testSummaries},
-		{"StakesLooks", testStakesLooks},
+		{"StakesLooks", testStakeChecks},
 		{"NotifyOwner", testNotifyOwner},
 		{"Prices", testPrices},
 		{"AskedPrices", testAskedPrices},

@@ -85,7 +85,7 @@ func testWatchOrders(t *testing.T, open Open) {
 	order(keys, store.WatchOrder{}, store.JobNormal)
 	var jobs []store.Job
 	update(t, s, func(tx store.Tx) (err error) {
-		jobs, _, err = tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "a", Now: noon(), Max: 10, Lease: time.Minute})
+		jobs, _, err = tx.ClaimJobs(store.Claim{Queue: store.WalletScans, Node: "a", Now: noon(), Max: 10, Lease: time.Minute})
 		return err
 	})
 	if len(jobs) != 2 {
@@ -97,7 +97,7 @@ func testWatchOrders(t *testing.T, open Open) {
 	same(t, "of a key", []any{o, at, err, jobs[1].Owner, jobs[1].About}, []any{store.WatchOrder{}, keys.Address, nil, "key_1", wallet.UserID("")})
 	order(mine, store.WatchOrder{}, store.JobSoon)
 	update(t, s, func(tx store.Tx) error { return tx.DoneJobs(jobs[0].Ref(), jobs[1].Ref()) })
-	same(t, "an order while it is in flight", len(Jobs(t, s, store.Watching)), 0)
+	same(t, "an order while it is in flight", len(Jobs(t, s, store.WalletScans)), 0)
 	for _, bad := range []store.Job{{ID: "no address", Body: []byte("{}")}, {ID: store.JobID(mine.Address.String()), Body: []byte("{")}} {
 		if _, _, err := store.WatchOrderOf(bad); err == nil {
 			t.Errorf("%+v was read", bad)
@@ -105,19 +105,19 @@ func testWatchOrders(t *testing.T, open Open) {
 	}
 }
 
-// testStakesLooks: a watched wallet has one job that reads its stakes, which a newer order replaces, and which goes with its owner.
-func testStakesLooks(t *testing.T, open Open) {
+// testStakeChecks: a watched wallet has one job that reads its stakes, which a newer order replaces, and which goes with its owner.
+func testStakeChecks(t *testing.T, open Open) {
 	s := fresh(t, open)
 	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1001)) })
 	mine := wallet.Wallet{Address: wallet.Address{9}, Owner: "usr_a", ConnectedAt: noon()}
 	keys := wallet.Wallet{Address: wallet.Address{1}, KeyLineage: "key_1", ConnectedAt: noon()}
 	order := func(w wallet.Wallet, at time.Time) {
 		t.Helper()
-		update(t, s, func(tx store.Tx) error { return store.OrderStakesLook(tx, w, at) })
+		update(t, s, func(tx store.Tx) error { return store.OrderStakeCheck(tx, w, at) })
 	}
 	has := func(w wallet.Wallet) bool {
 		t.Helper()
-		return get(t, s, func(tx store.Tx) (bool, error) { return store.HasStakesLook(tx, w.Address) })
+		return get(t, s, func(tx store.Tx) (bool, error) { return store.HasStakeCheck(tx, w.Address) })
 	}
 	for _, w := range []wallet.Wallet{mine, keys} {
 		update(t, s, func(tx store.Tx) error { return tx.PutWallet(w) })
@@ -128,19 +128,13 @@ func testStakesLooks(t *testing.T, open Open) {
 		order(w, noon().Add(time.Minute))
 		same(t, "afterwards", has(w), true)
 	}
-	jobs := Jobs(t, s, store.Watching)
+	jobs := Jobs(t, s, store.StakeChecks)
 	if len(jobs) != 2 {
 		t.Fatalf("%d jobs", len(jobs))
 	}
 	for i, w := range []wallet.Wallet{mine, keys} {
-		at, ok := store.StakesLookOf(jobs[i])
 		owner := string(w.Owner) + w.KeyLineage
-		same(t, "a job", []any{at, ok, jobs[i].Owner, jobs[i].About, jobs[i].Priority, jobs[i].At}, []any{w.Address, true, owner, w.Owner, store.JobBackground, noon().Add(time.Minute)})
-	}
-	for _, other := range []store.JobID{store.JobID(mine.Address.String()), "stakes:x", "folded:usr_a"} {
-		if at, ok := store.StakesLookOf(store.Job{ID: other}); ok {
-			t.Errorf("%s reads the stakes of %s", other, at)
-		}
+		same(t, "a job", []any{jobs[i].ID, jobs[i].Owner, jobs[i].About, jobs[i].Priority, jobs[i].At}, []any{store.JobID(w.Address.String()), owner, w.Owner, store.JobBackground, noon().Add(time.Minute)})
 	}
 	update(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_a") })
 	same(t, "of somebody erased", []bool{has(mine), has(keys)}, []bool{false, true})
@@ -157,7 +151,7 @@ func testSummaries(t *testing.T, open Open) {
 	order(noon().Add(time.Minute))
 	claim := func(at time.Time) (jobs []store.Job) {
 		update(t, s, func(tx store.Tx) (err error) {
-			jobs, _, err = tx.ClaimJobs(store.Claim{Queue: store.Watching, Node: "a", Now: at, Max: 10, Lease: time.Minute})
+			jobs, _, err = tx.ClaimJobs(store.Claim{Queue: store.FoldedSummaries, Node: "a", Now: at, Max: 10, Lease: time.Minute})
 			return err
 		})
 		return jobs
@@ -169,22 +163,18 @@ func testSummaries(t *testing.T, open Open) {
 	if len(jobs) != 1 {
 		t.Fatalf("%d jobs", len(jobs))
 	}
-	who, ok := store.SummaryOf(jobs[0])
-	same(t, "the job", []any{who, ok, jobs[0].Owner, jobs[0].About}, []any{wallet.UserID("usr_a"), true, "usr_a", wallet.UserID("usr_a")})
-	if _, ok := store.SummaryOf(store.Job{ID: store.JobID(wallet.Address{9}.String())}); ok {
-		t.Error("a look sums up")
-	}
+	same(t, "the job", []any{jobs[0].ID, jobs[0].Owner, jobs[0].About}, []any{store.JobID("usr_a"), "usr_a", wallet.UserID("usr_a")})
 	order(noon()) // one is in flight
 	update(t, s, func(tx store.Tx) error { return tx.DoneJobs(jobs[0].Ref()) })
-	same(t, "while one is in flight", len(Jobs(t, s, store.Watching)), 0)
+	same(t, "while one is in flight", len(Jobs(t, s, store.FoldedSummaries)), 0)
 	order(noon())
 	update(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_a") })
-	same(t, "of somebody erased", len(Jobs(t, s, store.Watching)), 0)
+	same(t, "of somebody erased", len(Jobs(t, s, store.FoldedSummaries)), 0)
 	order(noon())
 	update(t, s, func(tx store.Tx) error {
 		return store.NotifyOwner(tx, wallet.Event{ID: "evt_1", Name: wallet.PaymentsFolded, At: noon(), User: "usr_a"})
 	})
-	same(t, "after that", []int{len(Jobs(t, s, store.Watching)), len(Jobs(t, s, store.Events))}, []int{0, 0})
+	same(t, "after that", []int{len(Jobs(t, s, store.FoldedSummaries)), len(Jobs(t, s, store.Events))}, []int{0, 0})
 }
 
 // testNotifyOwner: the event waits for its person like others, in order, and its ID may come again once it is done.
