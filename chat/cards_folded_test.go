@@ -72,7 +72,7 @@ func (r *harness) watched(pass func(context.Context) error) {
 	r.Helper()
 	r.Must(pass(r.Context()))
 	for range 3 { // 300 transactions at most
-		due := r.Due(r.Watcher.Pools(), 10)
+		due := r.Due(r.Watcher, 10)
 		for _, job := range due {
 			result, err := r.Watcher.Handle(r.Context(), job)
 			r.Must(err)

@@ -34,7 +34,7 @@ func (r *harness) happensToStakes(who, line string) bool {
 func (r *harness) looks() {
 	r.Helper()
 	for {
-		due := r.Due(r.Watcher.Pools(), 10)
+		due := r.Due(r.Watcher, 10)
 		if len(due) == 0 {
 			break
 		}

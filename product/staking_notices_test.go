@@ -3,6 +3,7 @@ package product_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -88,11 +89,10 @@ func TestStakesAreAnnouncedAsTheyChange(t *testing.T) {
 		t.Errorf("without stakes there are %d looks", n)
 	}
 	s.View(func(tx store.Tx) error {
-		row, err := tx.Watch(s.Address())
-		if row.Stakes != nil {
-			t.Errorf("kept is %+v", row.Stakes)
+		if row, err := tx.WatchedStakes(s.Address()); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("kept is %+v, %v", row, err)
 		}
-		return err
+		return nil
 	})
 }
 
@@ -240,8 +240,12 @@ func TestStakesOfAWalletWithoutOwner(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		w.Owner, w.KeyLineage, row.Version = "", "key_1", 0
-		return errors.Join(tx.DeleteWallet(s.Address()), tx.PutWallet(w), tx.PutWatch(row), store.OrderStakeCheck(tx, w, s.Now()))
+		stakes, err := tx.WatchedStakes(s.Address())
+		if err != nil {
+			return err
+		}
+		w.Owner, w.KeyLineage, row.Version, stakes.Version = "", "key_1", 0, 0
+		return errors.Join(tx.DeleteWallet(s.Address()), tx.PutWallet(w), tx.PutWatch(row), tx.PutWatchedStakes(stakes), store.OrderStakeCheck(tx, w, s.Now()))
 	}))
 	if s.looks(aDay); len(s.rewards) != 1 || s.rewards[0].UserID != "" || len(s.news) != 0 {
 		t.Errorf("announced are %+v, %+v", s.rewards, s.news)
@@ -383,4 +387,26 @@ type epochs struct {
 func (e *epochs) StakeEpoch(ctx context.Context) (wallet.StakeEpoch, error) {
 	e.n++
 	return e.StakesChain.StakeEpoch(ctx)
+}
+
+// TestDamagedStakesAreReadAnew: what changed since then is not announced, what comes afterwards is, and the operator is told.
+func TestDamagedStakesAreReadAnew(t *testing.T) {
+	s := newTold(t, 30*world.SOL)
+	s.does(request(wallet.Stake, "4"))
+	s.looks(time.Second)
+	var log strings.Builder
+	s.Watcher.Log = slog.New(slog.NewTextHandler(&log, nil))
+	at := s.Address()
+	s.Damage(at[:], `"rewarded"`)
+	s.pays()
+	if s.looks(aDay); s.heard() != "" {
+		t.Errorf("announced are %s", s.heard())
+	}
+	if n := strings.Count(log.String(), "it is read anew"); n != 1 {
+		t.Errorf("the operator is told %d times: %s", n, &log)
+	}
+	s.pays()
+	if s.looks(aDay); s.heard() != "epoch 1" {
+		t.Errorf("afterwards: %s", s.heard())
+	}
 }

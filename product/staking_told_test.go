@@ -58,7 +58,7 @@ func (s *told) looks(after time.Duration) (n int) {
 	s.Pass(after)
 	s.rewards, s.news = nil, nil
 	for range 500 {
-		due := s.Due(s.Watcher.Pools(), 1)
+		due := s.Due(s.Watcher, 1)
 		if len(due) == 0 {
 			return n
 		}

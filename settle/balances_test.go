@@ -50,7 +50,7 @@ func (r *balances) commits(after time.Duration) (out []string) {
 	r.Pass(after)
 	r.Must(r.Watcher.Sweep(r.Context()))
 	for range 200 {
-		due := r.Due(r.Watcher.Pools(), 1)
+		due := r.Due(r.Watcher, 1)
 		if len(due) == 0 {
 			return out
 		}

@@ -299,17 +299,18 @@ func (l *look) commit(tx store.Tx) error {
 	})
 	in := incoming{Tx: tx, of: l.of, listed: l.Listed, at: l.Now().UTC(), log: l.Log}
 	row := l.row // a copy: a commit may run again
+	var folded uint64
 	for _, a := range all {
-		folded, err := in.announce(a)
+		isFolded, err := in.announce(a)
 		if err != nil {
 			return fmt.Errorf("announce %s to %s: %w", a.Signature, l.of.Address, err)
 		}
-		if folded && !l.early[a.Signature] && l.of.Owner != "" {
-			row.Folded++
+		if isFolded && !l.early[a.Signature] && l.of.Owner != "" {
+			folded++
 		}
 	}
-	if row.Folded > l.row.Folded {
-		if err := store.OrderSummary(tx, l.of.Owner, l.Now().UTC()); err != nil {
+	if folded > 0 {
+		if err := l.addFolded(tx, l.of, folded); err != nil {
 			return err
 		}
 	}

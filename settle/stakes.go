@@ -63,9 +63,9 @@ func (w *Watcher) stakesEpoch(ctx context.Context) (wallet.StakeEpoch, error) {
 type stakesLook struct {
 	*Watcher
 	of    wallet.Wallet
-	row   wallet.Watch
 	epoch wallet.StakeEpoch
 	known *wallet.WatchedStakes // nil in the first look
+	drop  bool                  // the row of known cannot be read
 	news  wallet.StakesChangedData
 	paid  []paidReward
 }
@@ -92,20 +92,16 @@ func (w *Watcher) stakes(ctx context.Context, job store.Job) (work.Result, error
 		if l.of, err = tx.Wallet(address); err != nil {
 			return err
 		}
-		l.row, err = watchOf(tx, l.of)
-		return err
+		return l.readKnown(tx)
 	})
 	now := w.Now().UTC()
 	switch {
 	case errors.Is(err, store.ErrNotFound): // it is connected no longer
 		return work.Result{}, nil
-	case errors.Is(err, store.ErrDamaged) && !l.of.Address.IsZero(), err == nil && l.row.Version == 0:
-		return work.Result{Again: now.Add(w.Pace.Soon)}, nil // a look at the wallet makes the row first
 	case err != nil:
 		return work.Result{}, fmt.Errorf("watch the stakes of %s: %w", address, err)
 	}
 	ctx = w.background(ctx)
-	l.known = l.row.Stakes
 	if l.epoch, err = w.stakesEpoch(ctx); err != nil {
 		return work.Result{}, fmt.Errorf("watch the stakes of %s: %w", address, err)
 	}
@@ -133,13 +129,14 @@ func (l *stakesLook) read(ctx context.Context, now time.Time) (work.Result, erro
 	if err != nil {
 		return work.Result{}, err
 	}
-	is := wallet.WatchedStakes{ReadAt: now, Rewarded: l.epoch.Epoch}
+	is := wallet.WatchedStakes{Address: l.of.Address, ReadAt: now, Rewarded: l.epoch.Epoch}
 	for _, a := range accounts {
 		state, _ := l.epoch.StakeState(a)
 		is.All = append(is.All, wallet.WatchedStake{Account: a.Address, Voter: a.Voter, State: state})
 	}
 	waiting := false
 	if l.known != nil {
+		is.Version = l.known.Version
 		l.compare(accounts, is.All)
 		all := l.withGone(is.All)
 		if is.Rewarded, err = l.rewards(ctx, all); err != nil {
@@ -152,11 +149,10 @@ func (l *stakesLook) read(ctx context.Context, now time.Time) (work.Result, erro
 	if err := l.name(ctx); err != nil {
 		return work.Result{}, fmt.Errorf("watch the stakes of %s: %w", l.of.Address, err)
 	}
-	row := l.row
-	row.Stakes = &is
 	result := work.Result{Again: l.next(now, waiting)}
-	if len(is.All) == 0 && !waiting {
-		row.Stakes, result.Again = nil, time.Time{}
+	over := len(is.All) == 0 && !waiting
+	if over {
+		result.Again = time.Time{}
 	}
 	result.Commit = func(tx store.Tx) error {
 		if err := unchanged(tx, l.of); err != nil {
@@ -165,9 +161,40 @@ func (l *stakesLook) read(ctx context.Context, now time.Time) (work.Result, erro
 		if err := l.announce(tx, now); err != nil {
 			return err
 		}
-		return tx.PutWatch(row)
+		return l.write(tx, is, over)
 	}
 	return result, nil
+}
+
+// readKnown reads what is known of the wallet's stakes. What cannot be read is forgotten: the look is the first one.
+func (l *stakesLook) readKnown(tx store.Tx) error {
+	known, err := tx.WatchedStakes(l.of.Address)
+	switch l.known, l.drop = nil, false; {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case damaged(err):
+		l.Log.Error("what is known of the stakes of a wallet cannot be read: it is read anew, and changes since then are not announced",
+			"wallet", l.of.Address, "error", err)
+		l.drop = true
+		return nil
+	case err != nil:
+		return err
+	}
+	l.known = &known
+	return nil
+}
+
+// write replaces what is known, or removes it with the last stake. Only an attempt that read the same row may.
+func (l *stakesLook) write(tx store.Tx, is wallet.WatchedStakes, over bool) error {
+	if l.drop {
+		if err := tx.DropWatchedStakes(l.of.Address); err != nil {
+			return err
+		}
+	}
+	if err := tx.PutWatchedStakes(is); err != nil || !over {
+		return err
+	}
+	return tx.DropWatchedStakes(l.of.Address)
 }
 
 // usable lists the stake accounts that the wallet can use, the largest first. Anybody can make others that name it.
@@ -287,7 +314,7 @@ func (l *stakesLook) announce(tx store.Tx, now time.Time) error {
 	}
 	news := l.news
 	news.WalletAddress = l.of.Address
-	event, err := wallet.NewEvent(fmt.Sprintf("evt_stakes_%s_%d_%d", l.of.Address, l.epoch.Epoch, l.row.Version), wallet.StakesChanged, now, l.of.Owner, news)
+	event, err := wallet.NewEvent(fmt.Sprintf("evt_stakes_%s_%d_%d", l.of.Address, l.epoch.Epoch, now.UnixMilli()), wallet.StakesChanged, now, l.of.Owner, news)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package settle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"purser/store"
@@ -23,18 +22,12 @@ func (w *Watcher) sumUp(_ context.Context, job store.Job) (work.Result, error) {
 		}
 		var count uint64
 		for _, of := range own {
-			row, err := tx.Watch(of.Address)
-			switch {
-			case errors.Is(err, store.ErrNotFound) || damaged(err): // it has no count: the next look begins again
-				continue
-			case err != nil:
+			folded, err := w.foldedIn(tx, of)
+			if err != nil {
 				return fmt.Errorf("sum up what was folded: %w", err)
-			case row.Folded == 0:
-				continue
 			}
-			count += row.Folded
-			row.Folded = 0
-			if err := tx.PutWatch(row); err != nil {
+			count += folded
+			if err := tx.PutFolded(of.Address, 0); err != nil {
 				return fmt.Errorf("sum up what was folded: %w", err)
 			}
 		}
@@ -47,4 +40,26 @@ func (w *Watcher) sumUp(_ context.Context, job store.Job) (work.Result, error) {
 		}
 		return store.NotifyOwner(tx, event)
 	}}, nil
+}
+
+// addFolded counts payments to a wallet of which its owner is notified by a summary only, and orders that.
+func (w *Watcher) addFolded(tx store.Tx, of wallet.Wallet, n uint64) error {
+	before, err := w.foldedIn(tx, of)
+	if err != nil {
+		return fmt.Errorf("count what was folded: %w", err)
+	}
+	if err := tx.PutFolded(of.Address, before+n); err != nil {
+		return fmt.Errorf("count what was folded: %w", err)
+	}
+	return store.OrderSummary(tx, of.Owner, w.Now().UTC())
+}
+
+// foldedIn reads the count of a wallet. A damaged one begins at 0 again: it is no reason to announce nothing.
+func (w *Watcher) foldedIn(tx store.Tx, of wallet.Wallet) (uint64, error) {
+	n, err := tx.Folded(of.Address)
+	if damaged(err) {
+		w.Log.Error("how many payments were folded cannot be read: they are counted anew", "wallet", of.Address, "error", err)
+		return 0, nil
+	}
+	return n, err
 }

@@ -32,6 +32,15 @@ func (r *watching) summaries() (out []uint64) {
 	return out
 }
 
+// folded is how many payments to a wallet were folded since the last summary.
+func (r *watching) folded(at wallet.Address) (n uint64) {
+	r.View(func(tx store.Tx) (err error) {
+		n, err = tx.Folded(at)
+		return err
+	})
+	return n
+}
+
 // waiting is how many jobs of the watcher wait.
 func (r *watching) waiting(tx store.Tx) (n int, err error) {
 	for _, pool := range r.Watcher.Pools() {
@@ -86,13 +95,9 @@ func TestAtMostOneSummaryAnHour(t *testing.T) {
 	r.look()
 	r.counts(5, 1)
 	r.expect("1 SOL to bob")
-	r.View(func(tx store.Tx) error {
-		row, err := tx.Watch(r.bob.Address())
-		if row.Folded != 0 {
-			t.Errorf("%d are left", row.Folded)
-		}
-		return err
-	})
+	if n := r.folded(r.bob.Address()); n != 0 {
+		t.Errorf("%d are left", n)
+	}
 }
 
 // TestWhatIsNoPaymentIsNotCounted: failed ones, what the owner did, what only left, and an event or an account without money.
@@ -141,13 +146,9 @@ func TestOneSummaryForAllWallets(t *testing.T) {
 	r.Pass(time.Hour)
 	r.look()
 	r.counts(8) // it went with its wallet
-	r.View(func(tx store.Tx) error {
-		row, err := tx.Watch(keys)
-		if row.Folded != 0 {
-			t.Errorf("%d were counted for nobody", row.Folded)
-		}
-		return err
-	})
+	if n := r.folded(keys); n != 0 {
+		t.Errorf("%d were counted for nobody", n)
+	}
 }
 
 // TestNothingOfAFloodIsKept: spam tokens leave no receipt, no event but the summaries, and no job when it is over. A person

@@ -193,7 +193,7 @@ func (w *watchedWorld) work(dies int) {
 	var done atomic.Int64
 	written := w.dice.IntN(2) == 0
 	for range most {
-		due := w.Due(w.Watcher.Pools(), 200)
+		due := w.Due(w.Watcher, 200)
 		if len(due) == 0 || w.dead.Load() {
 			return
 		}
@@ -315,7 +315,9 @@ func (w *watchedWorld) judge() {
 			row, err := tx.Watch(at)
 			w.Must(err)
 			rows = append(rows, row)
-			counted += row.Folded
+			folded, err := tx.Folded(at)
+			w.Must(err)
+			counted += folded
 		}
 		pending, err := tx.PendingEvents(1_000_000)
 		for _, e := range pending {

@@ -422,7 +422,7 @@ func announcedOnce(t *testing.T, dice *rand.Rand) {
 // killed handles what is due, and ends now and then before, or instead of, the commit.
 func (r *watching) killed(dice *rand.Rand) {
 	for range 3 {
-		due := r.Due(r.Watcher.Pools(), 10)
+		due := r.Due(r.Watcher, 10)
 		for _, job := range due {
 			switch dice.IntN(5) {
 			case 0: // killed with the job in hand: the next start releases it

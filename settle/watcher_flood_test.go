@@ -167,7 +167,7 @@ func TestAFloodOfDustDelaysNobody(t *testing.T) {
 	r.Pass(20 * time.Second)
 	r.Must(r.Watcher.Sweep(context.Background()))
 	one := func() store.Job {
-		due := r.Due(r.Watcher.Pools(), 1)
+		due := r.Due(r.Watcher, 1)
 		if len(due) != 1 {
 			t.Fatalf("%d jobs", len(due))
 		}

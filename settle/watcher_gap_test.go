@@ -85,14 +85,14 @@ func TestFoldedPaymentsAreCountedOnce(t *testing.T) {
 		r.Pass(time.Minute)
 		r.drain()
 	}
-	if row := r.watched(); row.Folded != 0 || row.Accounts[0].DeniedSince.IsZero() {
-		t.Errorf("%d are counted of a history that is read again: %+v", row.Folded, row.Accounts[0])
+	if row, n := r.watched(), r.folded(r.bob.Address()); n != 0 || row.Accounts[0].DeniedSince.IsZero() {
+		t.Errorf("%d are counted of a history that is read again: %+v", n, row.Accounts[0])
 	}
 	r.Pass(5 * time.Minute)
 	c.leaves[0] = nil
 	r.drain()
-	if row := r.watched(); row.Folded != 7 {
-		t.Errorf("%d of 7 are counted", row.Folded)
+	if n := r.folded(r.bob.Address()); n != 7 {
+		t.Errorf("%d of 7 are counted", n)
 	}
 }
 

@@ -102,7 +102,7 @@ func (d damagedContacts) ContactsOf(wallet.UserID) ([]wallet.Contact, error) {
 func (r *watching) committed(form func(store.Tx) store.Tx) error {
 	r.Helper()
 	r.Must(r.Watcher.Sweep(context.Background()))
-	due := r.Due(r.Watcher.Pools(), 10)
+	due := r.Due(r.Watcher, 10)
 	if len(due) != 1 {
 		r.Fatalf("%d wallets are due", len(due))
 	}

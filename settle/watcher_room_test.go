@@ -228,7 +228,7 @@ func TestNoAccountWaitsForTheFloodOfOthers(t *testing.T) {
 		if looks == 12 {
 			t.Fatalf("it waits behind the flood")
 		}
-		due := r.Due(r.Watcher.Pools(), 1)
+		due := r.Due(r.Watcher, 1)
 		before := chain.calls["read"]
 		r.handle(due[0])
 		if reads := chain.calls["read"] - before; reads > 210 {

@@ -51,7 +51,7 @@ func (r *watching) drain() {
 	r.Helper()
 	const most = 2000
 	for range most {
-		due := r.Due(r.Watcher.Pools(), 10)
+		due := r.Due(r.Watcher, 10)
 		if len(due) == 0 {
 			return
 		}
@@ -226,7 +226,7 @@ func TestALookThatIsOutdatedAnnouncesNothing(t *testing.T) {
 	r.Blocks(40)
 	r.Pass(20 * time.Second)
 	r.Must(r.Watcher.Sweep(context.Background()))
-	due := r.Due(r.Watcher.Pools(), 10)
+	due := r.Due(r.Watcher, 10)
 	result, err := r.Watcher.Handle(context.Background(), due[0])
 	r.Must(err)
 	r.Must(r.Update(func(tx store.Tx) error { return tx.DeleteWallet(r.bob.Address()) }))

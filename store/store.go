@@ -104,7 +104,7 @@ const (
 	ArrivingPayments Queue = "arriving_payments"
 	// StakeChecks has wallets whose stakes are read from time to time (OrderStakeCheck).
 	StakeChecks Queue = "stake_checks"
-	// FoldedSummaries has people who are told how many small payments were folded (OrderSummary).
+	// FoldedSummaries has people who are notified of how many small payments were folded (OrderSummary).
 	FoldedSummaries Queue = "folded_summaries"
 
 	// ConversationTimeouts has the time-outs of conversations, for chat (SaveConversation).

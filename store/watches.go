@@ -9,7 +9,8 @@ import (
 	"purser/wallet"
 )
 
-// Watches are how far the chain was read for connected wallets. They disappear with their wallets.
+// Watches are what the watcher knows of connected wallets: how far the chain was read, their stakes, and how many payments were
+// folded. They disappear with their wallets.
 type Watches interface {
 	// ConnectedWallets lists the addresses of all connected wallets in the order of their bytes, behind the last one of the
 	// page before. The zero address begins.
@@ -19,8 +20,22 @@ type Watches interface {
 	// PutWatch replaces the row of Version w.Version (0: none yet) and raises the version; any other version is
 	// ErrConflict. ErrNotFound: the wallet is not connected.
 	PutWatch(w wallet.Watch) error
-	// DropWatch removes a row, also a damaged one, so that the wallet is watched again; without one it does nothing.
+	// DropWatch removes a row, also a damaged one, so that the wallet is watched again; without one it does nothing. Stakes
+	// and folded payments stay.
 	DropWatch(wallet.Address) error
+	// WatchedStakes returns what is known of the stakes of a connected wallet; ErrNotFound: it has none, or they were never
+	// read.
+	WatchedStakes(wallet.Address) (wallet.WatchedStakes, error)
+	// PutWatchedStakes replaces the row of Version s.Version, as PutWatch does.
+	PutWatchedStakes(s wallet.WatchedStakes) error
+	// DropWatchedStakes removes a row, also a damaged one; without one it does nothing.
+	DropWatchedStakes(wallet.Address) error
+	// Folded counts the incoming payments of a connected wallet that nobody was notified of one by one, since the last
+	// summary of them.
+	Folded(wallet.Address) (uint64, error)
+	// PutFolded replaces that count, also a damaged one. It is read and replaced in one Update, so it needs no version.
+	// ErrNotFound: the wallet is not connected.
+	PutFolded(at wallet.Address, count uint64) error
 }
 
 // WatchOrder is why a wallet is looked at, the body of a job of the queue WalletScans. It only saves a call: a look without

@@ -19,12 +19,8 @@ type Watch struct {
 	// Accounts are the wallet itself, then its token accounts: those that are known, and those that it would be paid to.
 	Accounts []WatchedAccount    `json:"accounts"`
 	Unread   []UnreadTransaction `json:"unread,omitempty"`
-	// Folded counts incoming payments that nobody was notified of one by one, since the last summary of them.
-	Folded uint64 `json:"folded,omitzero"`
 	// News says that more than folded payments moved the wallet since its balances were last reported (balance.updated).
 	News bool `json:"news,omitzero"`
-	// Stakes is what is known of the wallet's stakes; nil: it has none, or they were never read.
-	Stakes *WatchedStakes `json:"stakes,omitempty"`
 	// Failures counts looks in a row that nodes kept from being complete.
 	Failures int    `json:"failures,omitzero"`
 	Version  uint64 `json:"version"` // for the store's compare-and-set
@@ -101,11 +97,14 @@ func (n NetChange) Dust() bool {
 // AccountHint names an account that may have changed, and the wallet to which it belongs. It is no evidence.
 type AccountHint struct{ Account, Owner Address }
 
-// WatchedStakes is what was last read of the stakes that a wallet can use, and what their owner was notified of.
+// WatchedStakes is what was last read of the stakes that a wallet can use, and what their owner was notified of. It is a row of
+// its own: reading the history of a wallet neither waits for it nor changes it.
 type WatchedStakes struct {
+	Address  Address        `json:"address"` // the wallet
 	ReadAt   time.Time      `json:"read_at"`
 	Rewarded uint64         `json:"rewarded"` // the first epoch whose rewards are not announced: the current one, if all are
 	All      []WatchedStake `json:"all,omitempty"`
+	Version  uint64         `json:"version"` // for the store's compare-and-set
 }
 
 // WatchedStake is the state in which a stake account was last read.

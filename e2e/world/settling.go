@@ -12,7 +12,6 @@ import (
 	"purser/settle"
 	"purser/store"
 	"purser/wallet"
-	"purser/work"
 )
 
 // Restart begins settling again, with nothing but what the store holds. It looks once for each job, and puts it back.
@@ -145,12 +144,12 @@ func (s UntilIdle) Update(ctx context.Context, change func(store.Tx) error) erro
 	return err
 }
 
-// Due claims up to most jobs that are due in the queues of pools, those of the first pool first.
-func (w *World) Due(pools []*work.Pool, most int) (due []store.Job) {
+// Due claims up to most jobs that are due in the queues of a watcher.
+func (w *World) Due(watcher *settle.Watcher, most int) (due []store.Job) {
 	w.Helper()
 	w.Must(w.Update(func(tx store.Tx) error {
 		due = nil
-		for _, pool := range pools {
+		for _, pool := range watcher.Pools() {
 			if len(due) == most {
 				return nil
 			}

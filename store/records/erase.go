@@ -78,7 +78,7 @@ func (t *tx) eraseWallets(id wallet.UserID) error {
 	prefix := userPrefix(id)
 	for _, e := range t.prefixed(walletsOf, prefix) {
 		address := e.key[len(prefix)+timeSize:]
-		if err := errors.Join(t.DropWatch(wallet.Address(address)), t.delete(wallets, address)); err != nil {
+		if err := errors.Join(t.dropWatched(wallet.Address(address)), t.delete(wallets, address)); err != nil {
 			return err
 		}
 	}

@@ -23,6 +23,8 @@ const (
 	walletsOf // user.0 connected-at address -> -
 	watches   // address -> row of wallet.Watch
 	heldMints // mint address -> -, of what wallets hold by their watches
+	staked    // address -> row of wallet.WatchedStakes
+	folded    // address -> row of foldedRow
 	binds     // sha256 of the link's token -> row of wallet.Bind
 	bindsOf   // user.0 number (the newest has the highest) -> key of binds
 
@@ -91,7 +93,7 @@ const (
 // String is the table's name in the engine and in reports. The names are part of the stored form.
 func (b table) String() string {
 	return [tableCount]string{
-		"meta", "users", "telegrams", "wallets", "wallets_of", "watches", "held_mints", "binds", "binds_of",
+		"meta", "users", "telegrams", "wallets", "wallets_of", "watches", "held_mints", "watched_stakes", "folded_payments", "binds", "binds_of",
 		"transactions", "by_sign_id", "by_signature", "unsettled", "by_owner", "paid_by", "by_wallet", "contacts",
 		"conversations", "buttons", "buttons_of", "cards", "send_results", "seen",
 		"outbox_events", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "portal_tokens", "portal_tokens_of",

@@ -87,7 +87,7 @@ func (t *tx) DeleteWallet(address wallet.Address) error {
 	if err := t.delete(walletsOf, walletIndex(w)); err != nil {
 		return err
 	}
-	return errors.Join(t.DropWatch(address), t.delete(wallets, address[:]))
+	return errors.Join(t.dropWatched(address), t.delete(wallets, address[:]))
 }
 
 // bindRow is the plain part of a bind link. Chat and nonce are sealed. The link's token is not stored: the key of the

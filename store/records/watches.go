@@ -66,3 +66,72 @@ func (t *tx) PutWatch(w wallet.Watch) error {
 func (t *tx) DropWatch(address wallet.Address) error {
 	return errors.Join(t.releaseMints(address), t.delete(watches, address[:]))
 }
+
+// WatchedStakes reads a row without a sealed field, as Watch does.
+func (t *tx) WatchedStakes(address wallet.Address) (wallet.WatchedStakes, error) {
+	raw := t.get(staked, address[:])
+	if raw == nil {
+		return wallet.WatchedStakes{}, store.ErrNotFound
+	}
+	s, _, err := plainOf[wallet.WatchedStakes](t, staked, address[:], raw)
+	return s, err
+}
+
+// PutWatchedStakes compares versions before it writes.
+func (t *tx) PutWatchedStakes(s wallet.WatchedStakes) error {
+	if t.get(wallets, s.Address[:]) == nil {
+		return store.ErrNotFound
+	}
+	switch old, err := t.WatchedStakes(s.Address); {
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return err
+	case old.Version != s.Version:
+		return store.ErrConflict
+	}
+	s.Version++
+	raw, err := t.seal(staked, s.Address[:], "", s)
+	if err != nil {
+		return err
+	}
+	return t.putRow(staked, s.Address[:], raw)
+}
+
+// DropWatchedStakes removes the row.
+func (t *tx) DropWatchedStakes(address wallet.Address) error {
+	return t.delete(staked, address[:])
+}
+
+// foldedRow is the count of a wallet's folded payments. A count of 0 has no row.
+type foldedRow struct {
+	Count uint64 `json:"count"`
+}
+
+// Folded reads the count.
+func (t *tx) Folded(address wallet.Address) (uint64, error) {
+	raw := t.get(folded, address[:])
+	if raw == nil {
+		return 0, nil
+	}
+	r, _, err := plainOf[foldedRow](t, folded, address[:], raw)
+	return r.Count, err
+}
+
+// PutFolded writes the count, or removes the row of a count of 0.
+func (t *tx) PutFolded(address wallet.Address, count uint64) error {
+	switch {
+	case t.get(wallets, address[:]) == nil:
+		return store.ErrNotFound
+	case count == 0:
+		return t.delete(folded, address[:])
+	}
+	raw, err := t.seal(folded, address[:], "", foldedRow{count})
+	if err != nil {
+		return err
+	}
+	return t.putRow(folded, address[:], raw)
+}
+
+// dropWatched removes everything that the watcher knows of a wallet.
+func (t *tx) dropWatched(address wallet.Address) error {
+	return errors.Join(t.DropWatch(address), t.delete(staked, address[:]), t.delete(folded, address[:]))
+}

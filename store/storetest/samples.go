@@ -16,6 +16,8 @@ type Samples struct {
 	User         wallet.User
 	Wallet       wallet.Wallet
 	Watch        wallet.Watch
+	Stakes       wallet.WatchedStakes
+	Folded       uint64
 	Bind         wallet.Bind
 	Transaction  wallet.Transaction
 	Key          wallet.Key
@@ -52,6 +54,7 @@ func NewSamples() Samples {
 	x.Wallet.Owner, x.Bind.User, x.Transaction.Owner, x.Event.User = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.Transaction.Kind = wallet.Send
 	x.Watch.Address, x.Watch.Version = x.Wallet.Address, 1
+	x.Stakes.Address, x.Stakes.Version = x.Wallet.Address, 1
 	x.Contact.Owner = x.User.ID
 	x.Price.Price, x.Price.Disagrees.Price = wallet.MustPrice("12.5"), wallet.MustPrice("13")
 	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner = x.User.ID, x.User.ID, x.User.ID, x.User.ID
@@ -65,8 +68,8 @@ func NewSamples() Samples {
 
 // Write puts them all.
 func (x Samples) Write(tx store.Tx) error {
-	first, watch := x.Conversation, x.Watch
-	first.Version, watch.Version = 0, 0
+	first, watch, stakes := x.Conversation, x.Watch, x.Stakes
+	first.Version, watch.Version, stakes.Version = 0, 0, 0
 	if err := tx.PutUser(x.User); err != nil { // first: what follows is sealed for them
 		return err
 	}
@@ -86,7 +89,7 @@ func (x Samples) Write(tx store.Tx) error {
 	if err == nil {
 		err = tx.DeadLetterJobs(now, "sample reason", x.DeadJob.Ref())
 	}
-	return errors.Join(err, tx.PutWallet(x.Wallet), tx.PutWatch(watch), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
+	return errors.Join(err, tx.PutWallet(x.Wallet), tx.PutWatch(watch), tx.PutWatchedStakes(stakes), tx.PutFolded(x.Wallet.Address, x.Folded), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
 		tx.CreateKey(x.Key, "sample secret"), tx.PutPortalToken(x.PortalToken, "sample portal token", 1), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutSendResult(x.Reply.Chat, x.Reply.Card, x.SendResult),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
@@ -112,6 +115,10 @@ func (x Samples) Read(tx store.Tx) error {
 	check("wallets", []wallet.Wallet{x.Wallet}, ws, err)
 	watch, err := tx.Watch(x.Wallet.Address)
 	check("watch", x.Watch, watch, err)
+	stakes, err := tx.WatchedStakes(x.Wallet.Address)
+	check("watched stakes", x.Stakes, stakes, err)
+	folded, err := tx.Folded(x.Wallet.Address)
+	check("folded", x.Folded, folded, err)
 	b, err := tx.Bind(x.Bind.TokenHash)
 	check("bind", x.Bind, b, err)
 	b, err = tx.BindOf(x.User.ID)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -20,7 +21,6 @@ func testWatches(t *testing.T, open Open) {
 	}
 	same(t, "nobody", len(connected(wallet.Address{}, 10)), 0)
 	watch := wallet.Watch{Address: mine.Address, Since: 7, FullAt: noon(), FullSlot: 6, FullTo: 8, Failures: 2, News: true,
-		Stakes:   &wallet.WatchedStakes{ReadAt: noon(), Rewarded: 6, All: []wallet.WatchedStake{{Account: wallet.Address{5}, Voter: wallet.Address{6}, State: wallet.StakeActive}}},
 		Accounts: []wallet.WatchedAccount{{Address: mine.Address, Slot: 8, Exists: true, Units: 9, Mint: wallet.Address{4}, Before: new(uint64), Mark: wallet.Watermark{Slot: 8, Seen: []wallet.Signature{{1}}}, Cursor: wallet.HistoryCursor{{2}}}},
 		Unread:   []wallet.UnreadTransaction{{Signature: wallet.Signature{3}, Slot: 8, Since: noon(), Next: noon().Add(time.Hour)}}}
 	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.PutWatch(watch) })
@@ -138,6 +138,70 @@ func testStakeChecks(t *testing.T, open Open) {
 	}
 	update(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_a") })
 	same(t, "of somebody erased", []bool{has(mine), has(keys)}, []bool{false, true})
+}
+
+// testWatchedStakes: what is known of stakes, and how many payments were folded, are rows of their own: nobody who writes one of
+// them or the watch conflicts with the others. They go with the wallet.
+func testWatchedStakes(t *testing.T, open Open) {
+	s := fresh(t, open)
+	update(t, s, func(tx store.Tx) error { return tx.PutUser(user("usr_a", 1001)) })
+	mine := wallet.Wallet{Address: wallet.Address{9}, Owner: "usr_a", ConnectedAt: noon()}
+	keys := wallet.Wallet{Address: wallet.Address{1}, KeyLineage: "key_1", ConnectedAt: noon()}
+	stakes := wallet.WatchedStakes{Address: mine.Address, ReadAt: noon(), Rewarded: 6, All: []wallet.WatchedStake{{Account: wallet.Address{5}, Voter: wallet.Address{6}, State: wallet.StakeActive}}}
+	read := func(at wallet.Address) func(tx store.Tx) error {
+		return func(tx store.Tx) error { _, err := tx.WatchedStakes(at); return err }
+	}
+	counted := func(at wallet.Address) uint64 {
+		return get(t, s, func(tx store.Tx) (uint64, error) { return tx.Folded(at) })
+	}
+	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.PutWatchedStakes(stakes) })
+	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.PutFolded(mine.Address, 1) })
+	write := func(w wallet.Wallet) {
+		update(t, s, func(tx store.Tx) error {
+			stakes.Address = w.Address
+			return errors.Join(tx.PutWallet(w), tx.PutWatch(wallet.Watch{Address: w.Address}), tx.PutWatchedStakes(stakes), tx.PutFolded(w.Address, 3))
+		})
+	}
+	update(t, s, func(tx store.Tx) error { return tx.PutWallet(mine) })
+	absent(t, s, "before they were read", read(mine.Address))
+	same(t, "before any was folded", counted(mine.Address), uint64(0))
+	write(mine)
+	write(keys)
+	stakes.Address = mine.Address
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.PutWatchedStakes(stakes) })
+	want := stakes
+	want.Version = 1
+	same(t, "as written", get(t, s, func(tx store.Tx) (wallet.WatchedStakes, error) { return tx.WatchedStakes(mine.Address) }), want)
+	for range 2 { // each has its own version
+		update(t, s, func(tx store.Tx) error { return tx.PutWatchedStakes(want) })
+		want.Version++
+		update(t, s, func(tx store.Tx) error { return tx.PutFolded(mine.Address, 4) })
+		same(t, "the version of the watch", get(t, s, func(tx store.Tx) (wallet.Watch, error) { return tx.Watch(mine.Address) }).Version, uint64(1))
+	}
+	update(t, s, func(tx store.Tx) error { return tx.DropWatch(mine.Address) })
+	update(t, s, read(mine.Address)) // still there
+	same(t, "after the watch was dropped", counted(mine.Address), uint64(4))
+	update(t, s, func(tx store.Tx) error { return tx.PutFolded(mine.Address, 0) })
+	same(t, "counted anew", counted(mine.Address), uint64(0))
+	for range 2 {
+		update(t, s, func(tx store.Tx) error { return tx.DropWatchedStakes(mine.Address) })
+		absent(t, s, "dropped", read(mine.Address))
+	}
+	for _, goes := range []func(store.Tx) error{
+		func(tx store.Tx) error { return tx.DeleteWallet(mine.Address) },
+		func(tx store.Tx) error { return tx.EraseUser("usr_a") },
+	} {
+		update(t, s, func(tx store.Tx) error { return tx.PutWatchedStakes(stakes) })
+		update(t, s, func(tx store.Tx) error { return tx.PutFolded(mine.Address, 5) })
+		update(t, s, goes)
+		absent(t, s, "of a wallet that is gone", read(mine.Address))
+		same(t, "of a wallet that is gone", counted(mine.Address), uint64(0))
+		if get(t, s, func(tx store.Tx) (wallet.UserID, error) { return tx.PersonOf(1001), nil }) != "" {
+			update(t, s, func(tx store.Tx) error { return tx.PutWallet(mine) })
+		}
+	}
+	update(t, s, read(keys.Address))
+	same(t, "an operator key's", counted(keys.Address), uint64(3))
 }
 
 // testSummaries: a person has one job that sums up, an hour after it was ordered, which goes with the person.
