@@ -51,8 +51,16 @@ func ParsePrice(text string) (Price, error) {
 	return NewPrice(mantissa, exponent)
 }
 
-// NewPrice returns the price mantissa × 10^exponent in its normal form. ErrPrice: it is zero or out of bounds.
+// NewPrice returns the price mantissa × 10^exponent in its normal form, rounded half up to 18 significant digits. ErrPrice: it
+// is zero or out of bounds.
 func NewPrice(mantissa uint64, exponent int) (Price, error) {
+	var dropped uint64
+	for ; mantissa >= 1_000_000_000_000_000_000; exponent++ { // 10^priceDigits
+		mantissa, dropped = mantissa/10, mantissa%10
+	}
+	if dropped >= 5 {
+		mantissa++
+	}
 	for ; mantissa > 0 && mantissa%10 == 0; exponent++ {
 		mantissa /= 10
 	}
@@ -60,7 +68,7 @@ func NewPrice(mantissa uint64, exponent int) (Price, error) {
 	if mantissa == 0 || magnitude <= lowestMagnitude || magnitude > highestMagnitude {
 		return Price{}, ErrPrice
 	}
-	return Price{Mantissa: mantissa, Exponent: int8(exponent)}, nil // magnitude and 20 digits bound the exponent
+	return Price{Mantissa: mantissa, Exponent: int8(exponent)}, nil // magnitude and 18 digits bound the exponent
 }
 
 // MustPrice parses a price that is a constant of the program, and panics if it is none.
@@ -99,11 +107,12 @@ func (p *Price) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Rounded returns the price with so many significant digits, rounded half up.
+// Rounded returns the price with so many significant digits, at least one, rounded half up. A price that would be rounded up
+// out of the bounds stays as it is.
 func (p Price) Rounded(significant int) Price {
 	mantissa, exponent := p.Mantissa, int(p.Exponent)
 	var last uint64
-	for len(strconv.FormatUint(mantissa, 10)) > significant {
+	for len(strconv.FormatUint(mantissa, 10)) > max(significant, 1) {
 		mantissa, last, exponent = mantissa/10, mantissa%10, exponent+1
 	}
 	if last >= 5 {
@@ -118,25 +127,21 @@ func (p Price) Rounded(significant int) Price {
 // Compare returns -1, 0 or 1 as p is below, equal to or above q.
 func (p Price) Compare(q Price) int { return p.rat().Cmp(q.rat()) }
 
-// Times returns the price of a token whose price in units of another one is p, if that one costs q dollars: the cross rate.
-// ErrPrice if it is out of bounds.
+// Times returns the price of a token whose price in units of another one is p, if that one costs q dollars: the cross rate,
+// rounded once, as ParsePrice rounds. ErrPrice if it is out of bounds, or one of them is unknown.
 func (p Price) Times(q Price) (Price, error) {
-	return priceOf(new(big.Rat).Mul(p.rat(), q.rat()))
+	product := new(big.Int).Mul(new(big.Int).SetUint64(p.Mantissa), new(big.Int).SetUint64(q.Mantissa))
+	return ParsePrice(product.String() + "e" + strconv.Itoa(int(p.Exponent)+int(q.Exponent)))
 }
 
 // rat returns the exact value.
 func (p Price) rat() *big.Rat {
-	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(p.Exponent, -p.Exponent))), nil)
+	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(max(int64(p.Exponent), -int64(p.Exponent))), nil)
 	m := new(big.Int).SetUint64(p.Mantissa)
 	if p.Exponent >= 0 {
 		return new(big.Rat).SetInt(m.Mul(m, power))
 	}
 	return new(big.Rat).SetFrac(m, power)
-}
-
-// priceOf rounds a rational number to a price.
-func priceOf(r *big.Rat) (Price, error) {
-	return ParsePrice(strings.TrimRight(strings.TrimRight(r.FloatString(-lowestMagnitude+priceDigits), "0"), "."))
 }
 
 // Value returns what an amount is worth, rounded half up to a millionth of a dollar. ok is false if no price is known, or if
@@ -209,7 +214,7 @@ const (
 )
 
 // ParseChange parses a change in percent as providers print it ("-3.2815", "1e-2"), rounded towards zero to a hundredth of a
-// percent. ErrPrice if it is malformed, below -100 %, or beyond what a price does.
+// percent. ErrPrice if it is malformed, or, so rounded, below -100 % or above what a price does.
 func ParseChange(text string) (Change, error) {
 	digits, negative := strings.CutPrefix(text, "-")
 	if strings.HasPrefix(digits, "-") { // ParseNumber knows the sign too
