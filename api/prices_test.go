@@ -70,3 +70,31 @@ func TestPastPricesAreServed(t *testing.T) {
 	r.want(r.get("/v1/prices/DOGE/history", r.alice.secret), 404, wallet.TokenNotFound, "DOGE")
 	r.want(r.get("/v1/prices/"+r.bob.Address().String()+"/history", r.alice.secret), 404, wallet.TokenNotFound, "")
 }
+
+// TestBalancesAreValued at the prices that are known: listed tokens, and their sum. Anybody can give an unlisted token any price.
+func TestBalancesAreValued(t *testing.T) {
+	r := newHarness(t)
+	bob := r.bob.Address()
+	r.FundToken(bob, "USDC", 1_500_000)
+	usdc, _ := r.Tokens.BySymbol("USDC")
+	worth := func() [3]string {
+		t.Helper()
+		a := r.get("/v1/wallet/balance?address="+bob.String(), r.alice.secret)
+		return [3]string{a.text("data", "balances", "SOL", "usd_value"), a.text("data", "balances", "USDC", "usd_value"), a.text("data", "total_usd_value")}
+	}
+	if got := worth(); got != [3]string{} {
+		t.Errorf("nobody knows a price: %q", got)
+	}
+	r.savePrices(wallet.TokenPrice{Price: wallet.MustPrice("147.4789340738336"), At: r.Now(), Source: "jupiter"})
+	if got := worth(); got != [3]string{"147.478934", "", ""} {
+		t.Errorf("the price of USDC is not known: %q", got)
+	}
+	r.savePrices(wallet.TokenPrice{Mint: usdc.Mint, Price: wallet.MustPrice("0.9998"), At: r.Now(), Source: "jupiter"})
+	if got := worth(); got != [3]string{"147.478934", "1.4997", "148.978634"} {
+		t.Errorf("valued as %q", got)
+	}
+	r.Pass(wallet.StalePrice + time.Second)
+	if got := worth(); got != [3]string{} {
+		t.Errorf("valued by old prices: %q", got)
+	}
+}

@@ -13,7 +13,7 @@ import (
 )
 
 // balanceData is `data` of GET /v1/wallet/balance (docs/specification.md, Balances). Amounts are in the token's
-// units, as decimal text. Values in USD are "" while their price is unknown.
+// units, as decimal text. Values in USD are "" while their price is unknown. The total leaves unlisted tokens out.
 type balanceData struct {
 	Address       string                  `json:"address"`  // as in the request, also the zero Address, which is the System program's
 	Balances      map[string]balanceEntry `json:"balances"` // listed tokens by symbol, others by mint
@@ -50,17 +50,17 @@ func (s *Server) balance(c *fiber.Ctx, key wallet.Key) error {
 	}
 	// SOL is always there, also with a balance of 0. Lamports and base units become decimal text without a float.
 	balances := map[string]balanceEntry{wallet.SOL.Symbol: {
-		Amount: wallet.Lamports(b.Lamports).String(), Reserved: wallet.Lamports(b.Reserved).String(),
+		Amount: wallet.Lamports(b.Lamports).String(), Reserved: wallet.Lamports(b.Reserved).String(), USDValue: b.Worth.String(),
 		Decimals: wallet.SOL.Decimals,
 	}}
 	for _, held := range b.Tokens {
 		balances[held.Token.Name()] = balanceEntry{
-			Amount: held.Token.Amount(held.Units).String(), Reserved: held.Token.Amount(held.Reserved).String(),
+			Amount: held.Token.Amount(held.Units).String(), Reserved: held.Token.Amount(held.Reserved).String(), USDValue: held.Worth.String(),
 			Mint: held.Token.Mint.String(), Decimals: held.Token.Decimals,
 		}
 	}
 	return s.succeed(c, fiber.StatusOK, "done.balance", balanceData{
-		Address: b.Address.String(), Balances: balances, UpdatedAt: wallet.Timestamp(b.At),
+		Address: b.Address.String(), Balances: balances, TotalUSDValue: b.Total.String(), UpdatedAt: wallet.Timestamp(b.At),
 	})
 }
 

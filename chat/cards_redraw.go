@@ -183,6 +183,9 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 	if v["Token"], err = s.sumName(t.Token); err != nil {
 		return nil, err
 	}
+	if v["USD"], err = s.worth(t.Token, t.Amount); err != nil {
+		return nil, err
+	}
 	maps.Copy(v, resemblance(t))
 	if v["TellsRequester"], err = s.Transfers.IsAwaited(s.tx, t); err != nil {
 		return nil, err

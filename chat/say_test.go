@@ -195,6 +195,11 @@ type knowing struct{ store.Tx }
 
 func (knowing) Kinds() wallet.Kinds { return storetest.Kinds() }
 
+// Prices: nobody knows one.
+func (knowing) Prices([]wallet.Address) (map[wallet.Address]wallet.TokenPrice, error) {
+	return nil, nil
+}
+
 func standardCards() []Card {
 	return []Card{SendCard(), ReceiptCard(), RequestCard(), StakeCard(), UnstakeCard(), WithdrawCard()}
 }

@@ -55,12 +55,23 @@ func (c *Chat) balanceIn(ctx context.Context, h Inbound, only *wallet.TokenRef) 
 		"Balance": code(wallet.Lamports(balance.Lamports).String()), "Tail": code("…" + w.Address.Tail()),
 		"Reserved": html(""), "Free": html(""), "Network": c.network(),
 	}
+
 	// Reserved is at most Lamports (handlers.Balance), so the difference cannot underflow.
 	if balance.Reserved > 0 {
 		v["Reserved"] = code(wallet.Lamports(balance.Reserved).String())
 		v["Free"] = code(wallet.Lamports(balance.Lamports - balance.Reserved).String())
 	}
+	total := wallet.Worth{Unknown: true} // of one thing it is the same as its worth
+	if only == nil && len(balance.Tokens) > 0 {
+		total = balance.Total
+	}
 	return func(s *replyTx) (err error) {
+		if v["USD"], err = s.dollars(balance.Worth); err != nil {
+			return err
+		}
+		if v["Total"], err = s.dollars(total); err != nil {
+			return err
+		}
 		if v["Tokens"], v["Others"], err = s.tokenLines(balance.Tokens); err != nil {
 			return err
 		}
@@ -102,6 +113,10 @@ func (s *replyTx) tokenLines(tokens []handlers.TokenBalance) (listed, others htm
 			continue
 		}
 		v := vars{"Amount": code(t.Token.Amount(t.Units).String()), "Symbol": t.Token.Symbol, "Mint": code(t.Token.Mint.String()), "Frozen": t.Frozen, "Reserved": html("")}
+		var err error
+		if v["USD"], err = s.dollars(t.Worth); err != nil {
+			return "", "", err
+		}
 		if t.Reserved > 0 {
 			v["Reserved"] = code(t.Token.Amount(t.Reserved).String())
 		}

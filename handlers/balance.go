@@ -15,8 +15,11 @@ type Balance struct {
 	Address  wallet.Address
 	Lamports uint64
 	Reserved uint64         // lamports; at most Lamports
+	Worth    wallet.Worth   // of Lamports
 	Tokens   []TokenBalance // listed tokens first, each group sorted by name
-	At       time.Time      // when it was read
+	// Total is what SOL and the listed tokens are worth. Unlisted tokens are left out: anybody can give one any price.
+	Total wallet.Worth
+	At    time.Time // when it was read
 }
 
 // TokenBalance is what an address holds of one token, in base units, over all its token accounts.
@@ -26,6 +29,8 @@ type TokenBalance struct {
 	Reserved        uint64 // by confirmed transactions; at most Units minus InOtherAccounts
 	InOtherAccounts uint64 // part of Units in accounts other than the associated one: purser does not send from those
 	Frozen          bool   // the associated account is frozen by the issuer
+	// Worth is unknown for a token outside the list, whatever its pools say.
+	Worth wallet.Worth
 }
 
 // Free returns how many base units can be sent.
@@ -105,8 +110,34 @@ func (w *Wallets) balance(ctx context.Context, address wallet.Address, ours func
 				Reserved: min(tokensReserved.Tokens[h.Token.Mint], h.Units-h.InOtherAccounts)})
 		}
 		slices.SortFunc(b.Tokens, byName)
-		return b, nil
+		return b, value(tx, &b)
 	})
+}
+
+// value fills in what a balance is worth, by the prices that are known. Nobody outside is asked.
+func value(tx store.Tx, b *Balance) error {
+	mints := []wallet.Address{{}} // SOL
+	for _, held := range b.Tokens {
+		if held.Token.Symbol != "" {
+			mints = append(mints, held.Token.Mint)
+		}
+	}
+	prices, err := tx.Prices(mints)
+	if err != nil {
+		return err
+	}
+	b.Worth = wallet.WorthOf(prices[wallet.Address{}], wallet.Lamports(b.Lamports), b.At)
+	b.Total = b.Worth
+	for i := range b.Tokens {
+		held := &b.Tokens[i]
+		if held.Token.Symbol == "" {
+			held.Worth = wallet.Worth{Unknown: true}
+			continue
+		}
+		held.Worth = wallet.WorthOf(prices[held.Token.Mint], held.Token.Amount(held.Units), b.At)
+		b.Total = b.Total.Plus(held.Worth)
+	}
+	return nil
 }
 
 // byName sorts listed tokens before others, then by name.

@@ -23,9 +23,6 @@ type PriceBook interface {
 // MaxPrices is the most tokens that one request may ask the prices of.
 const MaxPrices = 50
 
-// stalePrice is the age from which a price is shown with a warning, and is no longer used to value balances.
-const stalePrice = 15 * time.Minute
-
 // Prices are what tokens cost, for people and programs. A price is information: it may be missing, old or wrong, and nothing
 // that is signed depends on it. Tokens outside the list have a price here too, as their pools make it.
 type Prices struct {
@@ -128,10 +125,7 @@ func (p *Prices) views(ctx context.Context, tokens []wallet.Token, read func(con
 	out := make([]PriceView, len(tokens))
 	for i, token := range tokens {
 		price := known[token.Mint]
-		out[i] = PriceView{Token: token, Price: price, Stale: price.Price.Known() && isStale(price, p.Now())}
+		out[i] = PriceView{Token: token, Price: price, Stale: price.Price.Known() && price.Stale(p.Now())}
 	}
 	return out, nil
 }
-
-// isStale reports whether a price is too old to value anything by it.
-func isStale(price wallet.TokenPrice, now time.Time) bool { return now.Sub(price.At) > stalePrice }

@@ -46,8 +46,6 @@ type Prices struct {
 const (
 	// Fresh is the age up to which a price is taken as it is, without asking again: two rounds of sampling.
 	Fresh = 2 * time.Minute
-	// Stale is the age from which a price is shown with a warning, and is no longer used to value balances.
-	Stale = 15 * time.Minute
 	// AskTimeout bounds how long somebody waits for a price that is not known yet.
 	AskTimeout = 1500 * time.Millisecond
 	// unpricedFor is how long a token that no source knows is not asked for again.

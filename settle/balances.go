@@ -2,7 +2,9 @@ package settle
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -43,9 +45,17 @@ func (l *look) reportBalances(tx store.Tx, row *wallet.Watch, news bool) error {
 		return nil
 	}
 	at := l.Now().UTC()
+	total, err := value(tx, all, at)
+	if err != nil {
+		return err
+	}
+	balances := map[string]wallet.BalanceData{}
+	for _, b := range all {
+		balances[b.token.Name()] = b.data
+	}
 	// No two events share both numbers: a row that was started over counts its versions from 1 again, at a later slot.
 	id := fmt.Sprintf("evt_balance_%s_%d_%d", row.Address, slot, row.Version)
-	event, err := wallet.NewEvent(id, wallet.BalanceUpdated, at, l.of.Owner, wallet.BalanceUpdatedData{WalletAddress: row.Address, Balances: all, UpdatedAt: wallet.Timestamp(at)})
+	event, err := wallet.NewEvent(id, wallet.BalanceUpdated, at, l.of.Owner, wallet.BalanceUpdatedData{WalletAddress: row.Address, Balances: balances, TotalUSDValue: total.String(), UpdatedAt: wallet.Timestamp(at)})
 	if err != nil {
 		return err
 	}
@@ -62,7 +72,7 @@ func reportedOf(a wallet.WatchedAccount) uint64 {
 
 // heldIn adds up a wallet's accounts by token. changed tells whether a balance differs from the one that was reported last, and less
 // whether an account holds less: no payment does that.
-func (l *look) heldIn(row *wallet.Watch) (all map[string]wallet.BalanceData, changed, less bool) {
+func (l *look) heldIn(row *wallet.Watch) (all map[wallet.Address]balance, changed, less bool) {
 	type sum struct{ reported, now uint64 }
 	sums := map[wallet.Address]sum{}
 	fell := map[wallet.Address]bool{}
@@ -74,7 +84,7 @@ func (l *look) heldIn(row *wallet.Watch) (all map[string]wallet.BalanceData, cha
 		sums[a.Mint] = sum{s.reported + reported, s.now + a.Units}
 		fell[a.Mint] = fell[a.Mint] || a.Units < reported
 	}
-	all = map[string]wallet.BalanceData{}
+	all = map[wallet.Address]balance{}
 	for mint, s := range sums {
 		token, listed := l.Listed(mint)
 		if mint.IsZero() {
@@ -88,7 +98,28 @@ func (l *look) heldIn(row *wallet.Watch) (all map[string]wallet.BalanceData, cha
 			change = "-" + token.Amount(s.reported-s.now).String()
 		}
 		changed, less = changed || s.now != s.reported, less || fell[mint]
-		all[token.Name()] = wallet.BalanceData{Amount: token.Amount(s.now).String(), Change: change}
+		all[mint] = balance{token: token, units: s.now, data: wallet.BalanceData{Amount: token.Amount(s.now).String(), Change: change}}
 	}
 	return all, changed, less
+}
+
+// balance is what a wallet holds of one token, by its mint.
+type balance struct {
+	token wallet.Token
+	units uint64
+	data  wallet.BalanceData
+}
+
+// value fills in what balances are worth, by the prices that are known, and returns the sum.
+func value(tx store.Tx, all map[wallet.Address]balance, at time.Time) (total wallet.Worth, _ error) {
+	prices, err := tx.Prices(slices.Collect(maps.Keys(all)))
+	if err != nil {
+		return total, err
+	}
+	for mint, b := range all {
+		worth := wallet.WorthOf(prices[mint], b.token.Amount(b.units), at)
+		b.data.USDValue, total = worth.String(), total.Plus(worth)
+		all[mint] = b
+	}
+	return total, nil
 }

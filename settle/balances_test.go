@@ -397,3 +397,31 @@ func TestBalancesThatNobodyCanExplainAreTold(t *testing.T) {
 func (r *balances) sol() string {
 	return wallet.Lamports(r.watched().Accounts[0].Units).String()
 }
+
+// TestBalancesAreToldInDollars at the prices that are known when the event is written.
+func TestBalancesAreToldInDollars(t *testing.T) {
+	r, chain := tellingBalances(t)
+	r.commits(20 * time.Second)
+	worth := func(lamports int64) [2]string {
+		t.Helper()
+		chain.pay(r.bob.Address(), uint64(lamports))
+		r.commits(20 * time.Second)
+		if len(r.said) != 1 {
+			t.Fatalf("told %+v", r.said)
+		}
+		return [2]string{r.said[0].Balances["SOL"].USDValue, r.said[0].TotalUSDValue}
+	}
+	if got := worth(3 * sol); got != [2]string{} {
+		t.Errorf("nobody knows a price: %q", got)
+	}
+	r.Must(r.Update(func(tx store.Tx) error {
+		return tx.SavePrices([]wallet.TokenPrice{{Price: wallet.MustPrice("150.5"), At: r.Now(), Source: "jupiter"}})
+	}))
+	if got := worth(sol); got != [2]string{"602", "602"} {
+		t.Errorf("four SOL are worth %q", got)
+	}
+	r.Pass(wallet.StalePrice)
+	if got := worth(sol); got != [2]string{} {
+		t.Errorf("by an old price: %q", got)
+	}
+}

@@ -269,6 +269,61 @@ type TokenPrice struct {
 	Disagrees *SourcePrice
 }
 
+// StalePrice is the age from which a price is shown with a warning, and values nothing.
+const StalePrice = 15 * time.Minute
+
+// Stale reports whether the price is too old to value anything by it.
+func (p TokenPrice) Stale(now time.Time) bool { return now.Sub(p.At) > StalePrice }
+
+// Value returns what an amount is worth now. ok is false if the price is unknown or stale. Nothing is worth nothing, at any
+// price.
+func (p TokenPrice) Value(a Amount, now time.Time) (value USD, ok bool) {
+	if a.Units == 0 {
+		return 0, true
+	}
+	if p.Stale(now) {
+		return 0, false
+	}
+	return p.Price.Value(a)
+}
+
+// Worth is a value in US dollars that may be unknown. The zero value is known, and nothing.
+type Worth struct {
+	USD     USD
+	Unknown bool
+}
+
+// WorthOf returns what an amount is worth at a price (TokenPrice.Value).
+func WorthOf(p TokenPrice, a Amount, now time.Time) Worth {
+	value, ok := p.Value(a, now)
+	return Worth{value, !ok}
+}
+
+// Plus adds two values. The sum is unknown if one of them is.
+func (w Worth) Plus(v Worth) Worth {
+	sum, ok := w.USD.Plus(v.USD)
+	if !ok || w.Unknown || v.Unknown {
+		return Worth{Unknown: true}
+	}
+	return Worth{USD: sum}
+}
+
+// String returns the exact decimal; "" if it is unknown.
+func (w Worth) String() string {
+	if w.Unknown {
+		return ""
+	}
+	return w.USD.String()
+}
+
+// Cents returns the value rounded to cents; "" if it is unknown.
+func (w Worth) Cents() string {
+	if w.Unknown {
+		return ""
+	}
+	return w.USD.Cents()
+}
+
 // SourcePrice is what one source said.
 type SourcePrice struct {
 	Source string
