@@ -23,6 +23,7 @@ func packages() map[string][]string {
 		"store/local":      {"store/bolt", "store/records", "wallet"},
 		"store/storetest":  {"store", "store/engine", "wallet", "work"},
 		"chain":            {"wallet"},
+		"chart":            {"wallet"},
 		"handlers":         {"quota", "store", "wallet"},
 		"work":             {"store", "wallet"},
 		"settle":           {"wallet", "store", "work"},
@@ -74,6 +75,7 @@ func libraryOwners() map[string][]string {
 		"code.dny.dev/ssrf":                                        {"webhooks"},
 		"github.com/emersion/go-smtp":                              {"sandbox/mail"},
 		"github.com/klauspost/compress":                            {"sandbox/solana"},
+		"golang.org/x/image":                                       {"chart"},
 	}
 }
 
