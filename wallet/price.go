@@ -33,7 +33,7 @@ var ErrPrice = errors.New("not a price")
 // keeps 18 significant digits and rounds half up beyond. ErrPrice: malformed, negative, zero, or out of bounds.
 func ParsePrice(text string) (Price, error) {
 	d, err := ParseNumber(text)
-	if err != nil || d.digits == "0" {
+	if err != nil {
 		return Price{}, ErrPrice
 	}
 	digits, exponent, up := trimLeading(d.digits), -d.scale, false
@@ -217,10 +217,7 @@ const (
 // percent. ErrPrice if it is malformed, or, so rounded, below -100 % or above what a price does.
 func ParseChange(text string) (Change, error) {
 	digits, negative := strings.CutPrefix(text, "-")
-	if strings.HasPrefix(digits, "-") { // ParseNumber knows the sign too
-		return 0, ErrPrice
-	}
-	d, err := ParseNumber(digits)
+	d, err := ParseNumber(digits) // which refuses a second sign
 	if err != nil {
 		return 0, ErrPrice
 	}

@@ -380,6 +380,9 @@ func TestAProductIsRoundedOnce(t *testing.T) {
 	if (Price{1, math.MinInt8}).Compare(MustPrice("1e-30")) != -1 || (Price{1, math.MaxInt8}).Compare(MustPrice("1")) != 1 {
 		t.Error("the extreme exponents compare wrongly")
 	}
+	if got, err := (Price{1, 100}).Times(Price{1, math.MaxInt8}); !errors.Is(err, ErrPrice) {
+		t.Errorf("the product of extreme exponents is %v, %v", got, err)
+	}
 }
 
 // FuzzPrice: whatever a provider says is a price within the bounds, rounded as promised, that reads the same again; or
