@@ -2,8 +2,9 @@
 // {chat, profiles, executable}. Asks the test for `fresh` (the program ends and begins anew).
 
 import assert from 'node:assert/strict';
+import { accessibility } from './axe.mjs';
 import { Chat } from './chat.mjs';
-import { complaintsOf, openDevice } from './chromium.mjs';
+import { DESKTOP, PHONE, complaintsOf, openDevice } from './chromium.mjs';
 import { approve, restore, screen, sixCharacters } from './device.mjs';
 import { play } from './scenario.mjs';
 
@@ -155,6 +156,14 @@ async function pricesMove(tab) {
   await panel.getByText(/^USDC is now \$0\.02(2|19)/).waitFor();
   await panel.getByRole('button', { name: /^GHOST .* no price$/ }).click();
   assert.ok(await panel.getByRole('button', { name: 'GHOST down 10 percent' }).isDisabled());
+  const look = accessibility();
+  await tab.setViewportSize(PHONE);
+  await tab.getByRole('button', { name: 'Test SOL & shop' }).click();
+  await look('prices', tab);
+  assert.deepEqual(look.findings, []);
+  await tab.setViewportSize(PHONE);
+  await tab.getByRole('button', { name: 'Close', exact: true }).click();
+  await tab.setViewportSize(DESKTOP);
   await panel.getByText('Prices', { exact: true }).click();
 }
 
