@@ -25,10 +25,33 @@ type programAccount struct {
 	Account *accountData `json:"account"`
 }
 
+// nodeState is a node and the state that it is asked for: of a commitment, and of minSlot or later.
+type nodeState struct {
+	*node
+	commitment string
+	minSlot    uint64
+}
+
+// confirmedState is the newest state, of the node that is asked first.
+func (c *Client) confirmedState() nodeState { return nodeState{c.primary(), confirmed, 0} }
+
+// settings are the parameters of a call that name the state.
+func (v nodeState) settings() settings {
+	out := settings{"commitment": v.commitment}
+	if v.minSlot > 0 {
+		out["minContextSlot"] = v.minSlot
+	}
+	return out
+}
+
 // programAccounts lists the accounts of a program that pass the filters, with the slot at which they were read.
-func (c *Client) programAccounts(ctx context.Context, program wallet.Address, filters ...settings) ([]programAccount, uint64, error) {
-	answer, err := call[answerAt[[]programAccount]](ctx, c.primary(), programMethod, program.String(),
-		settings{"commitment": confirmed, "encoding": "base64", "withContext": true, "filters": filters})
+func (v nodeState) programAccounts(ctx context.Context, program wallet.Address, filters ...settings) ([]programAccount, uint64, error) {
+	asked := v.settings()
+	asked["encoding"], asked["withContext"], asked["filters"] = "base64", true, filters
+	answer, err := call[answerAt[[]programAccount]](ctx, v.node, programMethod, program.String(), asked)
+	if err == nil && answer.slot < v.minSlot {
+		err = v.nodeError(programMethod, wallet.ErrNodeBehind)
+	}
 	return answer.value, answer.slot, err
 }
 
@@ -59,6 +82,11 @@ const (
 // Anybody can make accounts that name an address as one authority and get their money back by the other, so many that no
 // answer holds them. Then those with one authority are left out: a wallet can use only those of which it is both.
 func (c *Client) StakeAccounts(ctx context.Context, owner wallet.Address) ([]wallet.StakeAccount, error) {
+	return c.confirmedState().stakeAccounts(ctx, owner)
+}
+
+// stakeAccounts is StakeAccounts of one node's state.
+func (v nodeState) stakeAccounts(ctx context.Context, owner wallet.Address) ([]wallet.StakeAccount, error) {
 	var out []wallet.StakeAccount
 	seen := map[wallet.Address]bool{}
 	for _, authorities := range [][]int{{stakerAt, withdrawerAt}, {stakerAt}, {withdrawerAt}} {
@@ -66,7 +94,7 @@ func (c *Client) StakeAccounts(ctx context.Context, owner wallet.Address) ([]wal
 		for _, at := range authorities {
 			filters = append(filters, memcmp(at, owner[:]))
 		}
-		list, slot, err := c.programAccounts(ctx, wallet.StakeProgram, filters...)
+		list, slot, err := v.programAccounts(ctx, wallet.StakeProgram, filters...)
 		if len(authorities) == 1 && errors.Is(err, errTooLarge) {
 			continue
 		}
@@ -74,7 +102,7 @@ func (c *Client) StakeAccounts(ctx context.Context, owner wallet.Address) ([]wal
 			return nil, err
 		}
 		for _, entry := range list {
-			at, account, err := c.stakeAccount(entry, slot, owner, authorities)
+			at, account, err := v.stakeAccount(entry, slot, owner, authorities)
 			if err != nil {
 				return nil, err
 			}
@@ -89,13 +117,13 @@ func (c *Client) StakeAccounts(ctx context.Context, owner wallet.Address) ([]wal
 
 // stakeAccount reads an entry of the stake program's accounts. It returns nil for one that is no stake: the filters also match
 // what happens to lie there. The node must have applied them: an entry that does not fit makes the whole answer doubtful.
-func (c *Client) stakeAccount(entry programAccount, slot uint64, owner wallet.Address, authorities []int) (wallet.Address, *wallet.StakeAccount, error) {
+func (v nodeState) stakeAccount(entry programAccount, slot uint64, owner wallet.Address, authorities []int) (wallet.Address, *wallet.StakeAccount, error) {
 	at, err := wallet.ParseAddress(entry.Pubkey)
 	data, readable := entry.Account.bytes()
 	account, whole := entry.Account.info().account(slot)
 	if err != nil || !readable || !whole || account.Owner != wallet.StakeProgram || len(data) != wallet.StakeAccountSize ||
 		slices.ContainsFunc(authorities, func(place int) bool { return !bytes.Equal(data[place:place+32], owner[:]) }) {
-		return at, nil, c.primary().nodeError(programMethod, errGarbage)
+		return at, nil, v.nodeError(programMethod, errGarbage)
 	}
 	parsed, ok := parseStake(at, account, data)
 	if !ok {
@@ -143,31 +171,41 @@ const (
 // StakeEpoch reads the epoch, the cluster's stake history, and how long slots last (three sysvars at one slot,
 // getEpochInfo and getRecentPerformanceSamples).
 func (c *Client) StakeEpoch(ctx context.Context) (wallet.StakeEpoch, error) {
-	all, err := c.readSnapshots(ctx, historyLength, clockSysvar, historySysvar, rewardsSysvar)
-	if err != nil {
-		return wallet.StakeEpoch{}, err
+	e, _, err := c.confirmedState().stakeEpoch(ctx, c.now)
+	return e, err
+}
+
+// stakeEpoch is StakeEpoch of one node's state, with the slot of the sysvars.
+func (v nodeState) stakeEpoch(ctx context.Context, now func() time.Time) (e wallet.StakeEpoch, slot uint64, _ error) {
+	all, err := snapshots(ctx, v.node, v.commitment, historyLength, v.minSlot, clockSysvar, historySysvar, rewardsSysvar)
+	if err == nil && all[0].Slot < v.minSlot {
+		err = v.nodeError("getMultipleAccounts", wallet.ErrNodeBehind)
 	}
+	if err != nil {
+		return e, 0, err
+	}
+	slot = all[0].Slot
 	// The Clock sysvar has the epoch at byte 16, behind the slot and the time at which the epoch began.
 	clock, history, rewards := all[0].data, all[1].data, all[2].data
 	if len(clock) < 40 {
-		return wallet.StakeEpoch{}, c.primary().nodeError("getMultipleAccounts", errGarbage)
+		return e, 0, v.nodeError("getMultipleAccounts", errGarbage)
 	}
-	e := wallet.StakeEpoch{Epoch: binary.LittleEndian.Uint64(clock[16:]), At: c.now(), Paying: len(rewards) > payingAt && rewards[payingAt] == 1,
+	e = wallet.StakeEpoch{Epoch: binary.LittleEndian.Uint64(clock[16:]), At: now(), Paying: len(rewards) > payingAt && rewards[payingAt] == 1,
 		History: readHistory(history)}
 	const method = "getEpochInfo"
 	info, err := call[struct {
 		Index *uint64 `json:"slotIndex"`
 		Slots *uint64 `json:"slotsInEpoch"`
-	}](ctx, c.primary(), method, settings{"commitment": confirmed})
+	}](ctx, v.node, method, v.settings())
 	if err != nil {
-		return e, err
+		return e, 0, err
 	}
 	if info.Index == nil || info.Slots == nil || *info.Index >= *info.Slots {
-		return e, c.primary().nodeError(method, errGarbage)
+		return e, 0, v.nodeError(method, errGarbage)
 	}
 	e.Slots, e.SlotsLeft = *info.Slots, *info.Slots-*info.Index
-	e.SlotTime, err = c.slotTime(ctx)
-	return e, err
+	e.SlotTime, err = v.slotTime(ctx)
+	return e, slot, err
 }
 
 // readHistory reads the StakeHistory sysvar: a count, then epoch, effective, activating and deactivating lamports.
@@ -181,12 +219,12 @@ func readHistory(data []byte) map[uint64]wallet.StakeActivation {
 }
 
 // slotTime is the mean length of a slot in the last hour.
-func (c *Client) slotTime(ctx context.Context) (time.Duration, error) {
+func (n *node) slotTime(ctx context.Context) (time.Duration, error) {
 	const method = "getRecentPerformanceSamples"
 	list, err := call[[]struct {
 		Slots   uint64 `json:"numSlots"`
 		Seconds uint64 `json:"samplePeriodSecs"`
-	}](ctx, c.primary(), method, samples)
+	}](ctx, n, method, samples)
 	if err != nil {
 		return 0, err
 	}
@@ -194,7 +232,7 @@ func (c *Client) slotTime(ctx context.Context) (time.Duration, error) {
 	var slots, seconds uint64
 	for _, s := range list[:min(len(list), samples)] {
 		if s.Slots > math.MaxUint32 || s.Seconds > math.MaxUint16 {
-			return 0, c.primary().nodeError(method, errGarbage)
+			return 0, n.nodeError(method, errGarbage)
 		}
 		slots, seconds = slots+s.Slots, seconds+s.Seconds
 	}
@@ -308,7 +346,7 @@ const (
 
 // readNames reads what validators call themselves. Entries that make no sense are left out.
 func (c *Client) readNames(ctx context.Context) (map[wallet.Address]string, error) {
-	list, _, err := c.programAccounts(ctx, configProgram, memcmp(1, infoMark[:]))
+	list, _, err := c.confirmedState().programAccounts(ctx, configProgram, memcmp(1, infoMark[:]))
 	if err != nil {
 		return nil, err
 	}

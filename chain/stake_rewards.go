@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,24 +25,55 @@ const (
 	codeNoBlock         = -32004 // the epoch has not ended, or not at this commitment
 	codeNoBlockOfLedger = -32007
 	codeNoBlockAtAll    = -32009
+	codeNoHistory       = -32011 // the node keeps no history at all
 	codeRewardsActive   = -32017 // its rewards are being paid
+	codeNoEpochBoundary = -32018 // the node's ledger has a gap where the epoch ended
 )
 
 // StakeRewards reads what inflation paid to stake accounts for an epoch (getInflationReward, finalized), in the order
-// given; nil for nothing. Errors are wallet.NetworkError, with wallet.ErrRewardsNotPaid inside where it is too early to
-// ask, and wallet.ErrHistoryPruned where the node has forgotten it.
+// given; nil for nothing. The first node that can tell is believed. Errors are wallet.NetworkError, with
+// wallet.ErrRewardsNotPaid inside where it is too early to ask, and wallet.ErrHistoryPruned where every node has forgotten it.
 func (c *Client) StakeRewards(ctx context.Context, accounts []wallet.Address, epoch uint64) ([]*wallet.InflationReward, error) {
-	const method = "getInflationReward"
+	return c.stakeRewards(ctx, accounts, epoch, 0)
+}
+
+// stakeRewards is StakeRewards on nodes that have come to minSlot. A node that has forgotten an epoch says nothing of the others: as
+// long as one of them may still tell, nothing is lost.
+func (c *Client) stakeRewards(ctx context.Context, accounts []wallet.Address, epoch, minSlot uint64) ([]*wallet.InflationReward, error) {
 	if len(accounts) == 0 {
 		return nil, nil
 	}
-	list, err := call[[]*inflationReward](ctx, c.primary(), method, addresses(accounts), settings{"commitment": finalized, "epoch": epoch})
+	var early, failed, pruned error
+	for _, n := range c.nodes {
+		paid, err := n.stakeRewards(ctx, accounts, epoch, minSlot)
+		switch {
+		case err == nil:
+			return paid, nil
+		case errors.Is(err, wallet.ErrRewardsNotPaid):
+			early = err
+		case errors.Is(err, wallet.ErrHistoryPruned):
+			pruned = err
+		case failed == nil:
+			failed = err
+		}
+	}
+	return nil, cmp.Or(early, failed, pruned)
+}
+
+// stakeRewards asks one node.
+func (n *node) stakeRewards(ctx context.Context, accounts []wallet.Address, epoch, minSlot uint64) ([]*wallet.InflationReward, error) {
+	const method = "getInflationReward"
+	asked := settings{"commitment": finalized, "epoch": epoch}
+	if minSlot > 0 {
+		asked["minContextSlot"] = minSlot
+	}
+	list, err := call[[]*inflationReward](ctx, n, method, addresses(accounts), asked)
 	var answered *rpcError
 	if errors.As(err, &answered) {
 		switch answered.code {
 		case codeNoBlock, codeRewardsActive:
 			return nil, unreachable(fmt.Errorf("%s: %w", method, wallet.ErrRewardsNotPaid))
-		case codeBlockCleanedUp, codeNoBlockOfLedger, codeNoBlockAtAll:
+		case codeBlockCleanedUp, codeNoBlockOfLedger, codeNoBlockAtAll, codeNoHistory, codeNoEpochBoundary:
 			return nil, unreachable(fmt.Errorf("%s: %w", method, wallet.ErrHistoryPruned))
 		}
 	}
@@ -49,7 +81,7 @@ func (c *Client) StakeRewards(ctx context.Context, accounts []wallet.Address, ep
 		return nil, err
 	}
 	if len(list) != len(accounts) {
-		return nil, c.primary().nodeError(method, errGarbage)
+		return nil, n.nodeError(method, errGarbage)
 	}
 	out := make([]*wallet.InflationReward, len(list))
 	for i, r := range list {
@@ -58,7 +90,7 @@ func (c *Client) StakeRewards(ctx context.Context, accounts []wallet.Address, ep
 		}
 		// An entry for another epoch, or a reward above the balance after it, is no answer to this question.
 		if r.Amount == nil || r.Balance == nil || *r.Amount > *r.Balance || r.Epoch == nil || *r.Epoch != epoch {
-			return nil, c.primary().nodeError(method, errGarbage)
+			return nil, n.nodeError(method, errGarbage)
 		}
 		out[i] = &wallet.InflationReward{Account: accounts[i], Epoch: epoch, Lamports: *r.Amount, Balance: *r.Balance, Commission: r.points()}
 	}

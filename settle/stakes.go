@@ -14,10 +14,12 @@ import (
 	"purser/work"
 )
 
-// StakesChain is what the Watcher needs to know of stakes.
+// StakesChain is what the Watcher needs to know of stakes: the state of finalized blocks, never one that a later block may take
+// back. A node that lags or has forgotten something is not believed as long as another one can be asked.
 type StakesChain interface {
 	// StakeAccounts lists the stake accounts of which an address is staker or withdrawer.
 	StakeAccounts(ctx context.Context, owner wallet.Address) ([]wallet.StakeAccount, error)
+	// StakeEpoch returns the current epoch, and what the activation of stakes depends on.
 	StakeEpoch(ctx context.Context) (wallet.StakeEpoch, error)
 	// StakeRewards reads what inflation paid to stake accounts for an epoch, in the order given; nil for nothing. Inside
 	// an error may be wallet.ErrRewardsNotPaid or wallet.ErrHistoryPruned.
@@ -243,7 +245,7 @@ func (l *stakesLook) withGone(is []wallet.WatchedStake) []wallet.WatchedStake {
 }
 
 // rewards reads what stakes earned in the epochs that have ended since rewards were last announced. It returns the first epoch whose
-// rewards are not announced yet. Those of an epoch that the node has forgotten are passed over.
+// rewards are not announced yet. Those of an epoch that all nodes have forgotten are passed over.
 func (l *stakesLook) rewards(ctx context.Context, all []wallet.WatchedStake) (next uint64, _ error) {
 	asked := slices.DeleteFunc(slices.Clone(all), func(one wallet.WatchedStake) bool { return one.Voter.IsZero() })
 	accounts := make([]wallet.Address, len(asked))
@@ -258,7 +260,7 @@ func (l *stakesLook) rewards(ctx context.Context, all []wallet.WatchedStake) (ne
 		case errors.Is(err, wallet.ErrRewardsNotPaid):
 			return next, nil
 		case errors.Is(err, wallet.ErrHistoryPruned):
-			l.Log.Warn("the rewards of an epoch are forgotten by the node: they are not announced", "wallet", l.of.Address, "epoch", next)
+			l.Log.Warn("the rewards of an epoch are forgotten by all nodes: they are not announced", "wallet", l.of.Address, "epoch", next)
 			continue
 		case err != nil:
 			return next, err
