@@ -179,28 +179,7 @@ func (s *Stakes) Positions(ctx context.Context, owner wallet.Address) (Positions
 		}
 		return 1
 	})
-	s.watch(ctx, out)
 	return out, nil
-}
-
-// watch has the stakes of a connected wallet watched from now on, in case they were made elsewhere. If that cannot be written, the
-// next look at the positions tries it again: it must not cost this answer.
-func (s *Stakes) watch(ctx context.Context, p Positions) {
-	if !slices.ContainsFunc(p.All, func(one Position) bool { return one.Hold == wallet.HoldNone }) {
-		return
-	}
-	watched := false
-	w, err := read(ctx, s.Store, func(tx store.Tx) (w wallet.Wallet, err error) {
-		if w, err = tx.Wallet(p.Address); err != nil {
-			return w, err
-		}
-		watched, err = store.HasStakeCheck(tx, p.Address)
-		return w, err
-	})
-	if err != nil || watched {
-		return
-	}
-	_ = s.Store.Update(ctx, func(tx store.Tx) error { return store.OrderStakeCheck(tx, w, s.Now().UTC()) })
 }
 
 // PositionsFor is Positions of the caller's wallet, or of one that they may read. WALLET_NOT_FOUND for others.

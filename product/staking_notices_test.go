@@ -295,8 +295,8 @@ func TestOnlyUsableStakesAreAnnounced(t *testing.T) {
 	}
 }
 
-// TestStakesMadeElsewhereAreWatchedOnceTheyAreSeen, and those that a wallet has when it is connected at once.
-func TestStakesMadeElsewhereAreWatchedOnceTheyAreSeen(t *testing.T) {
+// TestStakesMadeElsewhereAreFoundWithinADay, and those that a wallet has when it is connected at once. Looking at them writes nothing.
+func TestStakesMadeElsewhereAreFoundWithinADay(t *testing.T) {
 	s := newTold(t, 30*world.SOL)
 	s.does(request(wallet.Stake, "4"))
 	s.looks(time.Second)
@@ -327,17 +327,30 @@ func TestStakesMadeElsewhereAreWatchedOnceTheyAreSeen(t *testing.T) {
 	}
 	drop()
 	s.positions()
+	jobs(0) // a read writes nothing
+	s.Pass(23 * time.Hour)
+	s.Must(s.Watcher.Sweep(t.Context()))
+	s.looks(time.Second)
+	jobs(0) // not more often than once a day
+	s.Pass(time.Hour)
+	s.Must(s.Watcher.Sweep(t.Context()))
+	s.looks(time.Second)
 	jobs(1)
 	drop()
-	real := s.Stakes.Chain
-	s.Stakes.Chain = bent{StakeChain: real, account: func(a *wallet.StakeAccount) { a.Withdrawer = s.Stranger() }}
-	s.positions()
+	real := s.Watcher.Stakes
+	s.Watcher.Stakes = bent{StakeChain: s.Stakes.Chain, account: func(a *wallet.StakeAccount) { a.Withdrawer = s.Stranger() }}
+	s.Pass(24 * time.Hour)
+	s.Must(s.Watcher.Sweep(t.Context()))
+	s.looks(time.Second)
+	jobs(0) // it cannot use them
+	s.Watcher.Stakes = nil
+	s.Pass(24 * time.Hour)
+	s.Must(s.Watcher.Sweep(t.Context()))
+	s.looks(time.Second)
 	jobs(0)
-	s.Stakes.Chain = real
+	s.Watcher.Stakes = real
 	// Connected anew, its stakes are found by the first look at the wallet.
 	s.Must(s.Update(func(tx store.Tx) error { return tx.DropWatch(s.Address()) }))
-	s.positions()
-	jobs(0) // nothing is ordered that no look at the wallet would follow
 	s.Must(s.Watcher.Sweep(t.Context()))
 	s.looks(time.Second)
 	jobs(1)

@@ -35,6 +35,7 @@ type look struct {
 	job store.Job // that asks for the look
 
 	full       bool                    // read every history
+	finds      bool                    // stakes that were made elsewhere, after that
 	reads      int                     // transactions that were asked for
 	closed     map[wallet.Address]bool // accounts that are watched no longer
 	without    []wallet.WatchedAccount // accounts for which there was no room
@@ -83,6 +84,7 @@ func (l *look) run(ctx context.Context, order store.WatchOrder) (work.Result, er
 	}
 	if l.full && l.trouble == nil && !l.more {
 		l.row.FullAt, l.row.FullSlot, l.row.FullTo = now, l.row.FullTo, 0
+		l.finds = l.Stakes != nil
 	}
 	return work.Result{Commit: l.commit, Again: l.again(now)}, nil
 }
@@ -317,5 +319,17 @@ func (l *look) commit(tx store.Tx) error {
 	if err := l.reportBalances(tx, &row, in.news); err != nil {
 		return err
 	}
-	return tx.PutWatch(row)
+	if err := tx.PutWatch(row); err != nil || !l.finds {
+		return err
+	}
+	return l.findStakes(tx)
+}
+
+// findStakes orders a check of the wallet's stakes, in case some were made elsewhere, unless they are checked from time to time
+// anyway. The check ends the job if there are none.
+func (l *look) findStakes(tx store.Tx) error {
+	if checked, err := store.HasStakeCheck(tx, l.of.Address); err != nil || checked {
+		return err
+	}
+	return store.OrderStakeCheck(tx, l.of, l.Now().UTC())
 }
