@@ -22,9 +22,20 @@ type stakeSnapshot struct {
 	accounts []wallet.StakeAccount // of the wallet, the largest first; not loaded for a new stake
 	epoch    wallet.StakeEpoch
 	all      bool // the largest possible amount is asked for
-	// fits judges what is particular to the kind.
-	fits func(stakeSnapshot, wallet.Transaction) error
+	stakeStep
 }
+
+// stakeStep is what is particular to a kind of staking.
+type stakeStep struct {
+	// fits judges a transaction of the kind.
+	fits func(stakeSnapshot, wallet.Transaction) error
+	// takes says that the amount leaves the wallet, and brings that it comes into it. Otherwise it is moved within stake accounts.
+	takes, brings bool
+}
+
+func stakingStep() stakeStep     { return stakeStep{fits: stakeSnapshot.fitsStake, takes: true} }
+func unstakingStep() stakeStep   { return stakeStep{fits: stakeSnapshot.fitsUnstake} }
+func withdrawingStep() stakeStep { return stakeStep{fits: stakeSnapshot.fitsWithdraw, brings: true} }
 
 // fetchFunds reads what all kinds of staking are judged by.
 func (s *Stakes) fetchFunds(ctx context.Context, owner wallet.Address) (f stakeSnapshot, err error) {
@@ -65,19 +76,19 @@ func (s *Stakes) fetchStakes(ctx context.Context, owner wallet.Address) (stakeSn
 // loadStake, loadUnstake and loadWithdraw read again what a stored transaction is judged by.
 func (s *Stakes) loadStake(ctx context.Context, t wallet.Transaction) (Snapshot, error) {
 	f, err := s.fetchFunds(ctx, t.From)
-	f.fits = stakeSnapshot.fitsStake
+	f.stakeStep = stakingStep()
 	return f, err
 }
 
 func (s *Stakes) loadUnstake(ctx context.Context, t wallet.Transaction) (Snapshot, error) {
 	f, err := s.fetchStakes(ctx, t.From)
-	f.fits = stakeSnapshot.fitsUnstake
+	f.stakeStep = unstakingStep()
 	return f, err
 }
 
 func (s *Stakes) loadWithdraw(ctx context.Context, t wallet.Transaction) (Snapshot, error) {
 	f, err := s.fetchStakes(ctx, t.From)
-	f.fits = stakeSnapshot.fitsWithdraw
+	f.stakeStep = withdrawingStep()
 	return f, err
 }
 
@@ -132,7 +143,7 @@ func (f stakeSnapshot) StillFits(t wallet.Transaction) error {
 func (f stakeSnapshot) covers(t wallet.Transaction) error {
 	// Only a new stake takes its amount from the wallet. The other steps move what is in stake accounts.
 	staked := uint64(0)
-	if t.StakeTerms().Account.IsZero() {
+	if f.takes {
 		staked = t.Amount
 	}
 	// Numbers of an RPC node: no sum may overflow.
@@ -160,9 +171,9 @@ func (f stakeSnapshot) covers(t wallet.Transaction) error {
 // Remaining returns the lamports that remain in the wallet.
 func (f stakeSnapshot) Remaining(t wallet.Transaction) uint64 {
 	switch left := f.free - t.Fee - t.Rent; {
-	case t.StakeTerms().Account.IsZero():
+	case f.takes:
 		return left - t.Amount
-	case t.To == t.From: // a withdrawal
+	case f.brings:
 		return left + t.Amount
 	default:
 		return left

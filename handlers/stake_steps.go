@@ -25,7 +25,7 @@ func (s *Stakes) prepareStake(ctx context.Context, req StakeRequest, t wallet.Tr
 	if f.all = req.Amount.Max; f.all {
 		t.Amount = f.minimum
 	}
-	f.fits = stakeSnapshot.fitsStake
+	f.stakeStep = stakingStep()
 	return t, f, nil
 }
 
@@ -46,7 +46,7 @@ func (s *Stakes) prepareUnstake(ctx context.Context, req StakeRequest, t wallet.
 	if err != nil {
 		return t, nil, err
 	}
-	f.fits = stakeSnapshot.fitsUnstake
+	f.stakeStep = unstakingStep()
 	var chosen []wallet.StakeAccount
 	if req.Account.IsZero() {
 		chosen, err = f.chooseStakes(t.Amount, req.Amount.Max)
@@ -196,7 +196,7 @@ func (s *Stakes) prepareWithdraw(ctx context.Context, req StakeRequest, t wallet
 	if err != nil {
 		return t, nil, err
 	}
-	f.fits = stakeSnapshot.fitsWithdraw
+	f.stakeStep = withdrawingStep()
 	var chosen []wallet.StakeAccount
 	if req.Account.IsZero() {
 		chosen = f.usable(func(_ wallet.StakeAccount, state wallet.StakeState) bool { return state == wallet.StakeInactive })

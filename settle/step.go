@@ -72,10 +72,15 @@ func (s *Settler) apply(tx store.Tx, t wallet.Transaction, change wallet.Transit
 	if err != nil {
 		return t, err
 	}
-	if change.By == wallet.Finalized && rules.ChangesStakes {
-		return next, s.stakesChanged(tx, next)
+	if change.By != wallet.Finalized {
+		return next, nil
 	}
-	if change.By == wallet.Finalized && rules.Pays {
+	if rules.ChangesStakes {
+		if err := s.stakesChanged(tx, next); err != nil {
+			return next, err
+		}
+	}
+	if rules.Pays {
 		return next, s.receipt(tx, next)
 	}
 	return next, nil
