@@ -429,7 +429,7 @@ func TestDeadLettersAreReplayedBesideARunningServerAndWithoutOne(t *testing.T) {
 	i.gaveUp(made.ID, wallet.ProTier, wallet.FreeTier)
 
 	// Without a server.
-	if list := i.says("queue", "list"); !strings.Contains(list, "events      0 waiting, 0 in flight, 2 dead letters") {
+	if list := i.says("queue", "list"); !regexp.MustCompile(`(?m)^events +0 waiting, 0 in flight, 2 dead letters`).MatchString(list) {
 		t.Fatalf("the queues read:\n%s", list)
 	}
 	letters := i.says("queue", "dead-letters", "events")

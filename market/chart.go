@@ -10,8 +10,8 @@ import (
 
 // Candles is a provider of past prices, for tokens that were not sampled here.
 type Candles interface {
-	// PastPrices returns what a token cost between two times, at most one price for each step, oldest first. step is a
-	// minute, five minutes, an hour or four hours. Nothing is known of a token that is traded nowhere. The error is an
+	// PastPrices returns what a token cost between two times, at most one price for each step, oldest first. A
+	// provider may take another step that is near. Nothing is known of a token that is traded nowhere. The error is an
 	// *UnavailableError, or of ctx.
 	PastPrices(ctx context.Context, priority Priority, mint wallet.Address, since, until time.Time, step time.Duration) ([]wallet.PricePoint, error)
 }
@@ -68,7 +68,7 @@ func (p *Prices) fill(ctx context.Context, mint wallet.Address, since, until tim
 		defer cancel()
 		past, err := p.Candles.PastPrices(ctx, ForPerson, mint, since, until, step(span))
 		if err == nil {
-			err = p.History.Fill(p.Now(), mint, past)
+			err = p.History.Fill(p.Now(), mint, step(span), past)
 		}
 		if err != nil {
 			p.Log.Warn("the past of a price could not be read", "mint", mint, "error", err)

@@ -33,8 +33,9 @@ const PriceKept = 48 * time.Hour
 type PriceHistory interface {
 	// SavePoints adds the prices of one time, and replaces those of the same minute. It is durable when it returns.
 	SavePoints(at time.Time, prices []wallet.TokenPrice) error
-	// Fill adds what another source knows of the past of a token. It replaces nothing, and leaves out what would not be kept.
-	Fill(now time.Time, mint wallet.Address, points []wallet.PricePoint) error
+	// Fill adds what another source knows of the past of a token, oldest first, one point for each step. It replaces nothing, and
+	// leaves out what would not be kept. Steps of an hour and more add no minutes.
+	Fill(now time.Time, mint wallet.Address, step time.Duration, points []wallet.PricePoint) error
 	// Points returns what a token cost from since (inclusive) to until (exclusive), oldest first: of each step the last price.
 	// Steps of less than an hour are made of minutes, others of hours. A point has the time of its minute or hour.
 	Points(ctx context.Context, mint wallet.Address, since, until time.Time, step time.Duration) ([]wallet.PricePoint, error)

@@ -183,7 +183,7 @@ func (d *Days) setAside(day string, why error) error {
 			return errors.Join(why, err)
 		}
 		delete(d.files, day)
-		d.log.Error("a day of the delivery log cannot be used: its file was set aside, and what it holds is not listed", "file", aside, "error", why)
+		d.log.Error("a day's file cannot be used: it was set aside, and what it holds is not listed", "file", aside, "error", why)
 		return nil
 	}
 }

@@ -113,15 +113,21 @@ func (h *PriceHistory) SavePoints(at time.Time, prices []wallet.TokenPrice) erro
 }
 
 // Fill writes the points of each file in one Update.
-func (h *PriceHistory) Fill(now time.Time, mint wallet.Address, points []wallet.PricePoint) error {
+func (h *PriceHistory) Fill(now time.Time, mint wallet.Address, step time.Duration, points []wallet.PricePoint) error {
 	for _, one := range []struct {
 		resolution
 		kept time.Duration
 	}{{h.byMinute(), minutesKept}, {h.byHour(), hoursKept}} {
+		if one.each < time.Hour && step >= time.Hour { // they would pass for all that is known of these minutes
+			continue
+		}
 		files := map[string][]wallet.PricePoint{}
-		for _, point := range points {
+		for i, point := range points {
 			point.At = point.At.UTC()
-			if age := now.Sub(point.At); age >= 0 && age < one.kept && point.Price.Known() {
+			age := now.Sub(point.At)
+			// Of several points of one sample the last one counts.
+			last := i == len(points)-1 || !points[i+1].At.UTC().Truncate(one.each).Equal(point.At.Truncate(one.each))
+			if age >= 0 && age < one.kept && point.Price.Known() && last {
 				files[one.file(point.At)] = append(files[one.file(point.At)], point)
 			}
 		}

@@ -52,6 +52,9 @@ func (t *tx) Prices(mints []wallet.Address) (map[wallet.Address]wallet.TokenPric
 // minute moves its note once a day.
 func (t *tx) SavePrices(list []wallet.TokenPrice) error {
 	for _, price := range list {
+		if !price.Price.Known() {
+			continue
+		}
 		old, replaced, err := t.priceRowOf(price.Mint)
 		if err != nil {
 			return err
@@ -124,6 +127,9 @@ func (t *tx) AskedMints(since time.Time, after wallet.Address, limit int) ([]wal
 			break
 		}
 		// An entry that cannot be read counts as old: the next question writes it again. The zero address is SOL.
+		if len(key) != len(after) {
+			continue
+		}
 		asked, err := keyTime(value)
 		if mint := wallet.Address(key); err == nil && !asked.Before(since) && mint != after && !mint.IsZero() {
 			out = append(out, mint)
@@ -141,7 +147,7 @@ func (t *tx) HeldMints(after wallet.Address, limit int) ([]wallet.Address, error
 			break
 		}
 		key, _ := t.first(heldMints, engine.Range{From: from[:]})
-		if key == nil {
+		if len(key) < len(after) { // none, or none of ours
 			break
 		}
 		after = wallet.Address(key[:len(after)])

@@ -31,6 +31,7 @@ func testPrices(t *testing.T, open Open) {
 	small := tokenPrice(7, "0.000000001234", noon())
 	same(t, "nothing yet", len(pricesIn(t, s, mintOf(0), mintOf(7))), 0)
 	update(t, s, func(tx store.Tx) error { return tx.SavePrices([]wallet.TokenPrice{sol, small}) })
+	update(t, s, func(tx store.Tx) error { return tx.SavePrices([]wallet.TokenPrice{{Mint: mintOf(9), At: noon()}}) }) // unknown
 	same(t, "as saved", pricesIn(t, s, mintOf(7), mintOf(0), mintOf(9)), map[wallet.Address]wallet.TokenPrice{mintOf(0): sol, mintOf(7): small})
 
 	older, newer := tokenPrice(0, "1", noon().Add(-time.Second)), tokenPrice(0, "2", noon().Add(30*time.Hour))
@@ -218,7 +219,7 @@ func testPriceFill(t *testing.T, open OpenPriceHistory) {
 		{At: now.Add(-10 * time.Minute), Price: wallet.MustPrice("3")}, {At: now.Add(-9 * time.Minute), Price: wallet.MustPrice("4")},
 		{At: now.Add(-8 * time.Minute)}, {At: now.Add(time.Minute), Price: wallet.MustPrice("6")},
 	}
-	if err := h.Fill(now, mintOf(1), past); err != nil {
+	if err := h.Fill(now, mintOf(1), time.Minute, past); err != nil {
 		t.Fatal(err)
 	}
 	long := now.Add(-500 * 24 * time.Hour)
@@ -226,6 +227,12 @@ func testPriceFill(t *testing.T, open OpenPriceHistory) {
 	hours := points(t, h, 1, long, now.Add(time.Hour), time.Hour)
 	same(t, "hours", hours, []string{now.Add(-49*time.Hour).Format("02 15:00") + " 2", now.Add(-10*time.Minute).Format("02 15:00") + " 5"})
 	same(t, "of another", len(points(t, h, 2, long, now, time.Hour)), 0)
+	coarse := []wallet.PricePoint{{At: now.Add(-70 * time.Minute), Price: wallet.MustPrice("7")}, {At: now.Add(-65 * time.Minute), Price: wallet.MustPrice("8")}}
+	if err := h.Fill(now, mintOf(3), time.Hour, coarse); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "hours are no minutes", len(points(t, h, 3, long, now, time.Minute)), 0)
+	same(t, "the last of an hour", points(t, h, 3, long, now, time.Hour), []string{now.Add(-65*time.Minute).Format("02 15:00") + " 8"})
 }
 
 // testPriceDrop: minutes go after two days and hours after a year, a file at a time.
