@@ -31,7 +31,7 @@ func (b *Bot) say(ctx context.Context, where int64, card int, reply chat.Reply) 
 	case chat.Strip:
 		return 0, b.transport.call(ctx, "editMessageReplyMarkup", map[string]any{"chat_id": where, "message_id": reply.MessageID}, nil)
 	case chat.Photo:
-		return b.file(ctx, where, reply, upload{"sendPhoto", "photo", "picture.png", reply.PNG})
+		return b.photo(ctx, where, reply)
 	case chat.Document:
 		return b.file(ctx, where, reply, upload{"sendDocument", "document", reply.FileName, reply.File})
 	case chat.Message:
@@ -83,6 +83,61 @@ func (b *Bot) message(ctx context.Context, where int64, card int, reply chat.Rep
 	return last, nil
 }
 
+// photo sends a picture, or puts it in the place of the picture of an earlier message. If that message is gone, or the caption
+// is too long for one, it is sent as a new message. An edit is repeated after an unknown result, since it changes nothing then.
+func (b *Bot) photo(ctx context.Context, where int64, reply chat.Reply) (int, error) {
+	if reply.MessageID == 0 || len(splitHTML(reply.Text, maxCaption)) > 1 {
+		return b.file(ctx, where, reply, upload{"sendPhoto", "photo", "picture.png", reply.PNG})
+	}
+	err := b.editPhoto(ctx, where, reply)
+	no := refused(err)
+	switch {
+	// A newer edit, which shows the newest state, cancels one that Telegram is still working on.
+	case no != nil && no.saysAny("message is not modified", "canceled by new editMessageMedia request"):
+		return reply.MessageID, nil
+	case no != nil && no.saysAny("message to edit not found", "message can't be edited", "MESSAGE_ID_INVALID"):
+		reply.MessageID = 0
+		return b.photo(ctx, where, reply)
+	}
+	return reply.MessageID, err
+}
+
+// editPhoto replaces the picture, the caption and the buttons of a message. The file is a part of the form, which the media
+// object names (Bot API, InputMediaPhoto).
+func (b *Bot) editPhoto(ctx context.Context, where int64, reply chat.Reply) error {
+	const part = "picture"
+	media := map[string]any{"type": "photo", "media": "attach://" + part}
+	if reply.Text != "" {
+		media["caption"], media["parse_mode"] = reply.Text, "HTML"
+	}
+	params := map[string]any{"chat_id": where, "message_id": reply.MessageID, "media": media}
+	if len(reply.Buttons) > 0 {
+		params["reply_markup"] = keyboard(reply.Buttons)
+	}
+	fields, err := formFields(params)
+	if err != nil {
+		return err
+	}
+	return b.transport.upload(ctx, "editMessageMedia", fields, part, "picture.png", reply.PNG, nil)
+}
+
+// formFields returns the parameters of a call as fields of a form: texts as they are, anything else as JSON.
+func formFields(params map[string]any) (map[string]string, error) {
+	fields := make(map[string]string, len(params))
+	for key, value := range params {
+		if plain, ok := value.(string); ok {
+			fields[key] = plain
+			continue
+		}
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		fields[key] = string(encoded)
+	}
+	return fields, nil
+}
+
 // upload is a file that a method of the Bot API sends.
 type upload struct {
 	method string
@@ -97,7 +152,6 @@ func (b *Bot) file(ctx context.Context, where int64, reply chat.Reply, up upload
 	if len(splitHTML(caption, maxCaption)) > 1 {
 		caption = ""
 	}
-	fields := map[string]string{}
 	params := map[string]any{"chat_id": where}
 	if caption != "" {
 		params["caption"], params["parse_mode"] = caption, "HTML"
@@ -105,16 +159,9 @@ func (b *Bot) file(ctx context.Context, where int64, reply chat.Reply, up upload
 	if caption == reply.Text && len(reply.Buttons) > 0 {
 		params["reply_markup"] = keyboard(reply.Buttons)
 	}
-	for key, value := range params {
-		if plain, ok := value.(string); ok {
-			fields[key] = plain
-			continue
-		}
-		encoded, err := json.Marshal(value)
-		if err != nil {
-			return 0, err
-		}
-		fields[key] = string(encoded)
+	fields, err := formFields(params)
+	if err != nil {
+		return 0, err
 	}
 	var made posted
 	if err := b.transport.upload(ctx, up.method, fields, up.field, up.name, up.file, &made); err != nil || caption == reply.Text {

@@ -156,7 +156,7 @@ type refusal struct {
 // codes for them.
 var phrases = []string{
 	"message is not modified", "message to edit not found", "message can't be edited",
-	"there is no text in the message to edit", "MESSAGE_ID_INVALID",
+	"there is no text in the message to edit", "MESSAGE_ID_INVALID", "canceled by new editMessageMedia request",
 	"message to delete not found", "message can't be deleted", "query is too old",
 	"query ID is invalid", "can't parse entities", "message is too long", "MESSAGE_TOO_LONG",
 	"caption is too long", "text is empty", "text must be non-empty", "chat not found",

@@ -76,7 +76,7 @@ type ReplyKind string
 // The kinds of reply.
 const (
 	Message  ReplyKind = "message"  // sends a message, or edits the message that shows its card
-	Photo    ReplyKind = "photo"    // sends a PNG with Text as its caption
+	Photo    ReplyKind = "photo"    // sends a PNG with Text as its caption, or puts both into the message MessageID
 	Document ReplyKind = "document" // sends File under FileName with Text as its caption
 	Toast    ReplyKind = "toast"    // answers a tap; Telegram ignores it after some seconds (see toastLife)
 	Strip    ReplyKind = "strip"    // removes the buttons of a message
@@ -96,7 +96,7 @@ type Reply struct {
 	FileName   string     `json:"file_name,omitempty"`
 	CallbackID string     `json:"callback_id,omitempty"` // of a toast
 	Alert      bool       `json:"alert,omitempty"`       // toast only: a dialog that the person must close
-	MessageID  int        `json:"message_id,omitempty"`  // the message that a Delete or Strip acts on
+	MessageID  int        `json:"message_id,omitempty"`  // the message that a Delete, Strip or Photo acts on
 	NewMessage bool       `json:"new_message,omitempty"` // card only: send a new message at the bottom of the chat instead of editing
 	Receipts   *Receipts  `json:"receipts,omitempty"`    // set when the message reports incoming payments
 	Secret     bool       `json:"secret,omitempty"`      // never in logs, events or idempotency records
