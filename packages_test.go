@@ -27,7 +27,7 @@ func packages() map[string][]string {
 		"handlers":         {"quota", "store", "wallet"},
 		"work":             {"store", "wallet"},
 		"settle":           {"wallet", "store", "work"},
-		"chat":             {"wallet", "store", "handlers", "locale", "work"},
+		"chat":             {"chart", "wallet", "store", "handlers", "locale", "work"},
 		"bot":              {"chat", "store", "work"},
 		"api":              {"handlers", "chat", "locale", "quota", "signer", "wallet", "store"},
 		"signer":           {},

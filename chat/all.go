@@ -12,6 +12,7 @@ func conversations() []conversation {
 		transactionCards(),
 		sendConversation(),
 		stakeCommand(),
+		priceCommand(),
 		contactsConversation(),
 		apiConversation(),
 		appsCommand(),

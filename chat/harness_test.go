@@ -285,8 +285,11 @@ func (r *harness) deliver(row store.Reply) {
 	if row.Card != "" && !reply.NewMessage && reply.Kind == chat.Message { // else what shows the subject now stays as it is
 		r.View(func(tx store.Tx) error { shows, _ = tx.Card(row.Chat, row.Card); return nil })
 	}
+	if reply.Kind == chat.Photo && reply.MessageID != 0 {
+		shows = reply.MessageID
+	}
 	for _, m := range r.messages[row.Chat] {
-		if shows == 0 || m.id != shows || m.card == "" {
+		if shows == 0 || m.id != shows || m.card == "" && reply.Kind != chat.Photo {
 			continue
 		}
 		if m.reply.Text == reply.Text && fmt.Sprint(m.reply.Buttons) == fmt.Sprint(reply.Buttons) {

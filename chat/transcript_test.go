@@ -108,6 +108,7 @@ func difference(want, got string) string {
 //	network: landed alice            a wallet.Trigger befalls her newest transaction
 //	network: paid bob                Alice pays his newest request from another wallet app
 //	clock 5m
+//	price SOL 147.4789 1.25 jupiter 12s  a source said so 12 seconds ago, with the change over 24 hours; - is no change
 //	an epoch passes                  of Solana, and its rewards are paid
 //	alice's stakes get a tip         of 0.005 SOL each, from their validator
 func (r *harness) happen(line string) {
@@ -130,7 +131,7 @@ func (r *harness) happen(line string) {
 		d, err := time.ParseDuration(words[1])
 		r.Must(err)
 		r.clock(d)
-	case r.happensToStakes(who, line):
+	case r.happensToStakes(who, line), r.happensToPrices(words):
 	case words[0] == "steps":
 		r.Developers.Steps = nil
 		for _, step := range words[1:] {

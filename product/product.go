@@ -174,7 +174,7 @@ func (p *Parts) price() {
 // Chat returns the options of the chat over these parts.
 func (p *Parts) Chat() chat.Options {
 	c := p.Config
-	return chat.Options{Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, History: p.History,
+	return chat.Options{Prices: p.Prices, Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, History: p.History,
 		Contacts: p.Contacts, Developers: p.Developers, Apps: p.Apps, People: p.People, Portal: p.Portal, Receivers: p.Delivery,
 		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Limits: c.Limits,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
