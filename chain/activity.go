@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 
 	"purser/wallet"
@@ -17,26 +18,64 @@ func InBackground(ctx context.Context) context.Context { return withClass(ctx, i
 // Errors: *wallet.UnreadableTransaction if all nodes answer, and none in a way that can be read; else a
 // wallet.NetworkError, with wallet.ErrTransactionUnknown inside if all nodes answer, and one does not have it.
 func (c *Client) Activities(ctx context.Context, sig wallet.Signature, owners ...wallet.Address) ([]wallet.Activity, error) {
-	ctx = forHistory(ctx)
-	var failed, unread error
+	shown, err := c.shown(forHistory(ctx), sig, 1)
+	if err != nil {
+		return nil, err
+	}
+	return shown[0].activities(owners), nil
+}
+
+// shown reads one transaction from the nodes in turn, until as many as wanted have shown it in a way that can be read. One
+// is enough. If none does, the error is that of Activities.
+func (c *Client) shown(ctx context.Context, sig wallet.Signature, wanted int) (out []*effects, _ error) {
+	var failed error
+	var unread *wallet.UnreadableTransaction
+	forGood := true
 	for _, n := range c.nodes {
 		e, err := n.effects(ctx, sig)
-		if err == nil {
-			return e.activities(owners), nil
-		}
 		var why unreadable
 		switch {
+		case err == nil:
+			if out = append(out, e); len(out) == wanted {
+				return out, nil
+			}
 		case errors.As(err, &why):
 			unread = &wallet.UnreadableTransaction{Signature: sig, Why: n.name + ": " + string(why)}
+			forGood = forGood && why == unknownVersion
 		case failed == nil || errors.Is(failed, wallet.ErrTransactionUnknown): // a node that could not be asked may have it
 			failed = err
 		}
 	}
-	if failed != nil { // another time, that node may show it
+	switch {
+	case len(out) > 0:
+		return out, nil
+	case failed != nil: // another time, that node may show it
 		return nil, failed
 	}
+	unread.ForGood = forGood
 	return nil, unread
 }
+
+// agreed reads what one transaction did for an owner, from two nodes if two can show it. Where they contradict each other,
+// neither is believed: what a transaction moved is a node's word, for the signature proves only what was to be done.
+func (c *Client) agreed(ctx context.Context, sig wallet.Signature, owner wallet.Address) (wallet.Activity, error) {
+	shown, err := c.shown(forHistory(ctx), sig, 2)
+	if err != nil {
+		return wallet.Activity{}, err
+	}
+	a := shown[0].activities([]wallet.Address{owner})[0]
+	for _, other := range shown[1:] {
+		b := other.activities([]wallet.Address{owner})[0]
+		b.At = a.At // not every node knows it, and nothing is decided by it
+		if !reflect.DeepEqual(a, b) {
+			return wallet.Activity{}, c.primary().nodeError("getTransaction", errGarbage)
+		}
+	}
+	return a, nil
+}
+
+// unknownVersion is unreadable today and tomorrow.
+var unknownVersion = unreadable(errUnreadable.Error())
 
 // effects reads a transaction from a node. The error is unreadable if the node answered, and the transaction cannot be
 // read.
@@ -44,7 +83,7 @@ func (n *node) effects(ctx context.Context, sig wallet.Signature) (*effects, err
 	raw, err := rawTransaction(ctx, n, sig)
 	switch {
 	case errors.Is(err, errUnreadable):
-		return nil, unreadable(errUnreadable.Error())
+		return nil, unknownVersion
 	case err != nil:
 		return nil, err
 	}
@@ -107,6 +146,7 @@ type flow struct {
 	token      wallet.Token // SOL for lamports; its Mint is zero too if the token is not known
 	units, fee uint64
 	references []wallet.Address
+	memo       string // of a transfer; see wallet.Movement
 	// native: what moves is lamports, also in the form of wrapped SOL.
 	native bool
 	// system: the system program moves it, so the source is a wallet, whatever becomes of its address later.
@@ -161,7 +201,7 @@ func (e *effects) replay() *ledger {
 		if !ok {
 			continue
 		}
-		l.add(e, in, m)
+		l.add(e, in, m, e.from[i])
 		if m.all == everything && isTokenProgram(program) {
 			at := in.accounts[m.from]
 			l.gone[int(at)] = i >= initial[at] // what comes before it is made again belongs to the new one
@@ -265,8 +305,8 @@ func (e *effects) tokenOf(mint, program wallet.Address) wallet.Token {
 	return token
 }
 
-// add follows one movement.
-func (l *ledger) add(e *effects, in instruction, m movement) {
+// add follows one movement. top is the instruction of the message that led to it.
+func (l *ledger) add(e *effects, in instruction, m movement, top int) {
 	f := flow{how: m.how, from: absent, to: absent, units: m.units, fee: m.fee, token: wallet.SOL, native: m.lamports,
 		system: e.keys[in.program] == wallet.SystemProgram}
 	if m.from != absent {
@@ -277,6 +317,9 @@ func (l *ledger) add(e *effects, in instruction, m movement) {
 	}
 	for i := m.first; i < len(in.accounts) && m.how == wallet.MovedByTransfer; i++ {
 		f.references = append(f.references, e.keys[in.accounts[i]])
+	}
+	if len(f.references) > 0 { // only what may answer a payment request has a memo of its own
+		f.memo = e.message.memoOf(top)
 	}
 	if m.lamports {
 		f.units = l.amount(e, f.from, m)

@@ -133,7 +133,7 @@ func (v *view) movements() {
 		if to {
 			mine, other = f.to, f.from
 		}
-		m := wallet.Movement{How: f.how, In: to, Token: f.token, Units: f.units, Fee: f.fee, References: f.references}
+		m := wallet.Movement{How: f.how, In: to, Token: f.token, Units: f.units, Fee: f.fee, References: f.references, Memo: f.memo}
 		if m.With, m.Account = v.party(other, f.goneTo); m.In && other != absent {
 			m.With = v.payer(f)
 			m.Signed = v.isSigner(m.With)
@@ -190,7 +190,7 @@ func (v *view) deposited(f flow, mine int, m wallet.Movement) {
 	}
 	if rent > 0 {
 		part := m
-		part.How, part.Units, part.References = wallet.MovedAsRent, rent, nil
+		part.How, part.Units, part.References, part.Memo = wallet.MovedAsRent, rent, nil, ""
 		v.rent(part, ownAccount)
 	}
 	if m.Units -= rent; m.Units > 0 || rent == 0 {
@@ -253,7 +253,13 @@ func (v *view) net() {
 	}
 	// Movements that do not add up to the result would tell a wrong story, so none of that token is shown. Net stays: it comes
 	// from the balances alone.
-	a.Movements = slices.DeleteFunc(a.Movements, func(m wallet.Movement) bool { return !v.explained[m.Token.Mint] })
+	a.Movements = slices.DeleteFunc(a.Movements, func(m wallet.Movement) bool {
+		if v.explained[m.Token.Mint] {
+			return false
+		}
+		a.Unexplained = append(a.Unexplained, m)
+		return true
+	})
 }
 
 // change adds a token to Net if it changed.

@@ -184,7 +184,7 @@ func TestEveryCallIsOfItsClass(t *testing.T) {
 			return err
 		}},
 		"Payments": {inBackground, func(ctx context.Context, c *Client) error {
-			_, err := c.Payments(ctx, at, signed.query.Reference, wallet.SOL, map[wallet.Signature]bool{})
+			_, err := c.Payments(ctx, at, signed.query.Reference, wallet.Address{}, map[wallet.Signature]bool{})
 			return err
 		}},
 		"GenesisCluster": {inBackground, func(ctx context.Context, c *Client) error { _, err := c.GenesisCluster(ctx); return err }},

@@ -25,6 +25,7 @@ type effects struct {
 	pre, post []uint64         // lamports
 	tokens    map[byte]tokenAt // by position
 	run       []instruction    // in the order of execution
+	from      []int            // for each of them, the instruction of the message that led to it
 }
 
 // tokenAt is a token account before and after; nil where it was none.
@@ -306,6 +307,9 @@ func (e *effects) readInstructions(meta *transactionMeta) error {
 		e.run = append(e.run, unbatched(e.keys[in.program], in)...)
 		for _, inner := range called[i] {
 			e.run = append(e.run, unbatched(e.keys[inner.program], inner)...)
+		}
+		for len(e.from) < len(e.run) {
+			e.from = append(e.from, i)
 		}
 	}
 	return nil

@@ -57,7 +57,7 @@ func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 		"Fee":       func() error { _, err := c.Fee(ctx, s.wire[65:]); return err },
 		"Simulate":  func() error { _, err := c.Simulate(ctx, s.wire[65:]); return err },
 		"Payments": func() error {
-			_, err := c.Payments(ctx, payee(s.query), s.query.Reference, wallet.SOL, map[wallet.Signature]bool{})
+			_, err := c.Payments(ctx, payee(s.query), s.query.Reference, wallet.Address{}, map[wallet.Signature]bool{})
 			return err
 		},
 		"RentMinimum":   func() error { _, err := c.RentMinimum(ctx, 0); return err },

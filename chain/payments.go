@@ -13,8 +13,9 @@ import (
 // somebody else costs calls.
 const maxPayments = 20
 
-// Payments lists the finalized transfers of a token to an address that mention a reference, oldest first, by any payer
-// (Solana Pay: the reference is one of the transfer's last accounts).
+// Payments lists what finalized transactions that mention a reference did for an address, oldest first: those that brought
+// it units of the mint by a transfer that names the reference (Solana Pay), by any payer. Whether that is enough, and for
+// which payment request, is not decided here. The zero mint is SOL.
 //
 // judged is the caller's memory between calls. Mentions that are true in it are skipped. Those that are final and pay
 // nothing, or are of a version that cannot be read, are added as true, so that nobody can hide a payment behind
@@ -23,7 +24,7 @@ const maxPayments = 20
 // With an error come the payments that were found nevertheless. wallet.ErrSomeUnread: only single transactions could
 // not be read, or there are more mentions than can be examined. Any other error: there may be more payments than were
 // listed.
-func (c *Client) Payments(ctx context.Context, to, reference wallet.Address, token wallet.Token, judged map[wallet.Signature]bool) ([]wallet.Payment, error) {
+func (c *Client) Payments(ctx context.Context, to, reference, mint wallet.Address, judged map[wallet.Signature]bool) ([]wallet.Activity, error) {
 	ctx = withClass(ctx, inBackground)
 	n := c.primary()
 	// List the mentions that are not judged yet, oldest first.
@@ -42,13 +43,13 @@ func (c *Client) Payments(ctx context.Context, to, reference wallet.Address, tok
 		return -1
 	})
 	// Examine a bounded number of them.
-	var out []wallet.Payment
+	var out []wallet.Activity
 	var unread error
 	for _, sig := range mentioned[:min(len(mentioned), maxPayments)] {
-		p, verdict, err := c.classifyPayment(ctx, n, sig, to, reference, token)
+		a, verdict, err := c.mention(ctx, n, sig, to, reference, mint)
 		switch {
 		case verdict == pays:
-			out = append(out, p)
+			out = append(out, a)
 		case verdict == paysNothing:
 			judged[sig] = true
 		case err != nil:
@@ -69,52 +70,45 @@ func (c *Client) Payments(ctx context.Context, to, reference wallet.Address, tok
 	return out, unread
 }
 
-// paymentClass is what is known of a mention of a reference.
-type paymentClass int
+// mentionClass is what is known of a mention of a reference.
+type mentionClass int
 
 const (
-	notYet      paymentClass = iota // not final, or not readable now
+	notYet      mentionClass = iota // not final, or not readable now
 	paysNothing                     // final, and no payment
 	pays
 )
 
-// classifyPayment examines one mention.
-func (c *Client) classifyPayment(ctx context.Context, n *node, sig wallet.Signature, to, reference wallet.Address, token wallet.Token) (wallet.Payment, paymentClass, error) {
-	landing, err := c.landed(ctx, n, sig)
-	if err != nil || landing == nil || !landing.Finalized {
-		return wallet.Payment{}, notYet, err
+// mention examines one mention. That it is final is the word of the node that listed it. What it brought is read from two
+// nodes, if there are two.
+func (c *Client) mention(ctx context.Context, n *node, sig wallet.Signature, to, reference, mint wallet.Address) (none wallet.Activity, _ mentionClass, _ error) {
+	found, err := statuses(ctx, n, []wallet.Signature{sig}, true)
+	if err != nil {
+		return none, notYet, err
+	}
+	landing := found[0].landing(sig)
+	if landing == nil || !landing.Finalized {
+		return none, notYet, nil
 	}
 	if landing.Failure != "" {
-		return wallet.Payment{}, paysNothing, nil
+		return none, paysNothing, nil
 	}
-	p, ok, err := c.payment(ctx, n, sig, to, reference, token)
+	a, err := c.agreed(ctx, sig, to)
+	var unread *wallet.UnreadableTransaction
 	switch {
-	case errors.Is(err, errUnreadable):
-		return p, paysNothing, nil
+	case errors.As(err, &unread) && unread.ForGood:
+		return none, paysNothing, nil
 	case err != nil:
-		return p, notYet, err
-	case !ok:
-		return p, paysNothing, nil
+		return none, notYet, err
+	case a.Slot != landing.Slot || a.Failure != "": // a node that contradicts the one that knows it as final
+		return none, notYet, n.nodeError("getTransaction", errGarbage)
+	case !a.PaysBy(reference, mint):
+		return none, paysNothing, nil
 	}
-	p.Landing = *landing
-	return p, pays, nil
+	return a, pays, nil
 }
 
-// payment reads what one transaction on chain pays; false if it pays nothing to this address.
-func (c *Client) payment(ctx context.Context, n *node, sig wallet.Signature, to, reference wallet.Address, token wallet.Token) (wallet.Payment, bool, error) {
-	m, err := fetchMessage(ctx, n, sig)
-	if err != nil {
-		return wallet.Payment{}, false, err
-	}
-	for i, in := range m.instructions {
-		if p, ok := m.transferred(in, token); ok && slices.Contains(p.references, reference) && p.pays(to, token) {
-			return wallet.Payment{From: p.from, Units: p.units, Memo: m.memoOf(i)}, true, nil
-		}
-	}
-	return wallet.Payment{}, false, nil
-}
-
-// memoOf is the public note of the transfer at an index: the memo right before it, where Solana Pay puts it, else the
+// memoOf is the public note of the instruction at an index (absent: of none): the memo right before it, where Solana Pay puts it, else the
 // only memo of the transaction. It is "" if there is none, if several are possible, and if wallet.CheckMemo refuses it:
 // the payer wrote it, and people and programs read it.
 func (m *message) memoOf(index int) string {
@@ -211,14 +205,6 @@ func (m *message) transferred(in instruction, token wallet.Token) (transfer, boo
 		t.references = append(t.references, at(i))
 	}
 	return t, true
-}
-
-// pays tells whether the transfer goes to a wallet, or to its associated account of the token.
-func (t transfer) pays(to wallet.Address, token wallet.Token) bool {
-	if token.Native() {
-		return t.destination == to
-	}
-	return t.destination == wallet.AssociatedAccount(to, token.Mint, token.Program)
 }
 
 // leaves tells whether the transfer comes from a wallet, or from its associated account of the token.

@@ -100,7 +100,7 @@ func (a *archive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case found.answer != "":
 			answer = found.answer
 		default:
-			answer = result(fmt.Sprintf(`{"slot":80,"transaction":[%q,"base64"],"meta":{"fee":5000,"err":null}}`, base64.StdEncoding.EncodeToString(found.wire)))
+			answer = result(fmt.Sprintf(`{"slot":80,"transaction":[%q,"base64"],"meta":{"fee":5000,"err":null%s}}`, base64.StdEncoding.EncodeToString(found.wire), balances(found.wire)))
 		}
 	case "getBlock":
 		answer = result(`{"blockHeight":70}`)
@@ -111,6 +111,26 @@ func (a *archive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.t.Errorf("unexpected call of %s", request.Method)
 	}
 	io.WriteString(w, answer)
+}
+
+// balances are those before and after the transfers of SOL in a transaction, whose accounts hold a SOL each.
+func balances(wire []byte) string {
+	_, _, m, err := disassemble(wire)
+	if err != nil {
+		return ""
+	}
+	pre, post := make([]uint64, len(m.keys)), make([]uint64, len(m.keys))
+	for i := range m.keys {
+		pre[i], post[i] = 1_000_000_000_000, 1_000_000_000_000
+	}
+	post[0] -= 5000
+	for _, in := range m.instructions {
+		if moves, ok := movementOf(m.keys[in.program], len(in.accounts), in.data); ok {
+			post[in.accounts[moves.from]] -= moves.units
+			post[in.accounts[moves.to]] += moves.units
+		}
+	}
+	return fmt.Sprintf(`,"preBalances":%s,"postBalances":%s`, strings.ReplaceAll(fmt.Sprint(pre), " ", ","), strings.ReplaceAll(fmt.Sprint(post), " ", ","))
 }
 
 func (a *archive) find(name string) *onChain {
@@ -288,8 +308,8 @@ func TestAPaymentInVersion1Counts(t *testing.T) {
 	reference := testKey(3).address()
 	paid := version1Payment(t, 1, 700, reference)
 	c := newArchive(t, paid).client()
-	got, err := c.Payments(t.Context(), testKey(2).address(), reference, wallet.SOL, map[wallet.Signature]bool{})
-	if err != nil || len(got) != 1 || got[0].Units != 700 || got[0].From != testKey(1).address() || got[0].Landing.BlockHeight != 70 || got[0].Landing.Fee != 5000 {
+	got, err := c.Payments(t.Context(), testKey(2).address(), reference, wallet.Address{}, map[wallet.Signature]bool{})
+	if err != nil || len(got) != 1 || got[0].Net[0].Units != 700 || got[0].Movements[0].With != testKey(1).address() || got[0].Slot != 80 || got[0].Fee != 5000 {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 }
@@ -314,17 +334,17 @@ func TestWhatCannotBeReadHidesNoPayment(t *testing.T) {
 				a.history = append(a.history, one)
 			}
 			c, judged := a.client(), map[wallet.Signature]bool{}
-			var got []wallet.Payment
+			var got []wallet.Activity
 			var err error
 			for range 4 {
-				var more []wallet.Payment
-				more, err = c.Payments(t.Context(), bob, reference, wallet.SOL, judged)
+				var more []wallet.Activity
+				more, err = c.Payments(t.Context(), bob, reference, wallet.Address{}, judged)
 				for _, p := range more {
-					judged[p.Landing.Signature] = true
+					judged[p.Signature] = true
 				}
 				got = append(got, more...)
 			}
-			if len(got) != 1 || got[0].Units != 700 {
+			if len(got) != 1 || got[0].Net[0].Units != 700 {
 				t.Fatalf("got %+v, %v", got, err)
 			}
 			forGood := strings.HasPrefix(name, "version 2")
@@ -357,7 +377,7 @@ func TestAnUnknownPlaceInAHistoryIsNotItsEnd(t *testing.T) {
 	if _, certain, err := c.FindEverywhere(t.Context(), query); certain || err == nil {
 		t.Errorf("taken for certain: %v", err)
 	}
-	_, err = c.Payments(t.Context(), payee(query), reference, wallet.SOL, map[wallet.Signature]bool{})
+	_, err = c.Payments(t.Context(), payee(query), reference, wallet.Address{}, map[wallet.Signature]bool{})
 	nobodyKnows(t, err)
 	if errors.Is(err, wallet.ErrSomeUnread) {
 		t.Error("a history that was not read whole is told as read")
@@ -413,7 +433,7 @@ func TestMoreMentionsThanCanBeListedKeepNoRequestOpen(t *testing.T) {
 		sig := wallet.Signature{0: 9, 1: byte(i), 2: byte(i >> 8), 63: 1}
 		a.history, judged[sig] = append(a.history, onChain{signature: sig, version: 2}), true
 	}
-	got, err := a.client().Payments(t.Context(), testKey(2).address(), reference, wallet.SOL, judged)
+	got, err := a.client().Payments(t.Context(), testKey(2).address(), reference, wallet.Address{}, judged)
 	if len(got) != 1 || !errors.Is(err, wallet.ErrSomeUnread) {
 		t.Fatalf("got %+v, %v", got, err)
 	}

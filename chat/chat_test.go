@@ -628,8 +628,8 @@ func TestAShopsLinkIsPaidAsItAsks(t *testing.T) {
 		return err
 	}))
 	for _, reference := range []wallet.Address{first, second, paid.Reference} {
-		found, err := r.Chain.Payments(t.Context(), shop, reference, wallet.SOL, map[wallet.Signature]bool{})
-		if err != nil || len(found) != 1 || found[0].Units != sol/4 || found[0].Memo != "order 7" || found[0].Landing.Signature != paid.Signature {
+		found, err := r.Chain.Payments(t.Context(), shop, reference, wallet.Address{}, map[wallet.Signature]bool{})
+		if err != nil || len(found) != 1 || found[0].Net[0].Units != sol/4 || found[0].Movements[0].Memo != "order 7" || found[0].Signature != paid.Signature {
 			t.Errorf("by %s: %+v, %v", reference, found, err)
 		}
 	}
@@ -695,8 +695,8 @@ func TestARequestCarriesItsNote(t *testing.T) {
 	r.presses("alice", "Confirm", "alice")
 	r.signs("alice")
 	paid := r.Settled(r.newest("alice").ID)
-	found, err := r.Chain.Payments(t.Context(), asked.To, paid.Reference, wallet.SOL, map[wallet.Signature]bool{})
-	if err != nil || len(found) != 1 || found[0].Memo != "lunch on Friday" {
+	found, err := r.Chain.Payments(t.Context(), asked.To, paid.Reference, wallet.Address{}, map[wallet.Signature]bool{})
+	if err != nil || len(found) != 1 || found[0].Movements[0].Memo != "lunch on Friday" {
 		t.Errorf("on chain: %+v, %v", found, err)
 	}
 	r.seen = nil

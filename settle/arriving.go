@@ -178,7 +178,7 @@ func (w *Watcher) showArriving(tx store.Tx, of wallet.Wallet, found []wallet.Act
 	if err := unchanged(tx, of); err != nil {
 		return gone(err)
 	}
-	in := incoming{Tx: tx, of: of, listed: w.Listed, at: w.Now().UTC(), log: w.Log}
+	in := incomingOf(tx, of, w.Listed, w.Now().UTC(), w.Log)
 	for _, a := range found {
 		if !isNews(a) {
 			continue

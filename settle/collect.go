@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"purser/store"
@@ -13,37 +14,39 @@ import (
 // collect searches for payments of a payment request. Each payment that names the request's reference becomes a receipt.
 // The request ends with the first payment that covers the full amount, or when it can no longer be paid in time.
 //
-// Payments by users of this wallet are found in the same way: their transfers name the references of the link. Only
-// finalized payments count (docs/decisions/0006). Finalization takes seconds, so the search goes on for a while after the
-// deadline (waitedEnough).
+// What a transaction brought, and which request it answers, is decided as for every incoming payment (incoming). Here are
+// only found those that name this request. Only finalized payments count (docs/decisions/0006). Finalization takes
+// seconds, so the search goes on for a while after the deadline (waitedEnough).
 func (s *Settler) collect(ctx context.Context, t wallet.Transaction, w *watch) (change, error) {
 	now := s.Now()
 	if w.judged == nil {
 		w.judged = map[wallet.Signature]bool{}
 	}
-	payments, trouble := s.Chain.Payments(ctx, t.To, t.Reference, t.Token, w.judged)
+	payments, trouble := s.Chain.Payments(ctx, t.To, t.Reference, t.Token.Mint, w.judged)
 	if trouble != nil {
 		trouble = fmt.Errorf("look for payments of %s: %w", t.ID, trouble)
 	}
 	over := s.waitedEnough(t, now, trouble)
+	payments = slices.DeleteFunc(payments, func(a wallet.Activity) bool {
+		own := !isNews(a) // what the owner of the wallet did themselves is no payment
+		if own {
+			w.judged[a.Signature] = true
+		}
+		return own
+	})
 	if len(payments) == 0 && !over {
 		return nil, trouble
 	}
-	for _, p := range payments {
-		w.found = append(w.found, p.Landing.Signature)
+	for _, a := range payments {
+		w.found = append(w.found, a.Signature)
 	}
 	// Commit: store each payment, then expire the request if it is still open and its time is over.
 	return func(tx store.Tx, t wallet.Transaction) (wallet.Transaction, error) {
-		for _, p := range payments {
-			var err error
-			if t, err = s.received(tx, t, p); err != nil {
-				return t, err
-			}
-		}
-		if over && t.TimedOutAt(s.Now()) {
+		t, err := s.received(tx, t, payments)
+		if err == nil && over && t.TimedOutAt(s.Now()) {
 			return s.apply(tx, t, wallet.TransitionInput{By: wallet.TimeRanOut, At: s.Now().UTC()})
 		}
-		return t, nil
+		return t, err
 	}, trouble
 }
 
@@ -89,35 +92,35 @@ func (s *Settler) waitedEnough(t wallet.Transaction, now time.Time, trouble erro
 	return !now.Before(over)
 }
 
-// received stores one payment of a request as a receipt, and closes the request if the payment covers it.
+// received stores payments that name a request, oldest first, and returns the request as it is then.
 //
-// The payer chooses which references a transfer names, and how many. One payment may therefore close one request only:
-// the receipt records which (Answers), in the same store transaction. If there is no receipt, because the wallet is no
-// longer connected here, that record would be missing, so the request stays open.
-func (s *Settler) received(tx store.Tx, t wallet.Transaction, p wallet.Payment) (wallet.Transaction, error) {
-	if t.Closed { // an earlier payment of this commit, or of another attempt, closed it
+// The payer chooses which references a transfer names, and how many, so a payment found for one request may end another one.
+// If the wallet is no longer connected here, nothing could record which one it ended, so the request stays open.
+func (s *Settler) received(tx store.Tx, t wallet.Transaction, payments []wallet.Activity) (wallet.Transaction, error) {
+	if t.Closed || len(payments) == 0 {
 		return t, nil
 	}
-	paid := t
-	paid.PaymentRequestRef = t.Reference
-	paid.From, paid.Amount, paid.Signature, paid.Landing = p.From, p.Units, p.Landing.Signature, &p.Landing
-	paid.Memo = p.Memo // what the payer wrote on chain, which may differ from what was requested
-	if err := s.receipt(tx, paid); err != nil {
-		return t, err
-	}
-	if p.Units < t.Amount {
-		return t, nil // a partial payment: the rest may follow
-	}
-	receipt, err := tx.Transaction(wallet.ReceivedID(p.Landing.Signature, t.To, t.Token.Mint))
-	if errors.Is(err, store.ErrNotFound) || err == nil && receipt.Answers != "" {
-		return t, nil
-	}
+	to, err := tx.Wallet(t.To)
 	if err != nil {
+		return t, gone(err)
+	}
+	in := incomingOf(tx, to, func(mint wallet.Address) (wallet.Token, bool) { return t.Token, mint == t.Token.Mint }, s.Now().UTC(), s.Log)
+	if err := in.alsoOpen(t); err != nil {
 		return t, err
 	}
-	receipt.Answers, receipt.PaymentRequestRef = t.ID, t.Reference
-	if err := tx.PutTransaction(receipt); err != nil {
-		return t, err
+	for _, a := range payments {
+		for _, gain := range a.Net {
+			if gain.Lost || gain.Token.Mint != t.Token.Mint {
+				continue
+			}
+			// One that answers no open request any more is judged by the watcher alone.
+			if request, _, err := in.answered(a.Incoming(gain)); err != nil || request.ID == "" {
+				return t, err
+			}
+			if _, err := in.pay(a, gain); err != nil {
+				return t, err
+			}
+		}
 	}
-	return s.apply(tx, t, wallet.TransitionInput{By: wallet.Paid, At: s.Now().UTC()})
+	return tx.Transaction(t.ID)
 }

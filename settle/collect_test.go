@@ -219,12 +219,22 @@ func TestMentionsDoNotHideAPayment(t *testing.T) {
 // mentioned is a chain whose Payments answers as scripted.
 type mentioned struct {
 	settle.Chain
-	payments []wallet.Payment
+	payments []wallet.Activity
 	err      error
 }
 
-func (m *mentioned) Payments(context.Context, wallet.Address, wallet.Address, wallet.Token, map[wallet.Signature]bool) ([]wallet.Payment, error) {
-	return m.payments, m.err
+func (m *mentioned) Payments(context.Context, wallet.Address, wallet.Address, wallet.Address, map[wallet.Signature]bool) ([]wallet.Activity, error) {
+	return slices.Clone(m.payments), m.err
+}
+
+// brings is a payment of Alice to Bob as a chain shows it, by a transfer that names the references of requests.
+func (r *harness) brings(n byte, units uint64, requests ...wallet.Transaction) wallet.Activity {
+	m := wallet.Movement{How: wallet.MovedByTransfer, In: true, With: r.alice.Address(), Signed: true, Units: units}
+	for _, t := range requests {
+		m.References = append(m.References, t.Reference)
+	}
+	return wallet.Activity{Signature: wallet.Signature{n}, Slot: 5, Kind: wallet.ActivityReceived, Net: []wallet.NetChange{{Units: units, Explained: true}},
+		Movements: []wallet.Movement{m}}
 }
 
 // TestATransactionThatNobodyCanReadStopsNoTimeOut: version 2 is passed over by Payments without an error. What may be
@@ -267,7 +277,7 @@ func TestAPaymentBesideTroubleIsReceived(t *testing.T) {
 	r.Trouble()
 	asked := r.requests("1", "SOL").Transaction
 	r.Settler.Chain = &mentioned{Chain: r.Chain, err: &wallet.Error{Code: wallet.NetworkError},
-		payments: []wallet.Payment{{From: r.alice.Address(), Units: sol, Landing: wallet.Landing{Signature: wallet.Signature{1}, Slot: 5, Finalized: true}}}}
+		payments: []wallet.Activity{r.brings(1, sol, asked)}}
 	r.Look()
 	r.is(asked.ID, wallet.Received)
 }
@@ -413,11 +423,12 @@ func TestAPartOfOneRequestMayEndAnother(t *testing.T) {
 	r := newHarness(t)
 	r.Trouble()
 	large := r.requests("2", "SOL").Transaction
-	r.Settler.Chain = &mentioned{Chain: r.Chain,
-		payments: []wallet.Payment{{From: r.alice.Address(), Units: sol, Landing: wallet.Landing{Signature: wallet.Signature{1}, Slot: 5, Finalized: true}}}}
+	node := &mentioned{Chain: r.Chain, payments: []wallet.Activity{r.brings(1, sol, large)}}
+	r.Settler.Chain = node
 	r.Look()
 	r.is(large.ID, wallet.Requested)
 	small := r.requests("1", "SOL").Transaction
+	node.payments = []wallet.Activity{r.brings(1, sol, large, small)}
 	r.Pass(r.Settler.Pace.Collect)
 	r.Look()
 	r.is(large.ID, wallet.Requested)
@@ -433,16 +444,14 @@ func TestWhatAPartLeavesOpenIsLookedForInItsTurn(t *testing.T) {
 	r := newHarness(t)
 	r.Trouble()
 	asked := r.requests("2", "SOL").Transaction
-	payment := func(n byte, units uint64) wallet.Payment {
-		return wallet.Payment{From: r.alice.Address(), Units: units, Landing: wallet.Landing{Signature: wallet.Signature{n}, Slot: 5, Finalized: true}}
-	}
-	chain := &mentioned{Chain: r.Chain, payments: []wallet.Payment{payment(1, sol)}}
+	payment := func(n byte, units uint64) wallet.Activity { return r.brings(n, units, asked) }
+	chain := &mentioned{Chain: r.Chain, payments: []wallet.Activity{payment(1, sol)}}
 	r.Settler.Chain = chain
 	r.Look()
 	if next := r.jobs(asked.ID)[store.Collecting]; !next.Equal(r.Now().Add(r.Settler.Pace.Collect)) {
 		t.Errorf("after a part it is looked for %v later", next.Sub(r.Now()))
 	}
-	chain.payments = []wallet.Payment{payment(2, 2*sol), payment(3, 2*sol)}
+	chain.payments = []wallet.Activity{payment(2, 2*sol), payment(3, 2*sol)}
 	r.Pass(r.Settler.Pace.Collect)
 	r.Look()
 	r.is(asked.ID, wallet.Received)
@@ -483,7 +492,7 @@ func TestAPaymentOfAWalletThatLeftEndsNothing(t *testing.T) {
 	first, second := r.requests("1", "SOL").Transaction, r.requests("1", "SOL").Transaction
 	r.Must(r.Update(func(tx store.Tx) error { return tx.DeleteWallet(r.bob.Address()) }))
 	r.Settler.Chain = &mentioned{Chain: r.Chain,
-		payments: []wallet.Payment{{From: r.alice.Address(), Units: sol, Landing: wallet.Landing{Signature: wallet.Signature{1}, Slot: 5, Finalized: true}}}}
+		payments: []wallet.Activity{r.brings(1, sol, first, second)}}
 	r.Look()
 	r.is(first.ID, wallet.Requested)
 	r.is(second.ID, wallet.Requested)

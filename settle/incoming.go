@@ -10,18 +10,18 @@ import (
 	"purser/wallet"
 )
 
-// incoming announces what came into a wallet, inside the store transaction in which the wallet's watermark moves.
+// incoming decides what to do about what came into a wallet, inside the store transaction in which it is written.
 type incoming struct {
-	store.Tx
-	of     wallet.Wallet
+	receipts
 	listed func(wallet.Address) (wallet.Token, bool)
-	at     time.Time
-	log    *slog.Logger
 
-	user  *wallet.User                      // the owner, once read; the zero User for a wallet without one
-	known []wallet.Address                  // whom the owner knows; read with user
-	asked map[wallet.Address]wallet.Address // the token of each open payment request, by its reference; nil: not read yet
-	news  bool                              // a transaction did something else than bring folded payments
+	known *[]wallet.Address // whom the owner knows; nil: not read yet
+	news  bool              // a transaction did something else than bring folded payments
+}
+
+// incomingOf begins to decide about what came into one wallet.
+func incomingOf(tx store.Tx, of wallet.Wallet, listed func(wallet.Address) (wallet.Token, bool), at time.Time, log *slog.Logger) *incoming {
+	return &incoming{receipts: receipts{Tx: tx, to: of, at: at, log: log}, listed: listed}
 }
 
 // isNews tells whether something may have come in that its owner did not do themselves.
@@ -41,16 +41,22 @@ func (in *incoming) announce(a wallet.Activity) (folded bool, _ error) {
 		if gain.Lost {
 			continue
 		}
-		paid, is, err := in.judge(a, gain)
-		if err == nil && is == announced {
-			err = in.receive(paid)
-		}
+		is, err := in.pay(a, gain)
 		if err != nil {
 			return false, err
 		}
 		folded, in.news = folded || is == counted, in.news || is != counted
 	}
 	return folded || len(a.Net) == 0 && slices.ContainsFunc(a.Movements, func(m wallet.Movement) bool { return m.In && m.Units == 0 }), nil
+}
+
+// pay writes the receipt of a gain, unless it is folded, and ends the payment request that it answers.
+func (in *incoming) pay(a wallet.Activity, gain wallet.NetChange) (verdictOnGain, error) {
+	paid, is, err := in.judge(a, gain)
+	if err == nil && is != counted {
+		err = in.write(paid, a.Incoming(gain))
+	}
+	return is, err
 }
 
 // verdictOnGain says what is done about a gain.
@@ -64,11 +70,11 @@ const (
 
 // judge returns the payment that brought a gain, and what is to be done about it.
 func (in *incoming) judge(a wallet.Activity, gain wallet.NetChange) (paid wallet.Transaction, _ verdictOnGain, _ error) {
-	switch _, err := in.Transaction(wallet.ReceivedID(a.Signature, in.of.Address, gain.Token.Mint)); {
-	case err == nil:
-		return paid, known, nil
-	case damaged(err): // it was written, so it was announced
-		in.log.Error("watch: a receipt is damaged; its payment is not announced again", "wallet", in.of.Address, "transaction", a.Signature, "error", err)
+	p := a.Incoming(gain)
+	paid = wallet.Transaction{From: p.From, To: in.to.Address, Token: gain.Token, Amount: gain.Units, Signature: a.Signature, Memo: p.Memo,
+		Landing: &wallet.Landing{Signature: a.Signature, Slot: a.Slot, Fee: a.Fee, Finalized: true}}
+	switch _, err := in.Transaction(wallet.ReceivedID(a.Signature, in.to.Address, gain.Token.Mint)); {
+	case err == nil || damaged(err): // it was written, so it was announced
 		return paid, known, nil
 	case !errors.Is(err, store.ErrNotFound):
 		return paid, known, err
@@ -76,64 +82,50 @@ func (in *incoming) judge(a wallet.Activity, gain wallet.NetChange) (paid wallet
 	if err := in.readOwner(); err != nil {
 		return paid, known, gone(err)
 	}
-	from := payerOf(a, gain.Token.Mint)
-	paid = wallet.Transaction{From: from.Address, To: in.of.Address, Token: gain.Token, Amount: gain.Units, Signature: a.Signature, Memo: a.Memo,
-		Landing: &wallet.Landing{Signature: a.Signature, Slot: a.Slot, Fee: a.Fee, Finalized: true}}
 	if token, ok := in.listed(gain.Token.Mint); ok {
 		paid.Token = token
 	}
 	own, err := in.TransactionBySignature(a.Signature)
-	ours := err == nil && own.To == in.of.Address && own.Token.Mint == gain.Token.Mint // a payment that purser made
+	ours := err == nil && own.To == in.to.Address && own.Token.Mint == gain.Token.Mint // a payment that purser made
 	if ours {
 		paid.From, paid.PaymentRequestRef = own.From, own.PaymentRequestRef
 	} else if err != nil && !errors.Is(err, store.ErrNotFound) && !damaged(err) {
 		return paid, known, err
 	}
-	if paid.PaymentRequestRef.IsZero() {
-		if paid.PaymentRequestRef, err = in.requested(from.references, gain.Token.Mint); err != nil {
-			return paid, known, err
-		}
+	request, _, err := in.answered(p)
+	if err != nil {
+		return paid, known, err
 	}
-	if !ours && paid.PaymentRequestRef.IsZero() && in.folded(a, gain, from) {
+	if !request.Reference.IsZero() {
+		paid.PaymentRequestRef = request.Reference
+	}
+	if ours || !paid.PaymentRequestRef.IsZero() {
+		return paid, announced, nil
+	}
+	folded, err := in.folded(a, gain, p)
+	if err == nil && folded {
 		return paid, counted, nil
 	}
-	return paid, announced, nil
+	return paid, announced, err
 }
 
-// receive writes the receipt of a finalized payment and its event.
-func (in *incoming) receive(paid wallet.Transaction) error {
-	receipt, event, err := paid.ReceiptOf(in.of, in.user.TelegramID, in.at)
-	if err == nil {
-		err = in.CreateTransaction(receipt)
-	}
-	if errors.Is(err, store.ErrConflict) { // the receipt of an erased owner of the wallet, which nobody can read any more
+// readKnown reads whom the wallet's owner knows.
+func (in *incoming) readKnown() error {
+	if in.known != nil {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	return in.Emit(event)
-}
-
-// readOwner reads the wallet's owner and whom they know. ErrNotFound: the owner is being erased.
-func (in *incoming) readOwner() (err error) {
-	if in.user != nil {
-		return nil
-	}
-	var user wallet.User
-	if in.of.Owner != "" {
-		if user, err = in.User(in.of.Owner); err != nil {
-			return err
-		}
-		if in.known, err = store.KnownTo(in, in.of.Owner); damaged(err) { // nobody is known then
-			in.log.Error("watch: whom a person knows cannot be read", "wallet", in.of.Address, "error", err)
-			in.known, err = nil, nil
+	var all []wallet.Address
+	if in.to.Owner != "" {
+		var err error
+		if all, err = store.KnownTo(in.Tx, in.to.Owner); damaged(err) { // nobody is known then
+			in.log.Error("watch: whom a person knows cannot be read", "wallet", in.to.Address, "error", err)
+			all, err = nil, nil
 		}
 		if err != nil {
 			return err
 		}
 	}
-	in.user = &user
+	in.known = &all
 	return nil
 }
 
@@ -141,79 +133,26 @@ func (in *incoming) readOwner() (err error) {
 // from an address that resembles one that the owner knows. It stays in the history on chain, marked there, and is counted
 // and neither announced nor stored. What the owner signed is not planted, nor what somebody they know signed: of a token that
 // strangers made, the strangers can move what others hold.
-func (in *incoming) folded(a wallet.Activity, gain wallet.NetChange, from payer) bool {
-	if a.Signed || from.signed && slices.Contains(in.known, from.Address) {
-		return false
+func (in *incoming) folded(a wallet.Activity, gain wallet.NetChange, p wallet.IncomingPayment) (bool, error) {
+	if err := in.readKnown(); err != nil {
+		return false, err
 	}
-	if !from.IsZero() {
-		if _, similar := wallet.PoisoningSuspect(from.Address, in.known); similar {
-			return true
+	if a.Signed || p.FromSigned && slices.Contains(*in.known, p.From) {
+		return false, nil
+	}
+	if !p.From.IsZero() {
+		if _, similar := wallet.PoisoningSuspect(p.From, *in.known); similar {
+			return true, nil
 		}
 	}
 	// Beside a payment that counts, the others of its transaction are announced too.
 	return !slices.ContainsFunc(a.Net, func(n wallet.NetChange) bool {
 		_, listed := in.listed(n.Token.Mint)
 		return !n.Lost && (listed || n.Token.Native()) && !n.Dust()
-	})
+	}), nil
 }
 
 // damaged reports whether an error is about one row that is not what was written.
 func damaged(err error) bool {
 	return errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrUnsealed)
-}
-
-// mostRequests is how many of a wallet's newest transactions are searched for a payment request.
-const mostRequests = 100
-
-// requested returns the reference of an open payment request for a token that a transfer names; zero for none.
-func (in *incoming) requested(references []wallet.Address, mint wallet.Address) (none wallet.Address, _ error) {
-	if len(references) == 0 {
-		return none, nil
-	}
-	if in.asked == nil {
-		newest, err := in.TransactionsAt(in.of.Address, store.Page{Limit: mostRequests})
-		if err != nil {
-			return none, err
-		}
-		in.asked = map[wallet.Address]wallet.Address{}
-		for _, t := range newest {
-			rules, err := in.Kinds().Of(t.Kind)
-			if err != nil {
-				return none, err
-			}
-			if rules.Awaits(t) {
-				in.asked[t.Reference] = t.Token.Mint
-			}
-		}
-	}
-	for _, reference := range references {
-		if wanted, open := in.asked[reference]; open && wanted == mint {
-			return reference, nil
-		}
-	}
-	return none, nil
-}
-
-// payer is who paid a token.
-type payer struct {
-	wallet.Address      // the one wallet that it came from; zero for several, or if nobody knows
-	signed         bool // they signed the transaction
-	references     []wallet.Address
-}
-
-// payerOf returns who paid a token, and the references that its transfers name.
-func payerOf(a wallet.Activity, mint wallet.Address) (out payer) {
-	some, several := false, false
-	for _, m := range a.Movements {
-		if !m.In || m.Token.Mint != mint || m.How == wallet.MovedAsRent {
-			continue
-		}
-		several = several || some && m.With != out.Address
-		out.Address, out.signed, some = m.With, m.Signed, true
-		out.references = append(out.references, m.References...)
-	}
-	if several {
-		out.Address, out.signed = wallet.Address{}, false
-	}
-	return out
 }

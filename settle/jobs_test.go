@@ -93,7 +93,7 @@ func (s *scripted) FinalizedBlockHeight(context.Context) (uint64, error) {
 
 func (s *scripted) CanSeeBackTo(context.Context, uint64) (bool, error) { return true, nil }
 
-func (s *scripted) Payments(context.Context, wallet.Address, wallet.Address, wallet.Token, map[wallet.Signature]bool) ([]wallet.Payment, error) {
+func (s *scripted) Payments(context.Context, wallet.Address, wallet.Address, wallet.Address, map[wallet.Signature]bool) ([]wallet.Activity, error) {
 	s.note("Payments", wallet.Signature{})
 	return nil, nil
 }
@@ -514,15 +514,15 @@ func TestRequestsStayInNobodysHands(t *testing.T) {
 func TestAPartThatIsStoredIsNotReadAgain(t *testing.T) {
 	r := newHarness(t)
 	asked := r.requests("2", "SOL").Transaction
-	part := wallet.Payment{From: r.alice.Address(), Units: sol, Landing: wallet.Landing{Signature: wallet.Signature{1}, Slot: 5, Finalized: true}}
-	node := &remembering{mentioned: mentioned{Chain: r.Chain, payments: []wallet.Payment{part}}}
+	part := r.brings(1, sol, asked)
+	node := &remembering{mentioned: mentioned{Chain: r.Chain, payments: []wallet.Activity{part}}}
 	r.Settler.Chain = node
 	r.Settler.Store = refusing{Store: r.Store, id: asked.ID}
 	r.Look()
 	node.payments = nil
 	r.Pass(r.Settler.Pace.Collect)
 	r.Look()
-	if in := r.received(); len(in) != 1 || !node.judged[part.Landing.Signature] {
+	if in := r.received(); len(in) != 1 || !node.judged[part.Signature] {
 		t.Errorf("received %+v; the next look was told of %v", in, node.judged)
 	}
 }
@@ -533,9 +533,9 @@ type remembering struct {
 	judged map[wallet.Signature]bool
 }
 
-func (c *remembering) Payments(ctx context.Context, to, reference wallet.Address, token wallet.Token, judged map[wallet.Signature]bool) ([]wallet.Payment, error) {
+func (c *remembering) Payments(ctx context.Context, to, reference, mint wallet.Address, judged map[wallet.Signature]bool) ([]wallet.Activity, error) {
 	c.judged = maps.Clone(judged)
-	return c.mentioned.Payments(ctx, to, reference, token, judged)
+	return c.mentioned.Payments(ctx, to, reference, mint, judged)
 }
 
 // TestTroubleIsTriedAgainLessAndLessOften, up to every 10 seconds, and at once after it has ended or the owner asks.

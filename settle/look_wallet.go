@@ -299,7 +299,7 @@ func (l *look) commit(tx store.Tx) error {
 	slices.SortFunc(all, func(a, b wallet.Activity) int {
 		return cmp.Or(cmp.Compare(a.Slot, b.Slot), slices.Compare(a.Signature[:], b.Signature[:]))
 	})
-	in := incoming{Tx: tx, of: l.of, listed: l.Listed, at: l.Now().UTC(), log: l.Log}
+	in := incomingOf(tx, l.of, l.Listed, l.Now().UTC(), l.Log)
 	row := l.row // a copy: a commit may run again
 	var folded uint64
 	for _, a := range all {

@@ -52,11 +52,12 @@ type Chain interface {
 	FinalizedBlockHeight(ctx context.Context) (uint64, error)
 	// CanSeeBackTo reports whether the nodes' history reaches back to slot. Without that, "not found" proves nothing.
 	CanSeeBackTo(ctx context.Context, slot uint64) (bool, error)
-	// Payments lists finalized transfers of a token to an address that name a reference. judged holds the signatures that
-	// were already examined: those set to true are skipped, and the method adds those that turn out to pay nothing. When
+	// Payments lists what finalized transactions did for an address that brought it units of a mint by a transfer that names
+	// a reference, oldest first. judged holds the signatures that were
+	// already examined: those set to true are skipped, and the method adds those that turn out to pay nothing. When
 	// it returns an error, the payments found so far come with it. wallet.ErrSomeUnread means that only single
 	// transactions could not be read.
-	Payments(ctx context.Context, to, reference wallet.Address, token wallet.Token, judged map[wallet.Signature]bool) ([]wallet.Payment, error)
+	Payments(ctx context.Context, to, reference, mint wallet.Address, judged map[wallet.Signature]bool) ([]wallet.Activity, error)
 	// Watch subscribes to a signature. When it lands, the signature arrives on Hints. Hints are best effort, so polling
 	// must never depend on them.
 	Watch(signature wallet.Signature)

@@ -94,37 +94,3 @@ func (s *Settler) stakesChanged(tx store.Tx, t wallet.Transaction) error {
 	}
 	return store.OrderStakeCheck(tx, from, s.Now().UTC())
 }
-
-// receipt creates the receipt of a payment whose recipient has a wallet here. The ID of a receipt is derived from the
-// payment, so it is created once even if several workers see the payment. A wallet without an owner, connected by an
-// operator's key, gets an event for webhooks only.
-func (s *Settler) receipt(tx store.Tx, t wallet.Transaction) error {
-	to, err := tx.Wallet(t.To)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	var owner wallet.User
-	if to.Owner != "" {
-		owner, err = tx.User(to.Owner)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	receipt, event, err := t.ReceiptOf(to, owner.TelegramID, s.Now().UTC())
-	if err != nil {
-		return err
-	}
-	switch err := tx.CreateTransaction(receipt); {
-	case errors.Is(err, store.ErrConflict):
-		return nil
-	case err != nil:
-		return err
-	}
-	return tx.Emit(event)
-}

@@ -24,28 +24,30 @@ type gain struct {
 
 // sentPayment is a transaction that was sent, and what comes of it if it lands.
 type sentPayment struct {
-	wire  []byte
-	gains map[gain]uint64
-	dust  []wallet.Address // who gets something that is folded
+	wire    []byte
+	gains   map[gain]uint64
+	dust    []wallet.Address // who gets something that is folded
+	answers wallet.Address   // the reference of the payment request that it names
 }
 
 // payments makes transactions of every kind, and knows what each brings.
 type payments struct {
 	*watching
-	nodes   *nodes
-	dice    *rand.Rand
-	payers  []ed25519.PrivateKey
-	keys    map[wallet.Address]ed25519.PrivateKey // of watched wallets
-	all     []wallet.Address                      // watched wallets
-	funded  []wallet.Address                      // of them, those that hold SOL from the beginning
-	tables  map[solanago.PublicKey]solanago.PublicKeySlice
-	mints   []mintOf
-	asked   []wallet.Address // references of Bob's open payment requests
-	hash    solanago.Hash
-	sent    map[wallet.Signature]sentPayment
-	order   []wallet.Signature // of those, in their order
-	numbers uint64
-	kinds   map[string]int // how many of each kind were sent
+	nodes     *nodes
+	dice      *rand.Rand
+	payers    []ed25519.PrivateKey
+	keys      map[wallet.Address]ed25519.PrivateKey // of watched wallets
+	all       []wallet.Address                      // watched wallets
+	funded    []wallet.Address                      // of them, those that hold SOL from the beginning
+	tables    map[solanago.PublicKey]solanago.PublicKeySlice
+	mints     []mintOf
+	asked     []wallet.Address       // references of Bob's payment requests
+	requested []wallet.TransactionID // those requests
+	hash      solanago.Hash
+	sent      map[wallet.Signature]sentPayment
+	order     []wallet.Signature // of those, in their order
+	numbers   uint64
+	kinds     map[string]int // how many of each kind were sent
 }
 
 // mintOf is a token that the payers hold.
@@ -208,8 +210,20 @@ func (p *payments) one() {
 		if len(p.asked) == 0 {
 			return
 		}
-		n := p.lamports()
-		p.send("requested", by, sentPayment{gains: map[gain]uint64{{to: p.bob.Address()}: n}}, pays(from, p.bob.Address(), n, p.asked[p.dice.IntN(len(p.asked))]))
+		// One transfer names the request, and often another one does not. Few of them pay all of it.
+		bob, asked := p.bob.Address(), p.asked[p.dice.IntN(len(p.asked))]
+		list, n := []solanago.Instruction{pays(from, bob, p.lamports(), asked)}, uint64(0)
+		if p.dice.IntN(4) == 0 {
+			list = append(list, pays(from, bob, sol))
+		} else if p.dice.IntN(2) == 0 {
+			list = append(list, pays(from, bob, p.lamports(), asked))
+		}
+		for _, in := range list {
+			data, err := in.Data()
+			p.Must(err)
+			n += binary.LittleEndian.Uint64(data[4:])
+		}
+		p.send("requested", by, sentPayment{gains: map[gain]uint64{{to: bob}: n}, answers: asked}, list...)
 	}
 }
 

@@ -70,7 +70,7 @@ func TestABrokenStoreEndsTheWatcher(t *testing.T) {
 	}
 }
 
-// TestARequestThatTheWatcherSeesFirst: the receipt names the request, and collecting ends it without another receipt.
+// TestARequestThatTheWatcherSeesFirst: the receipt names the request and ends it, and collecting writes no other receipt.
 func TestARequestThatTheWatcherSeesFirst(t *testing.T) {
 	r := newWatching(t)
 	asked := r.requests("1.5", "SOL").Transaction
@@ -82,12 +82,13 @@ func TestARequestThatTheWatcherSeesFirst(t *testing.T) {
 	r.View(func(tx store.Tx) error {
 		rows, err := tx.TransactionsAt(r.bob.Address(), store.Page{Limit: 10})
 		for _, row := range rows {
-			if row.Status == wallet.Received && row.PaymentRequestRef != asked.Reference {
+			if row.Kind == wallet.Receive && (row.PaymentRequestRef != asked.Reference || row.Answers != asked.ID) {
 				t.Errorf("%+v", row)
 			}
 		}
 		return err
 	})
+	r.is(asked.ID, wallet.Received) // in the store transaction of the receipt
 	r.harness.look()
 	r.expect("1.5 SOL to bob")
 	if got := r.Transaction(asked.ID); !got.Closed || got.Status != wallet.Received {

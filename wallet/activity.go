@@ -63,6 +63,8 @@ type Activity struct {
 	// Movements are what came from others and went to others, in the order of the instructions. Those of a token are left
 	// out if they do not add up to its net change.
 	Movements []Movement
+	// Unexplained are those that were left out. They do not say who paid, or how much, but which references a payer named.
+	Unexplained []Movement
 	// Opened and Closed are token accounts of the owner. One that lived only within the transaction is in neither.
 	Opened, Closed []Address
 	// Accounts are all token accounts that the transaction shows to be the owner's after it.
@@ -112,6 +114,8 @@ type Movement struct {
 	Fee uint64
 	// References are accounts that the transfer names without needing them, by which payment requests are recognised.
 	References []Address
+	// Memo is the memo right before a transfer that names References, where Solana Pay puts it, else the transaction's only one.
+	Memo string
 }
 
 // UnreadableTransaction says that one transaction cannot be shown as an Activity, by any configured node: they show it
@@ -120,6 +124,8 @@ type Movement struct {
 type UnreadableTransaction struct {
 	Signature Signature
 	Why       string // in words of our own
+	// ForGood says that its version is not read here, so that it cannot be read another time.
+	ForGood bool
 }
 
 func (e *UnreadableTransaction) Error() string {

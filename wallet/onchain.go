@@ -36,14 +36,6 @@ type Landing struct {
 // Another search may read them.
 var ErrSomeUnread = errors.New("some transactions could not be read")
 
-// Payment is one incoming transfer.
-type Payment struct {
-	From    Address
-	Units   uint64 // base units
-	Memo    string // public note on chain; "" for none, and for one that CheckMemo refuses
-	Landing Landing
-}
-
 // Account is the state of an address on chain.
 type Account struct {
 	Exists     bool
