@@ -118,12 +118,12 @@ type transactionsData struct {
 // entryData is one transaction of the list: purser's own, or one that purser found on chain.
 type entryData struct {
 	transactionData
-	Source           string         `json:"source"` // "purser" or "chain"
-	Counterparty     wallet.Address `json:"counterparty"`
-	CounterpartyName string         `json:"counterparty_name"` // in the owner's contacts; only for the owner's keys
-	Suspect          string         `json:"suspect"`           // "", "zero_value", "dust" or "similar_address"
-	Slot             *uint64        `json:"slot"`              // with source "chain"
-	Changes          []changeData   `json:"changes"`           // with source "chain": what the wallet gained and lost
+	Source           string           `json:"source"` // "purser" or "chain"
+	Counterparty     wallet.Address   `json:"counterparty"`
+	CounterpartyName string           `json:"counterparty_name"` // in the owner's contacts; only for the owner's keys
+	Suspect          wallet.Suspicion `json:"suspect"`
+	Slot             *uint64          `json:"slot"`    // with source "chain"
+	Changes          []changeData     `json:"changes"` // with source "chain": what the wallet gained and lost
 }
 
 // changeData is what the wallet gained or lost of one token, in the token's units.

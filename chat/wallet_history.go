@@ -166,7 +166,7 @@ func (s *replyTx) entryLine(e handlers.HistoryEntry) (html, error) {
 	if e.Transaction != nil {
 		return s.pastLine(*e.Transaction)
 	}
-	v := vars{"Sum": e.Main.Token.Amount(e.Main.Units).String(), "Pending": e.Status == wallet.Pending, "Suspect": e.Suspect,
+	v := vars{"Sum": e.Main.Token.Amount(e.Main.Units).String(), "Pending": e.Status == wallet.Pending, "Suspect": string(e.Suspect),
 		"Signature": code("…" + tail(e.Signature.String())), "Program": html("")}
 	var err error
 	if v["Token"], err = s.sumName(e.Main.Token); err != nil {
@@ -192,7 +192,7 @@ func activityText(e handlers.HistoryEntry) string {
 		return "activity.unreadable"
 	case e.Activity.Failure != "":
 		return "activity.failed"
-	case e.Suspect == handlers.SuspectZero:
+	case e.Suspect == wallet.ZeroValue:
 		return "activity.nothing"
 	}
 	text, ok := map[wallet.ActivityKind]string{wallet.ActivitySent: "activity.sent", wallet.ActivityReceived: "activity.received",

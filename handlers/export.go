@@ -119,7 +119,7 @@ type exportEntry struct {
 	Label            string               `json:"label"`
 	TransactionID    wallet.TransactionID `json:"transaction_id"`
 	Source           string               `json:"source"`
-	Suspect          string               `json:"suspect"`
+	Suspect          wallet.Suspicion     `json:"suspect"`
 	Changes          []exportChange       `json:"changes"`
 }
 

@@ -49,7 +49,7 @@ func (e exportEntry) cells() []string {
 		changes[i] = change.Direction + " " + change.Amount + " " + change.Token
 	}
 	return []string{e.CreatedAt, string(e.Type), e.Direction, string(e.Status), e.Amount, e.Token, e.Mint, textOf(e.Counterparty), e.CounterpartyName, e.Fee,
-		textOf(e.Signature), textOf(e.WalletAddress), e.Memo, e.Label, string(e.TransactionID), e.Source, e.Suspect, strings.Join(changes, ", ")}
+		textOf(e.Signature), textOf(e.WalletAddress), e.Memo, e.Label, string(e.TransactionID), e.Source, string(e.Suspect), strings.Join(changes, ", ")}
 }
 
 // textOf is an address or a signature as the API writes it: "" for the zero value.

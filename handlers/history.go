@@ -70,17 +70,6 @@ type HistoryPage struct {
 	Incomplete bool
 }
 
-// Why an incoming transaction is not taken at face value. Such transactions put addresses into somebody's history, in
-// the hope that the person copies one of them (address poisoning).
-const (
-	SuspectZero    = "zero_value"      // a transfer of nothing
-	SuspectDust    = "dust"            // less than DustLamports from an unknown sender
-	SuspectSimilar = "similar_address" // the other address resembles one that the owner knows
-)
-
-// DustLamports is the amount of SOL below which a payment from an unknown sender counts as dust.
-const DustLamports = wallet.DustLamports
-
 // HistoryEntry is one transaction of the list.
 type HistoryEntry struct {
 	// Transaction is purser's own record; nil if purser read the transaction on chain. Then the fields from Signature on
@@ -98,7 +87,9 @@ type HistoryEntry struct {
 	Status    wallet.Status    // Pending until it is finalized; then Failed, Received or Confirmed
 	Activity  *wallet.Activity // nil if no node shows the transaction in a way that can be read
 	Main      wallet.NetChange // what was sent or received; the zero value for other types
-	Suspect   string           // one of the constants SuspectZero and so on; "" for none
+	Suspect   wallet.Suspicion // of what came in. That an address resembles another is for the owner alone
+
+	withSigned bool // With signed what came in
 }
 
 // List returns a page of the caller's transactions, or of those of one wallet that the caller may read. A node that fails
@@ -204,7 +195,7 @@ func (h *History) page(tx store.Tx, who Caller, f Filter, mint wallet.Address, m
 		if !ok || !f.fitsEntry(entry, mint) {
 			continue
 		}
-		if err := people.judge(&entry, m.lists[it.list].wallet.Owner); err != nil {
+		if err := people.judge(&entry, it.result.activity, m.lists[it.list].wallet.Owner, h.Transfers.Tokens.ByMint); err != nil {
 			return HistoryPage{}, err
 		}
 		page.Entries = append(page.Entries, entry)

@@ -151,7 +151,7 @@ func TestAppsLearnNobodysContacts(t *testing.T) {
 	}
 	for _, anonymous := range []bool{false, true} {
 		got, _, _ := r.follow(alice.Caller(), handlers.Filter{Limit: 10, Anonymous: anonymous})
-		told := len(got) == 3 && got[0].Name == "Bob" && got[1].Name == "Bob" && got[2].Suspect == handlers.SuspectSimilar
+		told := len(got) == 3 && got[0].Name == "Bob" && got[1].Name == "Bob" && got[2].Suspect == wallet.SimilarAddress
 		hidden := len(got) == 3 && got[0].Name == "" && got[1].Name == "" && got[2].Suspect == "" && got[1].With == bob.Address()
 		if told == anonymous || hidden != anonymous {
 			t.Errorf("anonymous %v: %+v", anonymous, got)

@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -179,10 +178,11 @@ func (e *HistoryEntry) party() {
 		switch {
 		case !counts:
 		case some && movement.With != e.With: // several, of whom one may be nobody knows who
-			e.With = wallet.Address{}
+			e.With, e.withSigned = wallet.Address{}, false
 			return
 		default:
-			e.With, some = movement.With, true
+			e.With, e.withSigned = movement.With, movement.Signed && (!some || e.withSigned)
+			some = true
 		}
 	}
 }
@@ -242,9 +242,12 @@ func ownEntry(tx store.Tx, people *acquaintances, t *wallet.Transaction) (Histor
 	return e, err
 }
 
-// judge fills in the contact's name and the suspicion of an entry from the chain. Others than the owner learn only what
-// the amount says.
-func (p *acquaintances) judge(e *HistoryEntry, owner wallet.UserID) error {
+// judge fills in the contact's name and the suspicion of an entry from the chain. whole is all that its transaction did, also
+// what receipts tell already; nil if nobody could read it. Others than the owner learn only what amount and token say.
+//
+// Of what came in, a contact is named only if they signed: a scammer can have a token of their own move out of anybody's
+// account.
+func (p *acquaintances) judge(e *HistoryEntry, whole *wallet.Activity, owner wallet.UserID, listed func(wallet.Address) (wallet.Token, bool)) error {
 	if e.Activity == nil {
 		return nil
 	}
@@ -254,19 +257,11 @@ func (p *acquaintances) judge(e *HistoryEntry, owner wallet.UserID) error {
 	}
 	var known []wallet.Address
 	if own {
-		e.Name, known = p.name(e.With), p.known
+		known = p.known
 	}
-	if e.Activity.Signed || slices.Contains(known, e.With) {
-		return nil
+	if own && (e.withSigned || e.Activity.Kind != wallet.ActivityReceived) {
+		e.Name = p.name(e.With)
 	}
-	_, similar := wallet.PoisoningSuspect(e.With, known)
-	switch {
-	case similar && !e.With.IsZero():
-		e.Suspect = SuspectSimilar
-	case len(e.Activity.Net) == 0 && e.Activity.Failure == "" && len(e.Activity.Movements) > 0:
-		e.Suspect = SuspectZero
-	case e.Activity.Kind == wallet.ActivityReceived && e.Main.Token.Native() && len(e.Activity.Net) == 1 && e.Main.Units < DustLamports:
-		e.Suspect = SuspectDust
-	}
+	e.Suspect = whole.Suspicion(known, listed)
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 // receipt is an activity that received lamports.
 func receipt(lamports uint64, from wallet.Address) wallet.Activity {
 	a := wallet.Activity{Kind: wallet.ActivityReceived, Slot: 7,
-		Movements: []wallet.Movement{{How: wallet.MovedByTransfer, In: true, With: from, Account: from, Token: wallet.SOL, Units: lamports}}}
+		Movements: []wallet.Movement{{How: wallet.MovedByTransfer, In: true, With: from, Signed: true, Account: from, Token: wallet.SOL, Units: lamports}}}
 	if lamports > 0 {
 		a.Net = []wallet.NetChange{{Token: wallet.Token{Decimals: 9}, Units: lamports, Explained: true}}
 	}
@@ -305,21 +305,21 @@ func TestSuspiciousTransfersAreMarked(t *testing.T) {
 	withToken.Net = append(withToken.Net, wallet.NetChange{Token: wallet.Token{Mint: wallet.Address{5}}, Units: 5})
 	cases := []struct {
 		does    wallet.Activity
-		suspect string
+		suspect wallet.Suspicion
 		with    wallet.Address
 	}{
-		{receipt(sol, like), handlers.SuspectSimilar, like},
-		{receipt(handlers.DustLamports-1, stranger), handlers.SuspectDust, stranger},
-		{receipt(handlers.DustLamports, stranger), "", stranger},
+		{receipt(sol, like), wallet.SimilarAddress, like},
+		{receipt(wallet.DustLamports-1, stranger), wallet.Dust, stranger},
+		{receipt(wallet.DustLamports, stranger), "", stranger},
 		{receipt(1, bob.Address()), "", bob.Address()},
-		{receipt(0, stranger), handlers.SuspectZero, stranger},
+		{receipt(0, stranger), wallet.ZeroValue, stranger},
 		{receipt(0, bob.Address()), "", bob.Address()},
 		{signed, "", wallet.Address{}},
-		{several, handlers.SuspectDust, wallet.Address{}},
+		{several, wallet.Dust, wallet.Address{}},
 		{unexplained, "", wallet.Address{}},
 		{failed, "", wallet.Address{}},
 		{withRent, "", stranger},
-		{withToken, "", wallet.Address{}},
+		{withToken, wallet.UnlistedToken, wallet.Address{}},
 	}
 	node := newScripted()
 	r.History.Chain = node
@@ -334,6 +334,58 @@ func TestSuspiciousTransfersAreMarked(t *testing.T) {
 	for i, c := range cases {
 		if got[i].Suspect != c.suspect || got[i].With != c.with {
 			t.Errorf("case %d: %q with %s, want %q with %s", i, got[i].Suspect, got[i].With, c.suspect, c.with)
+		}
+	}
+}
+
+// TestNobodyBorrowsAContactsName: a token that strangers made can be moved out of the account of anybody, also of a contact.
+func TestNobodyBorrowsAContactsName(t *testing.T) {
+	r := newHarness(t)
+	alice, bob := r.rich(1001, 10*sol), r.rich(1002, sol)
+	r.Must(r.Update(func(tx store.Tx) error {
+		return tx.PutContact(wallet.Contact{Owner: alice.User.ID, Name: "Bob", Address: bob.Address()})
+	}))
+	usdc, _ := r.Tokens.BySymbol("USDC")
+	of := func(token wallet.Token, units uint64, signed ...bool) wallet.Activity {
+		a := wallet.Activity{Kind: wallet.ActivityReceived, Slot: 7}
+		if units > 0 {
+			a.Net = []wallet.NetChange{{Token: token, Units: units, Explained: true}}
+		}
+		for _, s := range signed {
+			a.Movements = append(a.Movements, wallet.Movement{How: wallet.MovedByTransfer, In: true, With: bob.Address(), Signed: s, Token: token, Units: units / uint64(len(signed))})
+		}
+		return a
+	}
+	scam := wallet.Token{Mint: wallet.Address{99}, Decimals: 6, Program: wallet.TokenProgram}
+	sent := of(usdc, 1_000_000, false)
+	sent.Kind, sent.Signed, sent.Net[0].Lost, sent.Movements[0].In = wallet.ActivitySent, true, true, false
+	cases := []struct {
+		does    wallet.Activity
+		name    string
+		suspect wallet.Suspicion
+	}{
+		{of(scam, 1_000_000, false), "", wallet.UnlistedToken},
+		{of(scam, 1_000_000, true), "Bob", ""},
+		{of(scam, 1_000_000, true, false), "", wallet.UnlistedToken},
+		{of(scam, 1_000_000, false, true), "", wallet.UnlistedToken}, // a signature for one transfer is none for the other
+		{of(usdc, 1_000_000, false), "", ""},
+		{of(usdc, 1, false), "", wallet.Dust},
+		{of(usdc, 0, false), "", wallet.ZeroValue},
+		{sent, "Bob", ""},
+	}
+	node := newScripted()
+	r.History.Chain = node
+	for i, c := range cases {
+		node.entries[alice.Address()] = append(node.entries[alice.Address()], wallet.SignatureEntry{Signature: numbered(i), At: r.Now().Add(-time.Duration(i+1) * time.Minute), Finalized: true})
+		node.does[numbered(i)] = c.does
+	}
+	got, _, _ := r.follow(alice.Caller(), handlers.Filter{Limit: 25})
+	if len(got) != len(cases) {
+		t.Fatalf("%d entries", len(got))
+	}
+	for i, c := range cases {
+		if got[i].Name != c.name || got[i].Suspect != c.suspect || got[i].With != bob.Address() {
+			t.Errorf("case %d: from %q, %q, want %q, %q", i, got[i].Name, got[i].Suspect, c.name, c.suspect)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package settle
 import (
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"purser/store"
@@ -47,7 +46,11 @@ func (in *incoming) announce(a wallet.Activity) (folded bool, _ error) {
 		}
 		folded, in.news = folded || is == counted, in.news || is != counted
 	}
-	return folded || len(a.Net) == 0 && slices.ContainsFunc(a.Movements, func(m wallet.Movement) bool { return m.In && m.Units == 0 }), nil
+	if len(a.Net) > 0 {
+		return folded, nil
+	}
+	err := in.readKnown()
+	return err == nil && a.Suspicion(*in.known, in.listed) != wallet.NotSuspicious, err
 }
 
 // pay writes the receipt of a gain, unless it is folded, and ends the payment request that it answers.
@@ -84,6 +87,8 @@ func (in *incoming) judge(a wallet.Activity, gain wallet.NetChange) (paid wallet
 	}
 	if token, ok := in.listed(gain.Token.Mint); ok {
 		paid.Token = token
+	} else if !gain.Token.Native() && !p.FromSigned { // who made the token may be able to move what others hold
+		paid.From = wallet.Address{}
 	}
 	own, err := in.TransactionBySignature(a.Signature)
 	ours := err == nil && own.To == in.to.Address && own.Token.Mint == gain.Token.Mint // a payment that purser made
@@ -102,8 +107,8 @@ func (in *incoming) judge(a wallet.Activity, gain wallet.NetChange) (paid wallet
 	if ours || !paid.PaymentRequestRef.IsZero() {
 		return paid, announced, nil
 	}
-	folded, err := in.folded(a, gain, p)
-	if err == nil && folded {
+	suspicious, err := in.suspicious(a, gain)
+	if err == nil && suspicious {
 		return paid, counted, nil
 	}
 	return paid, announced, err
@@ -129,27 +134,13 @@ func (in *incoming) readKnown() error {
 	return nil
 }
 
-// folded tells whether a gain is one of those that strangers plant: dust, units of a token that is not listed, and anything
-// from an address that resembles one that the owner knows. It stays in the history on chain, marked there, and is counted
-// and neither announced nor stored. What the owner signed is not planted, nor what somebody they know signed: of a token that
-// strangers made, the strangers can move what others hold.
-func (in *incoming) folded(a wallet.Activity, gain wallet.NetChange, p wallet.IncomingPayment) (bool, error) {
+// suspicious reports whether a gain is one that strangers plant. It stays in the history on chain, marked there, and is counted
+// and neither announced nor stored.
+func (in *incoming) suspicious(a wallet.Activity, gain wallet.NetChange) (bool, error) {
 	if err := in.readKnown(); err != nil {
 		return false, err
 	}
-	if a.Signed || p.FromSigned && slices.Contains(*in.known, p.From) {
-		return false, nil
-	}
-	if !p.From.IsZero() {
-		if _, similar := wallet.PoisoningSuspect(p.From, *in.known); similar {
-			return true, nil
-		}
-	}
-	// Beside a payment that counts, the others of its transaction are announced too.
-	return !slices.ContainsFunc(a.Net, func(n wallet.NetChange) bool {
-		_, listed := in.listed(n.Token.Mint)
-		return !n.Lost && (listed || n.Token.Native()) && !n.Dust()
-	}), nil
+	return a.Screen(gain, *in.known, in.listed) != wallet.NotSuspicious, nil
 }
 
 // damaged reports whether an error is about one row that is not what was written.

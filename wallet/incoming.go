@@ -22,7 +22,8 @@ func (a Activity) Incoming(gain NetChange) IncomingPayment {
 			continue
 		}
 		several = several || some && m.With != p.From
-		p.From, p.FromSigned, some = m.With, m.Signed, true
+		p.From, p.FromSigned = m.With, m.Signed && (!some || p.FromSigned)
+		some = true
 		p.name(m)
 	}
 	if several {

@@ -177,7 +177,7 @@ type HistoryEntry struct {
 	Source           string `json:"source"`            // "purser" or "chain"
 	Counterparty     string `json:"counterparty"`      // who was paid, or who paid; "" if there are several, or it is not known
 	CounterpartyName string `json:"counterparty_name"` // the owner's contact; "" for none
-	// Suspect is why an incoming transaction may be there only to put an address into the history: "zero_value", "dust" or
+	// Suspect is why an incoming transaction may be there only to put an address into the history: "zero_value", "dust", "unlisted_token" or
 	// "similar_address". "" if nothing is suspected.
 	Suspect string   `json:"suspect"`
 	Slot    *uint64  `json:"slot"`    // nil if Source is "purser"

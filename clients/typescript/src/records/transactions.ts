@@ -119,7 +119,7 @@ export interface HistoryEntry extends Transaction {
   counterparty: string;
   /** The owner's contact with that address; "" for none. */
   counterpartyName: string;
-  /** Why it may be there only to put an address into the history: "zero_value", "dust", "similar_address" or "". */
+  /** Why it may be there only to put an address into the history: "zero_value", "dust", "unlisted_token", "similar_address" or "". */
   suspect: string;
   /** undefined if source is "purser". */
   slot: number | undefined;
