@@ -72,3 +72,21 @@ func TestScreen(t *testing.T) {
 		t.Errorf("nobody is known, and it is %q", got)
 	}
 }
+
+// TestAPaymentsMemoIsThatOfItsFirstReference, however many transfers follow, and the transaction's if no transfer has one.
+func TestAPaymentsMemoIsThatOfItsFirstReference(t *testing.T) {
+	gain := NetChange{Units: 3}
+	a := Activity{Memo: "whole", Net: []NetChange{gain}, Movements: []Movement{{In: true, Units: 1},
+		{In: true, Units: 1, References: []Address{{1}}, Memo: "first"}, {In: true, Units: 1, References: []Address{{2}}, Memo: "second"}}}
+	if got := a.Incoming(gain); got.Memo != "first" || len(got.References) != 2 {
+		t.Errorf("%+v", got)
+	}
+	a.Movements, a.Unexplained = nil, a.Movements
+	if got := a.Incoming(gain); got.Memo != "first" || !a.PaysBy(Address{2}, Address{}) || a.PaysBy(Address{3}, Address{}) || a.PaysBy(Address{2}, Address{9}) {
+		t.Errorf("what does not explain the gain: %+v", got)
+	}
+	a.Unexplained = nil
+	if got := a.Incoming(gain); got.Memo != "whole" {
+		t.Errorf("%+v", got)
+	}
+}
