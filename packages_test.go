@@ -67,7 +67,7 @@ func libraryOwners() map[string][]string {
 		"github.com/nicksnyder/go-i18n/v2":                         {"locale"},
 		"github.com/boombuler/barcode":                             {"chat"},
 		"golang.org/x/crypto":                                      {"store", "sandbox/solana"},
-		"golang.org/x/time":                                        {"chain", "chat"},
+		"golang.org/x/time":                                        {"chain", "chat", "market"},
 		"github.com/getkin/kin-openapi":                            {}, // tests alone
 		"github.com/santhosh-tekuri/jsonschema/v6":                 {}, // tests alone
 		"github.com/standard-webhooks/standard-webhooks/libraries": {}, // tests alone

@@ -1,11 +1,20 @@
-// Package market holds the list of well-known tokens of each cluster. A symbol is trusted only because it is in this
-// list. The package does not know balances, and does not read what a mint says of itself on chain: anyone can create a
-// mint called USDC.
+// Package market knows what tokens cost and which are well known. Nothing that is signed depends on it: prices are
+// information, and providers may be slow, wrong or hostile.
 //
-// Listed returns the Tokens of one cluster. Tokens finds an entry by symbol or by mint:
+// Its main types:
+//
+//   - Tokens is the list of well-known tokens of a cluster. A symbol is trusted only because it is in this list. What a mint
+//     says of itself on chain is not read: anyone can create a mint called USDC
+//   - Source is one provider of prices: Jupiter, CoinGecko, Pyth. GeckoTerminal has pools and past prices (Candles)
+//   - Prices samples what somebody holds or asked for, from the sources, on one node at a time, and keeps it in the store
+//
+// Listed returns the Tokens of one cluster:
 //
 //	tokens, err := market.Listed(wallet.Mainnet)
 //	usdc, ok := tokens.BySymbol("usdc")
+//
+// Each provider has a budget of calls, in which people go before sampling, and is left alone for a while when it refuses or
+// fails. So a provider that is down slows nobody.
 package market
 
 import (

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"purser/chain"
@@ -165,9 +166,25 @@ func (p *Parts) deliver() {
 		Networks: wallet.WebhookNetworks{Private: c.AllowPrivate, Plain: c.AllowHTTP}, Now: p.Now, NewID: p.NewID, Random: p.Random}
 }
 
-// price makes the parts that know what tokens cost.
+// price makes the parts that know what tokens cost, with the sources of the settings.
 func (p *Parts) price() {
 	p.Market = &market.Prices{Store: p.Store, History: p.PastPrices, Tokens: p.Tokens, Node: p.Node, Now: p.Now, Log: p.Log}
+	c := p.Config.Market
+	client := &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	for _, s := range c.Sources {
+		o := market.Options{URL: s.URL, Key: s.Key.Reveal(), PerMinute: s.PerMinute, Client: client, Now: p.Now}
+		switch s.Name {
+		case config.Jupiter:
+			p.Market.Sources = append(p.Market.Sources, market.NewJupiter(o))
+		case config.CoinGecko:
+			p.Market.Sources = append(p.Market.Sources, market.NewCoinGecko(o))
+		case config.Pyth:
+			p.Market.Sources = append(p.Market.Sources, market.NewPyth(o))
+		}
+	}
+	if c.PoolsURL != "" {
+		p.Market.Candles = market.NewGeckoTerminal(market.Options{URL: c.PoolsURL, Client: client, Now: p.Now})
+	}
 	p.Prices = &handlers.Prices{Transfers: p.Transfers, Book: p.Market, Now: p.Now}
 }
 
