@@ -180,6 +180,11 @@ func TestAChartIsReplacedInPlace(t *testing.T) {
 		in.MessageID, in.Tap = id, &chat.Tap{CallbackID: "cb" + label, Data: b.Data}
 		r.Must(r.try(in))
 	}
+	for _, row := range r.outbox() {
+		if row.Card != "" && row.CardUntil != row.At {
+			t.Errorf("the name %s of a waiting picture is kept until %v", row.Card, row.CardUntil)
+		}
+	}
 	var pictures []chat.Reply
 	before := len(r.delivered)
 	r.settle()
@@ -336,5 +341,28 @@ func TestAnAppNeedsAScopeForWhatThePersonHolds(t *testing.T) {
 		if (err == nil) != want {
 			t.Errorf("%s: %v", command, err)
 		}
+	}
+}
+
+// TestChartsAreLookups: somebody who asks too often is asked to wait, and no source is.
+func TestChartsAreLookups(t *testing.T) {
+	f := &fakePrices{}
+	r := withPrices(t, f)
+	f.view = viewOf(r, "1")
+	o := r.options()
+	o.Prices, o.Lookups = f, 2
+	var err error
+	r.chat, err = chat.New(o)
+	r.Must(err)
+	for range 2 {
+		r.says("alice", "/price SOL")
+	}
+	in := r.input("alice")
+	in.Text = "/price SOL"
+	if _, err := r.chat.Handle(r.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.spans) != 2 {
+		t.Errorf("%d charts were asked for", len(f.spans))
 	}
 }
