@@ -96,7 +96,7 @@ func (l *look) rebase(ctx context.Context, known uint64) ([]wallet.WatchedAccoun
 		switch {
 		case a.Mark.Slot > to.Slot+1: // nobody knows how far it was read
 			*a = to
-			a.Mark = wallet.Watermark{Slot: to.Slot + 1}
+			a.Mark, a.AtMark = wallet.Watermark{Slot: to.Slot + 1}, nil
 		case a.Slot > to.Slot:
 			a.Slot, a.Cursor, a.DeniedSince = max(a.Mark.Slot, 2)-2, nil, time.Time{} // nobody knows the balance there
 		}

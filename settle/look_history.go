@@ -14,6 +14,7 @@ type part struct {
 	walk    wallet.HistoryWalk
 	entries []wallet.SignatureEntry // of the walk, up to the slot of the balance, oldest first
 	taken   int                     // how many of them are done with
+	after   *uint64                 // what the account held after the last of these; nil: nobody knows
 	err     error                   // that keeps it from the next one
 }
 
@@ -51,7 +52,7 @@ func (l *look) history(ctx context.Context, i int, to wallet.WatchedAccount, cha
 				"from_slot", a.Mark.Slot, "to_slot", walk.Since, "error", err)
 		}
 		if lost && len(walk.Entries) == 0 { // what was seen last is not shown any more
-			l.row.Accounts[i].Mark = wallet.Watermark{Slot: to.Slot + 1}
+			l.row.Accounts[i].Mark, l.row.Accounts[i].AtMark = wallet.Watermark{Slot: to.Slot + 1}, nil
 		}
 		one := part{walk: walk, entries: walk.Entries}
 		// What is newer than the balance belongs to the next one: a balance that moves then must have a reason behind the mark.
@@ -59,7 +60,8 @@ func (l *look) history(ctx context.Context, i int, to wallet.WatchedAccount, cha
 			one.entries, one.walk.More = one.entries[:newer], false
 		}
 		one.taken, one.err = l.read(ctx, one.entries)
-		if lost && !enough || !l.missing(a, to, one) {
+		missing, after := l.missing(a, to, one)
+		if one.after = after; lost && !enough || !missing {
 			return one, true
 		}
 		if hopeless && len(one.entries) == 0 { // all nodes were asked for an hour
@@ -87,11 +89,17 @@ func lostIn(err error, a, to wallet.WatchedAccount) bool {
 		errors.Is(err, wallet.ErrNodeBehind) && a.Mark.Slot > to.Slot+1
 }
 
-// missing tells whether the balances before and after the transactions of an account show that one between them is left out.
-// Around one that could not be read, nobody knows. A failed one may have cost the wallet a fee, and brought it nothing.
-func (l *look) missing(a, to wallet.WatchedAccount, p part) bool {
-	// The balance is known where the watermark stands, unless an earlier look was cut. With a fee in between it is have at most.
+// missing reports whether the balances before and after the transactions of an account show that one between them is left out, and
+// returns what the account held after them; nil if nobody knows. Around one that could not be read, nobody knows. A failed one may have
+// cost the wallet a fee, and brought it nothing.
+func (l *look) missing(a, to wallet.WatchedAccount, p part) (missing bool, after *uint64) {
+	// The balance is known where the watermark stands, unless an earlier look ended behind a transaction that could not be read.
+	// have is exact unless a failed transaction came in between. Then it is the most that the account can hold, because the fee is
+	// unknown.
 	have, known := a.Units, a.Mark.Slot <= a.Slot || a.Mark.Slot == a.Slot+1 && len(a.Mark.Seen) == 0
+	if !known && a.AtMark != nil {
+		have, known = *a.AtMark, true
+	}
 	fee := false
 	contradicts := func(units uint64) bool { return known && (units > have || units < have && !fee) }
 	for _, entry := range p.entries[:p.taken] {
@@ -111,10 +119,13 @@ func (l *look) missing(a, to wallet.WatchedAccount, p part) bool {
 				continue
 			}
 			if contradicts(change.Pre) {
-				return true
+				return true, nil
 			}
 			have, known, fee = change.Post, true, false
 		}
 	}
-	return p.complete() && contradicts(to.Units)
+	if known && !fee {
+		after = &have
+	}
+	return p.complete() && contradicts(to.Units), after
 }

@@ -144,7 +144,7 @@ func (l *look) account(ctx context.Context, to wallet.WatchedAccount) {
 		return
 	case i > 0 && absent(a, to):
 		l.closed[a.Address] = a.Slot >= l.row.FullSlot
-		l.row.Accounts[i].Slot, l.row.Accounts[i].Mark = to.Slot, wallet.Watermark{Slot: to.Slot + 1}
+		l.row.Accounts[i].Slot, l.row.Accounts[i].Mark, l.row.Accounts[i].AtMark = to.Slot, wallet.Watermark{Slot: to.Slot + 1}, nil
 		return
 	case l.reads >= readsALook: // its turn comes
 		l.more = true
@@ -165,14 +165,14 @@ func (l *look) account(ctx context.Context, to wallet.WatchedAccount) {
 		return
 	}
 	a, had := l.row.Accounts[i], a.Exists
-	a.Mark, a.Cursor, a.DeniedSince = a.Mark.Past(p.entries[:p.taken]), nil, time.Time{}
+	a.Mark, a.AtMark, a.Cursor, a.DeniedSince = a.Mark.Past(p.entries[:p.taken]), p.after, nil, time.Time{}
 	switch {
 	case p.taken < len(p.entries): // a failure, or too many for one look
 		a.Cursor = cursorBehind(p.walk, p.taken)
 	case p.walk.More:
 		l.more, a.Cursor = true, p.walk.Cursor
 	default:
-		a.Slot, a.Exists, a.Units, a.Mint = to.Slot, to.Exists, to.Units, to.Mint
+		a.Slot, a.Exists, a.Units, a.Mint, a.AtMark = to.Slot, to.Exists, to.Units, to.Mint, nil
 		l.closed[a.Address] = l.full && i > 0 && !had && !to.Exists && a.Mark.Slot < l.row.FullSlot
 	}
 	l.row.Accounts[i] = a

@@ -29,14 +29,17 @@ type Watch struct {
 // WatchedAccount is one account of a watched wallet: its balance at a slot, and how far its history was read. Every
 // transaction up to Slot that moved the balance is within Mark.
 type WatchedAccount struct {
-	Address Address       `json:"address"`
-	Slot    uint64        `json:"slot"`
-	Exists  bool          `json:"exists,omitzero"`
-	Units   uint64        `json:"units,omitzero"`  // lamports of the wallet itself, base units of a token account
-	Mint    Address       `json:"mint,omitzero"`   // of a token account that was seen
-	Before  *uint64       `json:"before,omitzero"` // Units when the balances were last reported; nil: the same
-	Mark    Watermark     `json:"mark"`
-	Cursor  HistoryCursor `json:"cursor,omitempty"` // of a walk that takes more than one look
+	Address Address   `json:"address"`
+	Slot    uint64    `json:"slot"`
+	Exists  bool      `json:"exists,omitzero"`
+	Units   uint64    `json:"units,omitzero"`  // lamports of the wallet itself, base units of a token account
+	Mint    Address   `json:"mint,omitzero"`   // of a token account that was seen
+	Before  *uint64   `json:"before,omitzero"` // Units when the balances were last reported; nil: the same
+	Mark    Watermark `json:"mark"`
+	// AtMark is what the account held after the transactions of Mark, while its history is read beyond Slot and that is known. By
+	// it the next look notices that a node leaves out what follows.
+	AtMark *uint64       `json:"at_mark,omitempty"`
+	Cursor HistoryCursor `json:"cursor,omitempty"` // of a walk that takes more than one look
 	// DeniedSince is since when every node has denied what its history must hold; zero: they do not.
 	DeniedSince time.Time `json:"denied_since,omitzero"`
 }
