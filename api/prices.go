@@ -149,3 +149,51 @@ func (s *Server) priceHistory(c *fiber.Ctx, _ wallet.Key) error {
 	}
 	return s.succeed(c, fiber.StatusOK, "done.price_history", data)
 }
+
+// poolsData is `data` of GET /v1/pools. Everything in it is what the source says.
+type poolsData struct {
+	Token     string     `json:"token"`
+	Mint      string     `json:"mint"`
+	Source    string     `json:"source"` // "" if this service asks nobody about pools
+	UpdatedAt string     `json:"updated_at"`
+	Pools     []poolData `json:"pools"` // the deepest first, at most 20
+}
+
+type poolData struct {
+	Address      wallet.Address `json:"address"`
+	DEX          string         `json:"dex"`         // "" if it is not known
+	QuoteToken   string         `json:"quote_token"` // what it is traded against: the symbol of a listed token, otherwise its mint
+	PriceUSD     string         `json:"price_usd"`   // "" if it is not known, as are the next two
+	LiquidityUSD string         `json:"liquidity_usd"`
+	VolumeUSD    string         `json:"volume_24h_usd"`
+	CreatedAt    string         `json:"created_at"` // "" if it is not known
+	URL          string         `json:"url"`
+}
+
+// pools is GET /v1/pools?token=.
+func (s *Server) pools(c *fiber.Ctx, _ wallet.Key) error {
+	q, err := query(c, "token")
+	if err != nil {
+		return err
+	}
+	if q["token"] == "" {
+		return bad("token", "body.missing")
+	}
+	ref, err := wallet.ParseTokenRef(q["token"])
+	if err != nil {
+		return err
+	}
+	found, err := s.Prices.Pools(c.UserContext(), ref)
+	if err != nil {
+		return err
+	}
+	data := poolsData{Token: found.Token.Name(), Source: found.Source, UpdatedAt: wallet.Timestamp(found.At), Pools: []poolData{}}
+	if !found.Token.Native() {
+		data.Mint = found.Token.Mint.String()
+	}
+	for _, p := range found.Pools {
+		data.Pools = append(data.Pools, poolData{Address: p.Address, DEX: p.DEX, QuoteToken: p.With.Name(), PriceUSD: p.Price.String(),
+			LiquidityUSD: p.Liquidity.String(), VolumeUSD: p.Volume24h.String(), CreatedAt: stamp(p.CreatedAt), URL: p.URL})
+	}
+	return s.succeed(c, fiber.StatusOK, "done.pools", data)
+}

@@ -1,10 +1,13 @@
 package api
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -97,4 +100,47 @@ func TestBalancesAreValued(t *testing.T) {
 	if got := worth(); got != [3]string{} {
 		t.Errorf("valued by old prices: %q", got)
 	}
+}
+
+// pooled is a source of pools that says what it is told.
+type pooled struct {
+	list []handlers.Pool
+	err  error
+	mint wallet.Address
+}
+
+func (p *pooled) TokenPools(_ context.Context, mint wallet.Address) ([]handlers.Pool, error) {
+	p.mint = mint
+	return p.list, p.err
+}
+
+// TestPoolsAreServed as the source says them, with its name and its page. A source that does not answer is 503, and a service
+// without one has none.
+func TestPoolsAreServed(t *testing.T) {
+	r := newHarness(t)
+	usdc, _ := r.Tokens.BySymbol("USDC")
+	if a := r.get("/v1/pools?token=SOL", r.alice.secret); a.status != 200 || a.text("data", "source") != "" || len(a.field("data", "pools").([]any)) != 0 {
+		t.Errorf("without a source: %d %s", a.status, a.body)
+	}
+	source := &pooled{list: []handlers.Pool{
+		{Address: wallet.Address{7}, DEX: "raydium", With: wallet.Token{Mint: usdc.Mint}, Price: wallet.MustPrice("147.5"), Liquidity: wallet.Worth{USD: 112_004_583_600},
+			Volume24h: wallet.Worth{Unknown: true}, CreatedAt: r.Now().Add(-time.Hour), URL: "https://pools.example/7"},
+		{Address: wallet.Address{8}, With: wallet.Token{Mint: wallet.Address{9}}, Liquidity: wallet.Worth{Unknown: true}, Volume24h: wallet.Worth{Unknown: true}},
+	}}
+	r.Prices.PoolSource = source
+	a := r.get("/v1/pools?token=sol", r.alice.secret)
+	want := fmt.Sprintf(`{"success":true,"data":{"token":"SOL","mint":"","source":"geckoterminal","updated_at":"2026-11-21T12:00:00.000Z","pools":[`+
+		`{"address":"%s","dex":"raydium","quote_token":"USDC","price_usd":"147.5","liquidity_usd":"112004.5836","volume_24h_usd":"","created_at":"2026-11-21T11:00:00.000Z","url":"https://pools.example/7"},`+
+		`{"address":"%s","dex":"","quote_token":"%s","price_usd":"","liquidity_usd":"","volume_24h_usd":"","created_at":"","url":""}`+
+		`]},"message":"Pools read.","timestamp":"2026-11-21T12:00:00.000Z"}`, wallet.Address{7}, wallet.Address{8}, wallet.Address{9})
+	if a.status != 200 || string(a.body) != want || !source.mint.IsZero() {
+		t.Errorf("%d\n%s, want\n%s", a.status, a.body, want)
+	}
+	if r.get("/v1/pools?token=USDC", r.alice.secret); source.mint != usdc.Mint {
+		t.Errorf("asked about %s", source.mint)
+	}
+	source.err = errors.New("down")
+	r.want(r.get("/v1/pools?token=SOL", r.alice.secret), 503, wallet.NetworkError, "source of pools")
+	r.want(r.get("/v1/pools", r.alice.secret), 400, wallet.InvalidRequest, "token is missing")
+	r.want(r.get("/v1/pools?token=DOGE", r.alice.secret), 404, wallet.TokenNotFound, "DOGE")
 }

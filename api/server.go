@@ -254,6 +254,7 @@ func (s *Server) endpoints() []endpoint {
 		{fiber.MethodGet, "/v1/stake/rewards", api, wallet.WalletRead, s.stakeRewards},
 		{fiber.MethodGet, "/v1/stake/validators", api, wallet.WalletRead, s.stakeValidators},
 		{fiber.MethodGet, "/v1/prices", api, wallet.WalletRead, s.prices},
+		{fiber.MethodGet, "/v1/pools", api, wallet.WalletRead, s.pools},
 		{fiber.MethodGet, "/v1/prices/:token/history", api, wallet.WalletRead, s.priceHistory},
 
 		{fiber.MethodPost, "/v1/messages", api, wallet.BotSend, s.messageOwner},

@@ -130,11 +130,11 @@ func TestAChartShowsItsSpanAndTheChangeOverIt(t *testing.T) {
 		length                time.Duration
 		trend                 chart.Trend
 	}{
-		{"/price SOL", "24 hours", "▼ 2.50 %", 24 * time.Hour, chart.Down},
-		{"/price $sol 1H", "1 hour", "▲ 10.12 %", time.Hour, chart.Up},
-		{"/chart SOL 7d", "7 days", "▲ 10.12 %", 7 * 24 * time.Hour, chart.Up},
-		{"/price SOL 30d", "30 days", "▲ 10.12 %", 30 * 24 * time.Hour, chart.Up},
-		{"/price SOL 1d", "24 hours", "▼ 2.50 %", 24 * time.Hour, chart.Down},
+		{"/price SOL", "24 hours", "▼ 2.50%", 24 * time.Hour, chart.Down},
+		{"/price $sol 1H", "1 hour", "▲ 10.12%", time.Hour, chart.Up},
+		{"/chart SOL 7d", "7 days", "▲ 10.12%", 7 * 24 * time.Hour, chart.Up},
+		{"/price SOL 30d", "30 days", "▲ 10.12%", 30 * 24 * time.Hour, chart.Up},
+		{"/price SOL 1d", "24 hours", "▼ 2.50%", 24 * time.Hour, chart.Down},
 	} {
 		f.points = begin(c.length)
 		r.says("alice", c.command)

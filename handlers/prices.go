@@ -26,9 +26,10 @@ const MaxPrices = 50
 // Prices are what tokens cost, for people and programs. A price is information: it may be missing, old or wrong, and nothing
 // that is signed depends on it. Tokens outside the list have a price here too, as their pools make it.
 type Prices struct {
-	Transfers *Transfers // resolves tokens
-	Book      PriceBook
-	Now       Clock
+	Transfers  *Transfers // resolves tokens
+	Book       PriceBook
+	PoolSource PoolSource // nil: nobody is asked about pools
+	Now        Clock
 }
 
 // PriceView is a token and what it costs.

@@ -39,7 +39,7 @@ func (c *CoinGecko) MaxTokens() int { return coinGeckoMaxTokens }
 func (c *CoinGecko) Prices(ctx context.Context, priority Priority, mints []wallet.Address) ([]wallet.TokenPrice, error) {
 	ids := make([]string, len(mints))
 	for i, mint := range mints {
-		ids[i] = providerMint(mint).String()
+		ids[i] = ProviderMint(mint).String()
 	}
 	var answer struct {
 		Data struct {

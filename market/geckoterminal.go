@@ -67,7 +67,7 @@ type Pool struct {
 // Pools returns the pools of a token, the deepest first, at most 20. Tokens that nobody trades have none. The error is an
 // *UnavailableError, or of ctx.
 func (g *GeckoTerminal) Pools(ctx context.Context, priority Priority, mint wallet.Address) ([]Pool, error) {
-	mint = providerMint(mint)
+	mint = ProviderMint(mint)
 	var answer struct {
 		Data []json.RawMessage `json:"data"`
 	}
@@ -196,7 +196,7 @@ func (g *GeckoTerminal) PastPrices(ctx context.Context, priority Priority, mint 
 	}
 	limit := min(mostCandles, int(until.Sub(since)/each)+2)
 	side := "base"
-	if pool.Quote == providerMint(mint) {
+	if pool.Quote == ProviderMint(mint) {
 		side = "quote"
 	}
 	var answer struct {

@@ -48,7 +48,7 @@ func (j *Jupiter) MaxTokens() int { return jupiterMaxTokens }
 func (j *Jupiter) Prices(ctx context.Context, priority Priority, mints []wallet.Address) ([]wallet.TokenPrice, error) {
 	ids := make([]string, len(mints))
 	for i, mint := range mints {
-		ids[i] = providerMint(mint).String()
+		ids[i] = ProviderMint(mint).String()
 	}
 	var answer map[string]*struct {
 		USDPrice  number `json:"usdPrice"`
@@ -73,8 +73,8 @@ func (j *Jupiter) Prices(ctx context.Context, priority Priority, mints []wallet.
 	return out, nil
 }
 
-// providerMint is the mint by which providers know a token: that of wrapped SOL for SOL.
-func providerMint(mint wallet.Address) wallet.Address {
+// ProviderMint is the mint by which providers know a token: that of wrapped SOL for SOL.
+func ProviderMint(mint wallet.Address) wallet.Address {
 	if mint.IsZero() {
 		return wrappedSOL
 	}

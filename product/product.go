@@ -182,10 +182,11 @@ func (p *Parts) price() {
 			p.Market.Sources = append(p.Market.Sources, market.NewPyth(o))
 		}
 	}
-	if c.PoolsURL != "" {
-		p.Market.Candles = market.NewGeckoTerminal(market.Options{URL: c.PoolsURL, Client: client, Now: p.Now})
-	}
 	p.Prices = &handlers.Prices{Transfers: p.Transfers, Book: p.Market, Now: p.Now}
+	if c.PoolsURL != "" {
+		gecko := market.NewGeckoTerminal(market.Options{URL: c.PoolsURL, Client: client, Now: p.Now})
+		p.Market.Candles, p.Prices.PoolSource = gecko, pools{gecko}
+	}
 }
 
 // Chat returns the options of the chat over these parts.

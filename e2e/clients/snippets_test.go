@@ -29,6 +29,7 @@ const (
 	documentedURL      = "http://127.0.0.1:8080"
 	documentedTelegram = "http://127.0.0.1:8081"
 	documentedSolana   = "http://127.0.0.1:8899"
+	documentedMarket   = "http://127.0.0.1:8901"
 )
 
 // elsewhere are pages whose snippets other tests run or print.
@@ -176,6 +177,20 @@ func TestEverySnippetOfTheDocsWorks(t *testing.T) {
 		"docs/sandbox-differences.md 1": func(t *testing.T, code string) {
 			inTown(t)
 			if said := shell(t, replaced(t, code, documentedSolana, w.world.RPCURL())); !strings.Contains(said, `"slotTimeMs":200`) {
+				t.Errorf("it said %s", said)
+			}
+		},
+		"docs/sandbox-differences.md 2": func(t *testing.T, code string) {
+			p, _ := harness.Unconfigured(t, binary)
+			p.Start()
+			if said := shell(t, replaced(t, code, documentedMarket, p.Market)); !strings.Contains(said, `"usdPrice"`) || !strings.Contains(said, `"USD Coin"`) || !strings.Contains(said, `"reserve_in_usd"`) {
+				t.Errorf("it said %s", said)
+			}
+		},
+		"docs/sandbox-differences.md 3": func(t *testing.T, code string) {
+			p, _ := harness.Unconfigured(t, binary)
+			p.Start()
+			if said := shell(t, replaced(t, code, documentedMarket, p.Market)); !strings.Contains(said, "151.5") {
 				t.Errorf("it said %s", said)
 			}
 		},

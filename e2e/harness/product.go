@@ -72,6 +72,7 @@ type Product struct {
 	home   string    // where it runs
 	URL    string
 	Pages  string // where the documentation is
+	Market string // address of the sandbox's market; "" if there is none
 	Dir    string // of its store
 
 	mu    sync.Mutex
@@ -112,13 +113,13 @@ func NewProduct(t testing.TB, binary string, w *sandbox.World, extra ...string) 
 // folder are chosen, so that tests can stand beside each other.
 func Unconfigured(t testing.TB, binary string, extra ...string) (p *Product, chat string) {
 	t.Helper()
-	listen, pages, chat := FreeAddress(t), FreeAddress(t), FreeAddress(t)
+	listen, pages, chat, market := FreeAddress(t), FreeAddress(t), FreeAddress(t), FreeAddress(t)
 	home := t.TempDir()
 	dir := filepath.Join(home, "sandbox")
 	p = &Product{t: t, binary: binary, serves: "purser runs in its own sandbox", stop: os.Interrupt,
 		args: []string{"--sandbox-dir", dir, "--sandbox-telegram", chat, "--sandbox-rpc", FreeAddress(t), "--sandbox-ws", FreeAddress(t),
-			"--sandbox-market", FreeAddress(t)},
-		URL: "http://" + listen, Pages: "http://" + pages, Dir: dir, home: home}
+			"--sandbox-market", market},
+		URL: "http://" + listen, Pages: "http://" + pages, Market: "http://" + market, Dir: dir, home: home}
 	p.env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"),
 		"PURSER_HTTP_LISTEN=" + listen, "PURSER_HTTP_PUBLIC_URL=" + p.URL, "PURSER_HTTP_PAGES_LISTEN=" + pages}, extra...)
 	return p.watched(), "http://" + chat
