@@ -216,7 +216,7 @@ func deposit(held *heldTokens, lamports uint64) uint64 {
 	switch {
 	case held == nil:
 		return 0
-	case held.token.Mint == wrappedSOL:
+	case held.token.Mint == wallet.WrappedSOL:
 		return lamports - held.units // effects checked that it is not negative
 	}
 	return lamports
@@ -299,7 +299,7 @@ func (e *effects) tokenOf(mint, program wallet.Address) wallet.Token {
 		}
 	}
 	token := wallet.Token{Mint: mint, Program: program}
-	if mint == wrappedSOL {
+	if mint == wallet.WrappedSOL {
 		token.Decimals = wallet.SOL.Decimals
 	}
 	return token
@@ -342,7 +342,7 @@ func (l *ledger) add(e *effects, in instruction, m movement, top int) {
 			return
 		}
 		f.token = held.token
-		f.native = held.token.Mint == wrappedSOL
+		f.native = held.token.Mint == wallet.WrappedSOL
 	}
 	if f.native {
 		l.move(f)

@@ -378,7 +378,7 @@ func TestWhatInstructionsDoNotExplainHasNoCounterparty(t *testing.T) {
 func FuzzActivity(f *testing.F) {
 	sig, answer := tabled(&testing.T{}, testKey(2).address())
 	f.Add([]byte(answer))
-	f.Add([]byte(strings.Replace(answer, `"preTokenBalances":null`, `"preTokenBalances":[{"accountIndex":2,"mint":"`+wrappedSOL.String()+`","uiTokenAmount":{"amount":"5","decimals":9,"uiAmount":1e300}}]`, 1)))
+	f.Add([]byte(strings.Replace(answer, `"preTokenBalances":null`, `"preTokenBalances":[{"accountIndex":2,"mint":"`+wallet.WrappedSOL.String()+`","uiTokenAmount":{"amount":"5","decimals":9,"uiAmount":1e300}}]`, 1)))
 	f.Add([]byte(strings.Replace(answer, `"innerInstructions":null`, `"innerInstructions":[{"index":0,"instructions":[{"programIdIndex":1,"accounts":[2,0],"data":"3Bxs4h24hBtQy9rw"}]}]`, 1)))
 	f.Add([]byte(strings.Replace(answer, `"err":null`, `"err":{"InstructionError":[0,{"Custom":1}]}`, 1)))
 	f.Fuzz(func(t *testing.T, raw []byte) {

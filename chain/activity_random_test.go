@@ -69,9 +69,9 @@ func actors() (out []wallet.Address) {
 		out = append(out, testKey(n+1).address())
 	}
 	out = append(out, wallet.SystemProgram, wallet.TokenProgram, wallet.Token2022Program, wallet.AssociatedProgram, memoProgram, wallet.StakeProgram, testKey(70).address(),
-		wrappedSOL, testKey(71).address(), testKey(72).address())
+		wallet.WrappedSOL, testKey(71).address(), testKey(72).address())
 	for n := range byte(2) {
-		for _, mint := range []wallet.Address{wrappedSOL, testKey(71).address()} {
+		for _, mint := range []wallet.Address{wallet.WrappedSOL, testKey(71).address()} {
 			out = append(out, ata(testKey(n+1).address(), mint, wallet.TokenProgram))
 		}
 		out = append(out, ata(testKey(n+1).address(), testKey(72).address(), wallet.Token2022Program))
@@ -146,7 +146,7 @@ func (p *play) balances(all []wallet.Address) {
 	for i := range p.pre {
 		p.pre[i] = rent + p.amount()%(1<<40)
 	}
-	mints := []playHeld{{mint: wrappedSOL, program: wallet.TokenProgram}, {mint: testKey(71).address(), program: wallet.TokenProgram}, {mint: testKey(72).address(), program: wallet.Token2022Program}}
+	mints := []playHeld{{mint: wallet.WrappedSOL, program: wallet.TokenProgram}, {mint: testKey(71).address(), program: wallet.TokenProgram}, {mint: testKey(72).address(), program: wallet.Token2022Program}}
 	for i := len(all) - 8; i < len(all); i++ {
 		held := mints[i%3]
 		held.owner = testKey(byte(1 + p.draw(4))).address()
@@ -178,7 +178,7 @@ func (p *play) balances(all []wallet.Address) {
 		i := len(all) - 8 + p.draw(8)
 		if held, ok := p.after[i]; ok {
 			held.units = p.amount() % (1 << 60)
-			if held.mint == wrappedSOL {
+			if held.mint == wallet.WrappedSOL {
 				held.units = min(held.units, p.post[i])
 			}
 			p.after[i] = held
@@ -187,7 +187,7 @@ func (p *play) balances(all []wallet.Address) {
 	for i, held := range p.after {
 		before, had := p.before[i]
 		switch change := int64(p.post[i]) - int64(p.pre[i]); {
-		case held.mint != wrappedSOL:
+		case held.mint != wallet.WrappedSOL:
 			continue
 		case had && before.owner == held.owner: // its lamports and its units change together
 			held.units = uint64(min(max(0, int64(before.units)+change), int64(p.post[i])))
@@ -258,7 +258,7 @@ func (p *play) answer() (wallet.Signature, []byte) {
 		out := []object{}
 		for i, h := range held {
 			decimals := 6
-			if h.mint == wrappedSOL {
+			if h.mint == wallet.WrappedSOL {
 				decimals = 9
 			}
 			out = append(out, object{"accountIndex": i, "mint": h.mint.String(), "owner": h.owner.String(), "programId": h.program.String(),
@@ -358,7 +358,7 @@ func (p *play) misleads(owner wallet.Address, a wallet.Activity) string {
 		if n.Lost {
 			units = -units
 		}
-		if n.Token.Native() || n.Token.Mint == wrappedSOL {
+		if n.Token.Native() || n.Token.Mint == wallet.WrappedSOL {
 			native += units
 		}
 		switch {
@@ -398,7 +398,7 @@ func (p *play) tells(a wallet.Activity) string {
 		}
 		zero = zero || m.In && m.Units == 0
 		switch {
-		case m.Token.Native() || m.Token.Mint == wrappedSOL:
+		case m.Token.Native() || m.Token.Mint == wallet.WrappedSOL:
 		case m.In:
 			sums[m.Token.Mint] += int64(m.Units) - int64(m.Fee)
 		default:
@@ -406,7 +406,7 @@ func (p *play) tells(a wallet.Activity) string {
 		}
 	}
 	for _, n := range a.Net {
-		if n.Token.Native() || n.Token.Mint == wrappedSOL || !n.Explained {
+		if n.Token.Native() || n.Token.Mint == wallet.WrappedSOL || !n.Explained {
 			continue
 		}
 		if units := int64(n.Units); sums[n.Token.Mint] != units && sums[n.Token.Mint] != -units {

@@ -17,8 +17,8 @@ func TestRandomTransactionsAddUp(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 22))
 	names := []string{"alice", "bob", "carol", "dora"}
 	who := func() wallet.Address { return person(names[random.IntN(len(names))]).address() }
-	mints := map[wallet.Address]wallet.Address{w.usdc: wallet.TokenProgram, w.fee: wallet.Token2022Program, wrappedSOL: wallet.TokenProgram}
-	order := []wallet.Address{w.usdc, w.fee, wrappedSOL}
+	mints := map[wallet.Address]wallet.Address{w.usdc: wallet.TokenProgram, w.fee: wallet.Token2022Program, wallet.WrappedSOL: wallet.TokenProgram}
+	order := []wallet.Address{w.usdc, w.fee, wallet.WrappedSOL}
 	landed, told := 0, map[wallet.Address]uint64{} // what was last said of each account
 	for range 60 {
 		payer := names[random.IntN(3)]
@@ -27,7 +27,7 @@ func TestRandomTransactionsAddUp(t *testing.T) {
 		for range 1 + random.IntN(5) {
 			mint := order[random.IntN(3)]
 			program, decimals := mints[mint], byte(6)
-			if mint == wrappedSOL {
+			if mint == wallet.WrappedSOL {
 				decimals = 9
 			}
 			to := who()
@@ -39,9 +39,9 @@ func TestRandomTransactionsAddUp(t *testing.T) {
 			case 2, 3:
 				list = append(list, openOf(me, me, mint, program), openOf(me, to, mint, program), tokensOf(me, to, mint, program, uint64(random.IntN(300)), decimals))
 			case 4:
-				list = append(list, openOf(me, me, wrappedSOL, wallet.TokenProgram), payOf(me, ata(me, wrappedSOL, wallet.TokenProgram), 5000), syncOf(ata(me, wrappedSOL, wallet.TokenProgram)))
+				list = append(list, openOf(me, me, wallet.WrappedSOL, wallet.TokenProgram), payOf(me, ata(me, wallet.WrappedSOL, wallet.TokenProgram), 5000), syncOf(ata(me, wallet.WrappedSOL, wallet.TokenProgram)))
 			case 5:
-				list = append(list, openOf(me, me, wrappedSOL, wallet.TokenProgram), closeOf(ata(me, wrappedSOL, wallet.TokenProgram), to, me, wallet.TokenProgram))
+				list = append(list, openOf(me, me, wallet.WrappedSOL, wallet.TokenProgram), closeOf(ata(me, wallet.WrappedSOL, wallet.TokenProgram), to, me, wallet.TokenProgram))
 			}
 		}
 		wire, sig := w.signed([]string{"", "v1"}[random.IntN(2)], payer, list...)
@@ -113,7 +113,7 @@ func (w *town) addsUp(sig wallet.Signature) {
 			if c.Token.Native() {
 				lamports += int64(c.Post) - int64(c.Pre)
 			}
-			if c.Token.Mint == wrappedSOL {
+			if c.Token.Mint == wallet.WrappedSOL {
 				lamports += int64(c.Post) - int64(c.Pre)
 			}
 		}
@@ -144,7 +144,7 @@ func (w *town) addsUp(sig wallet.Signature) {
 		w.t.Errorf("%s: lamports of all change by %d, the fee is %d", sig, lamports, e.fee)
 	}
 	for mint, sum := range net {
-		if !mint.IsZero() && mint != wrappedSOL && sum != 0 {
+		if !mint.IsZero() && mint != wallet.WrappedSOL && sum != 0 {
 			w.t.Errorf("%s: %s of all change by %d", sig, w.spelled(mint.String()), sum)
 		}
 	}

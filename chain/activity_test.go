@@ -148,11 +148,11 @@ func memoOf(text string) Instruction { return Instruction{Program: memoProgram, 
 
 // spelled turns addresses into the names of people and tokens, so that expectations read as sentences.
 func (w *town) spelled(text string) string {
-	replace := []string{w.usdc.String(), "USDC", w.fee.String(), "FEE", wrappedSOL.String(), "wSOL"}
+	replace := []string{w.usdc.String(), "USDC", w.fee.String(), "FEE", wallet.WrappedSOL.String(), "wSOL"}
 	for name := range people {
 		a := person(name).address()
 		replace = append(replace, a.String(), name)
-		for token, program := range map[wallet.Address]wallet.Address{w.usdc: wallet.TokenProgram, w.fee: wallet.Token2022Program, wrappedSOL: wallet.TokenProgram} {
+		for token, program := range map[wallet.Address]wallet.Address{w.usdc: wallet.TokenProgram, w.fee: wallet.Token2022Program, wallet.WrappedSOL: wallet.TokenProgram} {
 			replace = append(replace, ata(a, token, program).String(), name+"'s "+w.tokenName(token))
 		}
 	}
@@ -160,7 +160,7 @@ func (w *town) spelled(text string) string {
 }
 
 func (w *town) tokenName(mint wallet.Address) string {
-	return map[wallet.Address]string{w.usdc: "USDC", w.fee: "FEE", wrappedSOL: "wSOL", {}: "SOL"}[mint]
+	return map[wallet.Address]string{w.usdc: "USDC", w.fee: "FEE", wallet.WrappedSOL: "wSOL", {}: "SOL"}[mint]
 }
 
 // told is an activity in one line.
@@ -250,21 +250,21 @@ func TestActivityOfEveryKind(t *testing.T) {
 		{"tokens with a fee", "bob", []Instruction{openOf(bob, alice, w.fee, token22), tokensOf(bob, alice, w.fee, token22, 1000, 6)}, map[string]string{
 			"bob":   `send, -` + R22 + ` SOL, -1000 FEE, rent ` + R22 + ` SOL to alice, 1000 FEE to alice`,
 			"alice": `receive, +990 FEE, rent ` + R22 + ` SOL from bob, 1000 FEE from bob less 10, opened 1`}},
-		{"SOL is wrapped", "carol", []Instruction{openOf(carol, carol, wrappedSOL, token), payOf(carol, ata(carol, wrappedSOL, token), 1000), syncOf(ata(carol, wrappedSOL, token))}, map[string]string{
+		{"SOL is wrapped", "carol", []Instruction{openOf(carol, carol, wallet.WrappedSOL, token), payOf(carol, ata(carol, wallet.WrappedSOL, token), 1000), syncOf(ata(carol, wallet.WrappedSOL, token))}, map[string]string{
 			"carol": `internal, -1000 SOL, +1000 wSOL, opened 1`}},
-		{"wrapped SOL is paid", "carol", []Instruction{openOf(carol, alice, wrappedSOL, token), tokensOf(carol, alice, wrappedSOL, token, 300, 9)}, map[string]string{
+		{"wrapped SOL is paid", "carol", []Instruction{openOf(carol, alice, wallet.WrappedSOL, token), tokensOf(carol, alice, wallet.WrappedSOL, token, 300, 9)}, map[string]string{
 			"carol": `send, -` + R + ` SOL, -300 wSOL, rent ` + R + ` SOL to alice, 300 wSOL to alice`,
 			"alice": `receive, +300 wSOL, rent ` + R + ` SOL from carol, 300 wSOL from carol, opened 1`}},
-		{"the rest is unwrapped", "carol", []Instruction{closeOf(ata(carol, wrappedSOL, token), carol, carol, token)}, map[string]string{
+		{"the rest is unwrapped", "carol", []Instruction{closeOf(ata(carol, wallet.WrappedSOL, token), carol, carol, token)}, map[string]string{
 			"carol": `internal, +700 SOL, -700 wSOL, closed 1`}},
-		{"closed to somebody", "alice", []Instruction{closeOf(ata(alice, wrappedSOL, token), bob, alice, token)}, map[string]string{
+		{"closed to somebody", "alice", []Instruction{closeOf(ata(alice, wallet.WrappedSOL, token), bob, alice, token)}, map[string]string{
 			"alice": `send, -300 wSOL, rent ` + R + ` SOL to bob, 300 SOL to bob, closed 1`,
 			"bob":   `receive, +` + fmt.Sprint(rent+300) + ` SOL, rent ` + R + ` SOL from alice, 300 SOL from alice`}},
 		{"an exchange", "alice", []Instruction{payOf(carol, alice, 900), openOf(carol, carol, w.usdc, token), tokensOf(alice, carol, w.usdc, token, 40, 6)}, map[string]string{
 			"alice": `swap, +900 SOL, -40 USDC, 900 SOL from carol, 40 USDC to carol`,
 			"carol": `swap, -900 SOL, +40 USDC, 900 SOL to alice, 40 USDC from alice, opened 1`}},
-		{"an account that lives for a moment", "alice", []Instruction{createOf(alice, extra, rent+500, tokenSize, token), initializeOf(extra, wrappedSOL, alice),
-			openOf(alice, bob, wrappedSOL, token), {token, []Account{as(extra, "w"), as(ata(bob, wrappedSOL, token), "w"), as(alice, "s")}, append([]byte{tokenTransfer}, u64(500)...)},
+		{"an account that lives for a moment", "alice", []Instruction{createOf(alice, extra, rent+500, tokenSize, token), initializeOf(extra, wallet.WrappedSOL, alice),
+			openOf(alice, bob, wallet.WrappedSOL, token), {token, []Account{as(extra, "w"), as(ata(bob, wallet.WrappedSOL, token), "w"), as(alice, "s")}, append([]byte{tokenTransfer}, u64(500)...)},
 			closeOf(extra, alice, alice, token)}, map[string]string{
 			"alice": `send, -` + fmt.Sprint(rent+500) + ` SOL, rent ` + R + ` SOL to bob, 500 wSOL to bob`,
 			"bob":   `receive, +500 wSOL, rent ` + R + ` SOL from alice, 500 wSOL from alice, opened 1`}},

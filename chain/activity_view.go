@@ -242,11 +242,11 @@ func (v *view) net() {
 	has, also := sum(append(after, v.rentOut...))
 	if ok && also { // sums of real lamports always fit
 		native := v.explainsNative(had, has)
-		v.explained[wallet.Address{}], v.explained[wrappedSOL] = native, native
+		v.explained[wallet.Address{}], v.explained[wallet.WrappedSOL] = native, native
 		v.change(wallet.SOL, had, has)
 	}
 	for _, mint := range v.order {
-		if mint != wrappedSOL {
+		if mint != wallet.WrappedSOL {
 			v.explained[mint] = v.explains(mint)
 		}
 		v.change(v.byMint[mint], v.before[mint], v.after[mint])
@@ -276,7 +276,7 @@ func (v *view) change(token wallet.Token, before, after uint64) {
 // the owner gained or lost in SOL and wrapped SOL.
 func (v *view) explainsNative(had, has uint64) bool {
 	// Both sides are sums of what was there and what came or went. They are equal if nothing is missing.
-	in, out := []uint64{had, v.before[wrappedSOL]}, []uint64{has, v.after[wrappedSOL]}
+	in, out := []uint64{had, v.before[wallet.WrappedSOL]}, []uint64{has, v.after[wallet.WrappedSOL]}
 	for at := range v.keys {
 		if v.own(at) && (v.broken[at] || v.lamports[at] != v.post[at]) {
 			return false
@@ -284,7 +284,7 @@ func (v *view) explainsNative(had, has uint64) bool {
 	}
 	for i, m := range v.activity.Movements {
 		switch {
-		case !m.Token.Native() && m.Token.Mint != wrappedSOL || v.ownRents[i]:
+		case !m.Token.Native() && m.Token.Mint != wallet.WrappedSOL || v.ownRents[i]:
 		case m.In:
 			in = append(in, m.Units)
 		default:
@@ -386,13 +386,13 @@ func (v *view) sides() (gains, losses int, explained bool) {
 	}
 	for mint, n := range v.totals {
 		explained = explained && n.Explained
-		if mint.IsZero() || mint == wrappedSOL {
+		if mint.IsZero() || mint == wallet.WrappedSOL {
 			continue
 		}
 		count(n.Lost)
 	}
 	// Wrapping SOL is neither gain nor loss. Otherwise the larger of the two changes decides.
-	sol, wrapped := v.totals[wallet.Address{}], v.totals[wrappedSOL]
+	sol, wrapped := v.totals[wallet.Address{}], v.totals[wallet.WrappedSOL]
 	switch {
 	case sol.Units == 0 && wrapped.Units == 0 || sol.Units == wrapped.Units && sol.Lost != wrapped.Lost:
 	case sol.Units > wrapped.Units:

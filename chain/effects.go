@@ -46,9 +46,6 @@ type unreadable string
 
 func (u unreadable) Error() string { return string(u) }
 
-// wrappedSOL is the mint of SOL in token accounts. Of such an account, units are a part of its lamports.
-var wrappedSOL = wallet.MustAddress("So11111111111111111111111111111111111111112")
-
 // tokenBalanceEntry is UiTransactionTokenBalance. The amounts for display are not read.
 type tokenBalanceEntry struct {
 	Index   *int    `json:"accountIndex"`
@@ -185,8 +182,9 @@ func (e *effects) readTokens(meta *transactionMeta) error {
 	if err != nil {
 		return err
 	}
-	// One mint has one program and one number of decimals, in every account.
-	mints := map[wallet.Address]wallet.Token{}
+	if !sameTokens(pre, post) {
+		return unreadable("one of its tokens has two numbers of decimals")
+	}
 	e.tokens = make(map[byte]tokenAt, len(post))
 	for _, side := range []map[byte]*heldTokens{pre, post} {
 		// The sum over all accounts of a mint fits into 64 bits, as its supply does. Later sums then need no check.
@@ -196,10 +194,6 @@ func (e *effects) readTokens(meta *transactionMeta) error {
 			if total[held.token.Mint], carry = bits.Add64(total[held.token.Mint], held.units, 0); carry > 0 {
 				return unreadable("it shows more units of a token than there can be")
 			}
-			if known, ok := mints[held.token.Mint]; ok && known != held.token {
-				return unreadable("one of its tokens has two numbers of decimals")
-			}
-			mints[held.token.Mint] = held.token
 			e.tokens[at] = tokenAt{pre[at], post[at]}
 		}
 	}
@@ -212,6 +206,33 @@ func (e *effects) readTokens(meta *transactionMeta) error {
 		}
 	}
 	return nil
+}
+
+// sameTokens reports whether each mint has one program and one number of decimals in every account. A mint of Token-2022 without supply can
+// be closed and made again with other decimals in one transaction. Its accounts held nothing before, and are shown with what it is now.
+func sameTokens(pre, post map[byte]*heldTokens) bool {
+	before, after := map[wallet.Address]wallet.Token{}, map[wallet.Address]wallet.Token{}
+	one := func(mints map[wallet.Address]wallet.Token, side map[byte]*heldTokens) bool {
+		for _, held := range side {
+			if known, ok := mints[held.token.Mint]; ok && known != held.token {
+				return false
+			}
+			mints[held.token.Mint] = held.token
+		}
+		return true
+	}
+	if !one(before, pre) || !one(after, post) {
+		return false
+	}
+	for _, held := range pre {
+		if now, ok := after[held.token.Mint]; ok && now != held.token {
+			if held.units > 0 {
+				return false
+			}
+			held.token = now
+		}
+	}
+	return true
 }
 
 // tokenBalances reads one of the two lists; null and missing are none.
@@ -229,7 +250,7 @@ func (e *effects) tokenBalances(raw json.RawMessage, lamports []uint64) (map[byt
 		if out[at] != nil {
 			return nil, unreadable("one of its token accounts is listed twice")
 		}
-		if held.token.Mint == wrappedSOL && held.units > lamports[at] {
+		if held.token.Mint == wallet.WrappedSOL && held.units > lamports[at] {
 			return nil, unreadable("one of its token accounts wraps more SOL than it holds")
 		}
 		out[at] = held

@@ -178,7 +178,7 @@ func TestWhatAnotherProgramDoesIsNamedByIt(t *testing.T) {
 	// What an unknown program moved from one own account to another is gained and lost, and not explained, although it
 	// adds up.
 	wrapped := func(units int) string {
-		return fmt.Sprintf(`[{"accountIndex":%d,"mint":%q,"owner":%q,"uiTokenAmount":{"amount":"%d","decimals":9}}]`, place(vault), wrappedSOL, alice, units)
+		return fmt.Sprintf(`[{"accountIndex":%d,"mint":%q,"owner":%q,"uiTokenAmount":{"amount":"%d","decimals":9}}]`, place(vault), wallet.WrappedSOL, alice, units)
 	}
 	sig, answer = madeUp(t, map[wallet.Address][2]uint64{alice: {10_000, 4_300}, vault: {1000, 1700}}, `,"preTokenBalances":`+wrapped(100)+`,"postTokenBalances":`+wrapped(800), claim)
 	if a := activity(sig, answer, alice); a.Kind != wallet.ActivityOther || len(a.Net) != 2 || a.Net[0].Explained || a.Net[1].Explained || a.Net[1].Units != 700 {
@@ -192,7 +192,7 @@ func TestWhatAnotherProgramDoesIsNamedByIt(t *testing.T) {
 	}
 	// More wrapped SOL than lamports.
 	sig, answer = madeUp(t, map[wallet.Address][2]uint64{alice: {10_000, 5_000}, vault: {1000, 1000}},
-		`,"postTokenBalances":[{"accountIndex":`+fmt.Sprint(place(vault))+`,"mint":"`+wrappedSOL.String()+`","uiTokenAmount":{"amount":"1001","decimals":9}}]`, claim)
+		`,"postTokenBalances":[{"accountIndex":`+fmt.Sprint(place(vault))+`,"mint":"`+wallet.WrappedSOL.String()+`","uiTokenAmount":{"amount":"1001","decimals":9}}]`, claim)
 	var unread *wallet.UnreadableTransaction
 	if _, err := scripted(t, func(string) string { return result(answer) }).Activities(t.Context(), sig, alice); !errors.As(err, &unread) || !strings.Contains(unread.Why, "wraps more") {
 		t.Errorf("%v", err)
@@ -220,19 +220,19 @@ func TestActivityOfRareKinds(t *testing.T) {
 		instructions     []Instruction
 		want             string
 	}{
-		{"an address is funded before it is an account", "carol", "carol", []Instruction{payOf(carol, ata(dora, wrappedSOL, token), 1_000_000)},
+		{"an address is funded before it is an account", "carol", "carol", []Instruction{payOf(carol, ata(dora, wallet.WrappedSOL, token), 1_000_000)},
 			"send, -1000000 SOL, 1000000 SOL to dora's wSOL"},
-		{"and then it is one", "alice", "dora", []Instruction{openOf(alice, dora, wrappedSOL, token)},
+		{"and then it is one", "alice", "dora", []Instruction{openOf(alice, dora, wallet.WrappedSOL, token)},
 			"account_opened, rent " + fmt.Sprint(rent-1_000_000) + " SOL from alice, opened 1"},
 		{"a delegate", "alice", "alice", []Instruction{{token, []Account{as(mine, "w"), as(bob, ""), as(alice, "s")}, append([]byte{4}, u64(100)...)}}, "other"},
 		{"takes what it may", "bob", "alice", []Instruction{openOf(bob, bob, w.usdc, token), {token, []Account{as(mine, "w"), as(ata(bob, w.usdc, token), "w"), as(bob, "s")}, append([]byte{3}, u64(60)...)}},
 			"other, -60 USDC, 60 USDC to bob"},
-		{"SOL in both forms", "carol", "carol", []Instruction{openOf(carol, carol, wrappedSOL, token), payOf(carol, ata(carol, wrappedSOL, token), 1000), syncOf(ata(carol, wrappedSOL, token))}, "internal, -1000 SOL, +1000 wSOL, opened 1"},
-		{"goes to two", "carol", "carol", []Instruction{payOf(carol, alice, 1000), tokensOf(carol, dora, wrappedSOL, token, 1000, 9)}, "send, -1000 SOL, -1000 wSOL, 1000 SOL to alice, 1000 wSOL to dora"},
-		{"one account for another", "carol", "carol", []Instruction{closeOf(ata(carol, wrappedSOL, token), carol, carol, token), openOf(carol, carol, w.usdc, token)}, "internal, opened 1, closed 1"},
+		{"SOL in both forms", "carol", "carol", []Instruction{openOf(carol, carol, wallet.WrappedSOL, token), payOf(carol, ata(carol, wallet.WrappedSOL, token), 1000), syncOf(ata(carol, wallet.WrappedSOL, token))}, "internal, -1000 SOL, +1000 wSOL, opened 1"},
+		{"goes to two", "carol", "carol", []Instruction{payOf(carol, alice, 1000), tokensOf(carol, dora, wallet.WrappedSOL, token, 1000, 9)}, "send, -1000 SOL, -1000 wSOL, 1000 SOL to alice, 1000 wSOL to dora"},
+		{"one account for another", "carol", "carol", []Instruction{closeOf(ata(carol, wallet.WrappedSOL, token), carol, carol, token), openOf(carol, carol, w.usdc, token)}, "internal, opened 1, closed 1"},
 		{"two with a fee", "bob", "carol", []Instruction{openOf(bob, carol, w.fee, token22), tokensOf(bob, carol, w.fee, token22, 1000, 6), tokensOf(bob, carol, w.fee, token22, 2000, 6)},
 			"other, +2970 FEE?, rent " + fmt.Sprint(w.rent(182)) + " SOL from bob, opened 1"},
-		{"an account with wrapped SOL in it", "alice", "bob", []Instruction{createOf(alice, extra, rent+500, tokenSize, token), initializeOf(extra, wrappedSOL, bob)},
+		{"an account with wrapped SOL in it", "alice", "bob", []Instruction{createOf(alice, extra, rent+500, tokenSize, token), initializeOf(extra, wallet.WrappedSOL, bob)},
 			"receive, +500 wSOL, rent " + R + " SOL from alice, 500 SOL from alice, opened 1"},
 	} {
 		sig := w.land("", step.payer, step.instructions...)

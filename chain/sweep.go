@@ -49,8 +49,11 @@ func (c *Client) sweep(ctx context.Context, as []wallet.Address, commitment stri
 	var first, lag error
 	for _, n := range c.nodes {
 		read, err := snapshots(ctx, n, commitment, sweepData, minSlot, as...)
-		if err == nil && read[0].Slot < minSlot || behind(err) {
+		switch {
+		case err == nil && read[0].Slot < minSlot || behind(err):
 			err = n.nodeError(method, wallet.ErrNodeBehind)
+		case err == nil && read[0].Slot > highestSlot:
+			err = n.nodeError(method, errGarbage)
 		}
 		switch {
 		case err == nil:
@@ -63,6 +66,9 @@ func (c *Client) sweep(ctx context.Context, as []wallet.Address, commitment stri
 	}
 	return nil, errors.Join(first, lag)
 }
+
+// highestSlot is above every slot of the next billion years. A watcher that believed a higher one would wait for it.
+const highestSlot = 1 << 56
 
 // behind tells whether a node says of itself that it has not come to the slot that was asked for.
 func behind(err error) bool {

@@ -78,6 +78,23 @@ func TestASweepBelievesNoNodeThatIsBehind(t *testing.T) {
 	}
 }
 
+// TestASweepBelievesNoSlotThatCannotBe: a watcher that believed it would wait for it.
+func TestASweepBelievesNoSlotThatCannotBe(t *testing.T) {
+	at := uint64(highestSlot)
+	node := func(string) string {
+		return result(fmt.Sprintf(`{"context":{"slot":%d},"value":[null]}`, at))
+	}
+	c := scripted(t, node)
+	if _, err := c.Sweep(t.Context(), []wallet.Address{{7}}, 0); err != nil {
+		t.Error(err)
+	}
+	for _, at = range []uint64{highestSlot + 1, 1<<64 - 1} {
+		if got, err := c.Sweep(t.Context(), []wallet.Address{{7}}, 0); wallet.CodeOf(err) != wallet.NetworkError {
+			t.Errorf("slot %d: %+v, %v", at, got, err)
+		}
+	}
+}
+
 // TestANodeThatIsDownHidesNoLag: it can be told that all nodes that answer are behind, whichever comes first.
 func TestANodeThatIsDownHidesNoLag(t *testing.T) {
 	old := func(string) string { return result(`{"context":{"slot":5},"value":[null]}`) }

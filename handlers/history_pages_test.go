@@ -147,12 +147,12 @@ func TestAppsLearnNobodysContacts(t *testing.T) {
 	r.History.Chain = node
 	for i, from := range []wallet.Address{bob.Address(), world.Resembling(r, bob.Address(), 4, 4)} {
 		node.entries[alice.Address()] = append(node.entries[alice.Address()], wallet.SignatureEntry{Signature: numbered(i), At: r.Now().Add(-time.Minute), Finalized: true})
-		node.does[numbered(i)] = receipt(sol, from)
+		node.does[numbered(i)] = receipt(wallet.DustLamports-1, from)
 	}
 	for _, anonymous := range []bool{false, true} {
 		got, _, _ := r.follow(alice.Caller(), handlers.Filter{Limit: 10, Anonymous: anonymous})
 		told := len(got) == 3 && got[0].Name == "Bob" && got[1].Name == "Bob" && got[2].Suspect == wallet.SimilarAddress
-		hidden := len(got) == 3 && got[0].Name == "" && got[1].Name == "" && got[2].Suspect == "" && got[1].With == bob.Address()
+		hidden := len(got) == 3 && got[0].Name == "" && got[1].Name == "" && got[2].Suspect == wallet.Dust && got[1].With == bob.Address()
 		if told == anonymous || hidden != anonymous {
 			t.Errorf("anonymous %v: %+v", anonymous, got)
 		}

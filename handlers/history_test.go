@@ -308,7 +308,8 @@ func TestSuspiciousTransfersAreMarked(t *testing.T) {
 		suspect wallet.Suspicion
 		with    wallet.Address
 	}{
-		{receipt(sol, like), wallet.SimilarAddress, like},
+		{receipt(wallet.DustLamports-1, like), wallet.SimilarAddress, like},
+		{receipt(sol, like), "", like},
 		{receipt(wallet.DustLamports-1, stranger), wallet.Dust, stranger},
 		{receipt(wallet.DustLamports, stranger), "", stranger},
 		{receipt(1, bob.Address()), "", bob.Address()},

@@ -10,9 +10,6 @@ import (
 	"purser/wallet"
 )
 
-// wrappedSOL is the mint by which providers name SOL.
-var wrappedSOL = wallet.MustAddress("So11111111111111111111111111111111111111112")
-
 // Jupiter is the price API of jup.ag. Its documentation: https://dev.jup.ag/docs/price (read in November 2026).
 type Jupiter struct{ api *provider }
 
@@ -76,7 +73,7 @@ func (j *Jupiter) Prices(ctx context.Context, priority Priority, mints []wallet.
 // ProviderMint is the mint by which providers know a token: that of wrapped SOL for SOL.
 func ProviderMint(mint wallet.Address) wallet.Address {
 	if mint.IsZero() {
-		return wrappedSOL
+		return wallet.WrappedSOL
 	}
 	return mint
 }

@@ -45,8 +45,8 @@ func NewPyth(o Options) *Pyth {
 func pythFeeds() map[wallet.Address]string {
 	const solFeed = "ef0d8b6fda2ceba41da15d4095d1da392a0d2f8ed0c6c7bc0f4cfac8c280b56d"
 	return map[wallet.Address]string{
-		{}:         solFeed,
-		wrappedSOL: solFeed,
+		{}:                solFeed,
+		wallet.WrappedSOL: solFeed,
 		wallet.MustAddress("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"): "eaa020c61cc479712813461ce153894a96a6c00b21ed0cfc2798d1f9a9e9c94a", // USDC
 		wallet.MustAddress("Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB"): "2b89b9dc8fdf9f34709a5b106b472f0f39bb6ca9ce04b0fd7f2e971688e2e53b", // USDT
 		wallet.MustAddress("bSo13r4TkiE4KumL71LsHTPpL2euBYLFx6h9HP3piy1"):  "89875379e70f8fbadc17aef315adf3a8d5d160b811435537e03c97e8aac97d9c", // bSOL

@@ -28,11 +28,12 @@ func (s *Settler) collect(ctx context.Context, t wallet.Transaction, w *watch) (
 	}
 	over := s.waitedEnough(t, now, trouble)
 	payments = slices.DeleteFunc(payments, func(a wallet.Activity) bool {
-		own := !isNews(a) // what the owner of the wallet did themselves is no payment
-		if own {
+		// What the owner of the wallet did themselves is no payment, and what is next to nothing is the watcher's.
+		is := !isNews(a) || isSpeck(a, t)
+		if is {
 			w.judged[a.Signature] = true
 		}
-		return own
+		return is
 	})
 	if len(payments) == 0 && !over {
 		return nil, trouble
@@ -48,6 +49,19 @@ func (s *Settler) collect(ctx context.Context, t wallet.Transaction, w *watch) (
 		}
 		return t, err
 	}, trouble
+}
+
+// isSpeck reports whether a transaction brings only dust of the token of a request, and does not cover it. It gets no receipt here.
+func isSpeck(a wallet.Activity, request wallet.Transaction) bool {
+	for _, gain := range a.Net {
+		if gain.Lost || gain.Token.Mint != request.Token.Mint {
+			continue
+		}
+		if _, covered, _ := a.Incoming(gain).Answers([]wallet.Transaction{request}); covered || !gain.Dust() {
+			return false
+		}
+	}
+	return true
 }
 
 // A request is searched for less often as it grows older: most people pay at once, and each search is an RPC call. These

@@ -97,14 +97,15 @@ func (in *incoming) judge(a wallet.Activity, gain wallet.NetChange) (paid wallet
 	} else if err != nil && !errors.Is(err, store.ErrNotFound) && !damaged(err) {
 		return paid, known, err
 	}
-	request, _, err := in.answered(p)
+	request, covered, err := in.answered(p)
 	if err != nil {
 		return paid, known, err
 	}
 	if !request.Reference.IsZero() {
 		paid.PaymentRequestRef = request.Reference
 	}
-	if ours || !paid.PaymentRequestRef.IsZero() {
+	// A link is known to many: who names its reference and pays next to nothing is treated as anybody else.
+	if ours || covered || !paid.PaymentRequestRef.IsZero() && !gain.Dust() {
 		return paid, announced, nil
 	}
 	suspicious, err := in.suspicious(a, gain)

@@ -77,7 +77,12 @@ func TestWhatIsAnnounced(t *testing.T) {
 			asked := r.requests("1.5", "SOL").Transaction
 			a.Net[0].Units = 1
 			a.Movements = []wallet.Movement{{How: wallet.MovedByTransfer, In: true, With: wallet.Address{77}, References: []wallet.Address{asked.Reference}}}
-		}, []string{"0.000000001 SOL to bob"}, func(*watching) wallet.Address { return wallet.Address{77} }},
+		}, nil, nil},
+		"a part of a payment request": {func(r *watching, a *wallet.Activity) {
+			asked := r.requests("1.5", "SOL").Transaction
+			a.Net[0].Units = wallet.DustLamports
+			a.Movements = []wallet.Movement{{How: wallet.MovedByTransfer, In: true, With: wallet.Address{77}, References: []wallet.Address{asked.Reference}, Units: wallet.DustLamports}}
+		}, []string{"0.0001 SOL to bob"}, func(*watching) wallet.Address { return wallet.Address{77} }},
 		"an unlisted token that names a payment request for SOL": {func(r *watching, a *wallet.Activity) {
 			asked := r.requests("1.5", "SOL").Transaction
 			a.Net[0] = wallet.NetChange{Token: unlisted, Units: 1}
@@ -98,6 +103,10 @@ func TestWhatIsAnnounced(t *testing.T) {
 			a.Net = append(a.Net, wallet.NetChange{Token: wallet.Token{Mint: usdc(r).Mint, Decimals: 6}, Units: 1})
 		}, []string{"1 SOL to bob", "0.000001 USDC to bob"}, nil},
 		"a look-alike": {func(r *watching, a *wallet.Activity) {
+			a.Movements = []wallet.Movement{{How: wallet.MovedByTransfer, In: true, With: similar(r.bob.Address())}}
+		}, []string{"1 SOL to bob"}, func(r *watching) wallet.Address { return similar(r.bob.Address()) }},
+		"dust of a look-alike": {func(r *watching, a *wallet.Activity) {
+			a.Net[0].Units = wallet.DustLamports - 1
 			a.Movements = []wallet.Movement{{How: wallet.MovedByTransfer, In: true, With: similar(r.bob.Address())}}
 		}, nil, nil},
 		"dust from somebody known": {func(r *watching, a *wallet.Activity) {

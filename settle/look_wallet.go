@@ -292,7 +292,10 @@ func (l *look) commit(tx store.Tx) error {
 	}
 	all := make([]wallet.Activity, 0, len(l.activities))
 	for _, a := range l.activities {
-		if a.Slot >= l.row.Since { // nothing of before the wallet was connected is announced, whatever led to it
+		// Nothing of before the wallet was connected is announced, whatever led to it. The slots of nodes that fell behind can
+		// lower Since, so the time of the block counts too.
+		old := !a.At.IsZero() && a.At.Before(l.of.ConnectedAt.Add(-blockClocks))
+		if a.Slot >= l.row.Since && !old {
 			all = append(all, a)
 		}
 	}

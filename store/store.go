@@ -208,9 +208,9 @@ type Transactions interface {
 	// UnsettledFrom lists the unsettled ones that pay from an address, oldest first: reservations are their sum. A
 	// damaged row is an error.
 	UnsettledFrom(wallet.Address) ([]wallet.Transaction, error)
-	// TransactionsOf lists an owner's transactions, newest first. Its cost is that of the page.
+	// TransactionsOf lists an owner's transactions, newest first. Its cost is that of the page. Damaged rows are passed over.
 	TransactionsOf(owner wallet.UserID, p Page) ([]wallet.Transaction, error)
-	// TransactionsAt lists what a wallet sent and received, no matter who owned it at the time.
+	// TransactionsAt lists what a wallet sent and received, no matter who owned it at the time. Damaged rows are passed over.
 	TransactionsAt(at wallet.Address, p Page) ([]wallet.Transaction, error)
 	// Recipients lists the addresses that an owner's own transfers have reached (wallet.Rules.Reached), newest first,
 	// each once. Only the newest `limit` transfers count. What others sent does not.

@@ -12,7 +12,7 @@ const (
 	ZeroValue      Suspicion = "zero_value"      // a transfer of nothing
 	Dust           Suspicion = "dust"            // next to nothing of SOL or a listed token (NetChange.Dust)
 	UnlistedToken  Suspicion = "unlisted_token"  // units of a token that is not listed: anybody can make one
-	SimilarAddress Suspicion = "similar_address" // the sender's address resembles one that the owner knows
+	SimilarAddress Suspicion = "similar_address" // small, or unlisted, and the sender's address resembles one that the owner knows
 )
 
 // Suspicions lists the values but NotSuspicious.
@@ -24,14 +24,13 @@ func Suspicions() []Suspicion {
 //
 // What the owner signed is not planted, nor what somebody they know signed. That a token came out of the account of somebody
 // known says nothing without their signature: of a token that strangers made, the strangers can move what others hold.
-// Beside a payment that counts, the others of its transaction are taken at face value too.
+// Beside a payment that counts, the others of its transaction are taken at face value too. A payment that counts is never planted,
+// whatever its sender's address resembles: otherwise somebody could hide the payments of an honest sender by making the owner pay
+// an address that resembles that sender's.
 func (a Activity) Screen(gain NetChange, known []Address, listed func(Address) (Token, bool)) Suspicion {
 	p := a.Incoming(gain)
 	if a.Signed || gain.Lost || p.FromSigned && slices.Contains(known, p.From) {
 		return NotSuspicious
-	}
-	if p.resembles(known) {
-		return SimilarAddress
 	}
 	isListed := func(token Token) bool {
 		_, ok := listed(token.Mint)
@@ -41,6 +40,8 @@ func (a Activity) Screen(gain NetChange, known []Address, listed func(Address) (
 	switch {
 	case slices.ContainsFunc(a.Net, counts):
 		return NotSuspicious
+	case p.resembles(known):
+		return SimilarAddress
 	case isListed(gain.Token):
 		return Dust
 	}

@@ -40,7 +40,8 @@ func TestScreen(t *testing.T) {
 		"of somebody known, unsigned":  {brings(in{scam, 1 << 60, anna, false}), UnlistedToken, UnlistedToken},
 		"of somebody known who signed": {brings(in{scam, 1, anna, true}), NotSuspicious, NotSuspicious},
 		"dust of somebody known":       {brings(in{SOL, 1, anna, true}), NotSuspicious, NotSuspicious},
-		"much from a look-alike":       {brings(in{SOL, 1 << 40, like, true}), SimilarAddress, SimilarAddress},
+		"much from a look-alike":       {brings(in{SOL, 1 << 40, like, true}), NotSuspicious, NotSuspicious},
+		"dust from a look-alike":       {brings(in{SOL, DustLamports - 1, like, true}), SimilarAddress, SimilarAddress},
 		"dust beside an unlisted":      {brings(in{SOL, 1, stranger, true}, in{scam, 7, stranger, true}), Dust, UnlistedToken},
 		"an unlisted beside money":     {brings(in{scam, 7, stranger, true}, in{SOL, DustLamports, stranger, true}), NotSuspicious, NotSuspicious},
 		"what a look-alike adds":       {brings(in{scam, 7, like, true}, in{SOL, 1, stranger, true}), SimilarAddress, SimilarAddress},
@@ -68,7 +69,7 @@ func TestScreen(t *testing.T) {
 			t.Errorf("%s: the transaction is %q, want %q", name, got, c.whole)
 		}
 	}
-	if got := brings(in{SOL, 1 << 40, like, true}).Suspicion(nil, listed); got != NotSuspicious {
+	if got := brings(in{SOL, 1, like, true}).Suspicion(nil, listed); got != Dust {
 		t.Errorf("nobody is known, and it is %q", got)
 	}
 }

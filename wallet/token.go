@@ -23,6 +23,9 @@ type Token struct {
 // SOL is the native coin; its base unit is the lamport.
 var SOL = Token{Symbol: "SOL", Decimals: 9}
 
+// WrappedSOL is the mint of wrapped SOL, an SPL token that can be exchanged for SOL by anybody at any time.
+var WrappedSOL = MustAddress("So11111111111111111111111111111111111111112")
+
 // Amount returns an amount of this token from base units.
 func (t Token) Amount(units uint64) Amount { return Amount{Units: units, Decimals: t.Decimals} }
 

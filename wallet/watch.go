@@ -1,6 +1,7 @@
 package wallet
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -77,24 +78,35 @@ func (w Watermark) Past(entries []SignatureEntry) Watermark {
 // DustLamports is the amount of SOL below which a payment from an unknown sender counts as dust: 0.0001 SOL.
 const DustLamports = 100_000
 
-// Dust reports whether a gain is so small that it is worth nothing: less than DustLamports, or less than a thousandth of
-// a token with one to six decimals. Of tokens with more decimals a thousandth may be much.
+// Dust reports whether a gain is so small that it is worth next to nothing: of SOL, wrapped or not, less than DustLamports, of
+// another token less than a thousandth, or, if it has more than six decimals, than a ten-thousandth. Of a token without decimals no
+// unit is dust.
 func (n NetChange) Dust() bool {
-	const mostDecimals, part = 6, 1000
+	const common = 6 // decimals; tokens with more are mostly worth more
 	switch d := n.Token.Decimals; {
 	case n.Lost:
 		return false
-	case n.Token.Native():
+	case n.Token.Native() || n.Token.Mint == WrappedSOL:
 		return n.Units < DustLamports
-	case d == 0 || d > mostDecimals:
+	case d == 0:
 		return false
+	case d <= common:
+		return n.Units < powerOfTen(max(d, 3)-3)
 	default:
-		whole := uint64(1)
-		for range d {
-			whole *= 10
-		}
-		return n.Units < (whole+part-1)/part
+		return n.Units < powerOfTen(d-4)
 	}
+}
+
+// powerOfTen returns 10^n, or the largest number that there is.
+func powerOfTen(n uint8) uint64 {
+	power := uint64(1)
+	for range n {
+		if power > math.MaxUint64/10 {
+			return math.MaxUint64
+		}
+		power *= 10
+	}
+	return power
 }
 
 // AccountHint names an account that may have changed, and the wallet to which it belongs. It is no evidence.

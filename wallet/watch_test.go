@@ -33,8 +33,13 @@ func TestDust(t *testing.T) {
 		{NetChange{Token: token(3), Units: 1}, false},
 		{NetChange{Token: token(1), Units: 1}, false},
 		{NetChange{Token: token(0), Units: 1}, false},
-		{NetChange{Token: token(7), Units: 1}, false},
-		{NetChange{Token: token(255), Units: 1}, false},
+		{NetChange{Token: token(7), Units: 999}, true},
+		{NetChange{Token: token(7), Units: 1000}, false},
+		{NetChange{Token: token(9), Units: 99_999}, true},
+		{NetChange{Token: token(9), Units: 100_000}, false},
+		{NetChange{Token: Token{Mint: WrappedSOL, Decimals: 9}, Units: DustLamports - 1}, true},
+		{NetChange{Token: Token{Mint: WrappedSOL, Decimals: 9}, Units: DustLamports}, false},
+		{NetChange{Token: token(255), Units: 1 << 63}, true},
 	} {
 		if got := c.change.Dust(); got != c.want {
 			t.Errorf("%+v: %v", c.change, got)

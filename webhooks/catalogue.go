@@ -61,7 +61,7 @@ func Catalogue() []EventType {
 		{Name: wallet.TransactionFailed, Kind: api, When: "A transaction failed, was rejected, or expired.", Scope: wallet.WalletRead,
 			data: wallet.TransactionFailedData{TransactionID: txID, WalletAddress: owner, Amount: "1.5", Token: "SOL", Type: wallet.Send,
 				ErrorCode: wallet.InsufficientBalance, ErrorMessage: "the wallet holds 0.4 SOL", FailedAt: at}},
-		{Name: wallet.TransactionReceived, Kind: api, When: "A payment to a wallet became final, whoever sent it. Left out are dust, unlisted tokens and look-alike addresses, from unknown senders.", Scope: wallet.WalletRead,
+		{Name: wallet.TransactionReceived, Kind: api, When: "A payment to a wallet became final, whoever sent it. Left out are dust and unlisted tokens, from unknown senders.", Scope: wallet.WalletRead,
 			data: wallet.TransactionReceivedData{TransactionID: txID, Signature: signature, WalletAddress: owner, Amount: "25", Token: "USDC", Sender: other, ReceivedAt: at}},
 		{Name: wallet.BalanceUpdated, Kind: api, When: "A finalized balance of a wallet changed, by whatever transaction. Changes by left-out payments alone come with the next one.", Scope: wallet.WalletRead,
 			data: wallet.BalanceUpdatedData{WalletAddress: owner, Balances: map[string]wallet.BalanceData{

@@ -2,6 +2,7 @@ package records
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"purser/store"
@@ -52,7 +53,10 @@ func (t *tx) page(b table, prefix []byte, p store.Page) ([]wallet.Transaction, e
 		if out == nil {
 			out = make([]wallet.Transaction, 0, min(p.Limit, pageMade))
 		}
-		if err := t.appendTransaction(&out, key[len(prefix):]); err != nil {
+		switch err := t.appendTransaction(&out, key[len(prefix):]); {
+		case errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrUnsealed): // it hides no other
+			t.skipDamaged(b, key, err)
+		case err != nil:
 			return nil, err
 		}
 	}
