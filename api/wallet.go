@@ -182,7 +182,7 @@ func sendRequest(fields object) (req handlers.SendRequest, err error) {
 // are in the token's units, as decimal text.
 type transactionData struct {
 	TransactionID wallet.TransactionID `json:"transaction_id"`
-	Type          wallet.Kind          `json:"type"`
+	Type          wallet.EntryType     `json:"type"`
 	Status        wallet.Status        `json:"status"`
 	WalletAddress wallet.Address       `json:"wallet_address"`
 	Recipient     wallet.Address       `json:"recipient"`

@@ -150,7 +150,7 @@ func (s *Server) entryOf(e handlers.HistoryEntry) (entryData, error) {
 	}
 	// Read on chain: amounts are the wallet's gains and losses, since purser does not know the intent.
 	d.Source = fromChain
-	d.transactionData = transactionData{Type: wallet.Kind(e.Type), Status: e.Status, WalletAddress: e.Wallet, Signature: e.Signature, CreatedAt: stamp(e.At),
+	d.transactionData = transactionData{Type: e.Type, Status: e.Status, WalletAddress: e.Wallet, Signature: e.Signature, CreatedAt: stamp(e.At),
 		Amount: e.Main.Token.Amount(e.Main.Units).String(), Fee: wallet.Lamports(0).String(), Rent: wallet.Lamports(0).String(), TransferFee: wallet.Lamports(0).String()}
 	if e.Main.Units > 0 {
 		d.Token, d.Mint, d.Recipient = e.Main.Token.Name(), mintText(e.Main.Token), e.Wallet
@@ -214,7 +214,7 @@ func (s *Server) transactions(c *fiber.Ctx, key wallet.Key) error {
 }
 
 // filterOf parses the query of the list. types are the kinds of transactions that this binary knows.
-func filterOf(c *fiber.Ctx, types []wallet.Kind) (f handlers.Filter, err error) {
+func filterOf(c *fiber.Ctx, types []wallet.EntryType) (f handlers.Filter, err error) {
 	q, err := query(c, "address", "token", "type", "status", "since", "until", "source", "cursor", "limit")
 	if err != nil {
 		return f, err
@@ -233,7 +233,7 @@ func filterOf(c *fiber.Ctx, types []wallet.Kind) (f handlers.Filter, err error) 
 			return f, err
 		}
 	}
-	f.Type, f.Status = wallet.Kind(q["type"]), wallet.Status(q["status"])
+	f.Type, f.Status = wallet.EntryType(q["type"]), wallet.Status(q["status"])
 	if f.Type != "" && !slices.Contains(types, f.Type) {
 		return f, bad("type", "body.one_of", wallet.ListArg("Choices", types))
 	}

@@ -332,10 +332,13 @@ func (v *view) explains(mint wallet.Address) bool {
 }
 
 // kind says in one word what the activity is. A word that is wrong would mislead: what is in doubt is ActivityOther.
-func (v *view) kind() wallet.ActivityKind {
+func (v *view) kind() wallet.EntryType {
 	a := v.activity
 	if a.Failure != "" {
 		return wallet.ActivityOther
+	}
+	if step, ok := v.stakeStep(); ok {
+		return step
 	}
 	gains, losses, explained := v.sides()
 	in, out := v.transfers()

@@ -172,7 +172,7 @@ func TestWhatAnotherProgramDoesIsNamedByIt(t *testing.T) {
 	// Stake comes back.
 	withdraw := Instruction{wallet.StakeProgram, []Account{as(vault, "w"), as(alice, "sw")}, append([]byte{stakeWithdraw, 0, 0, 0}, u64(700)...)}
 	sig, answer = madeUp(t, map[wallet.Address][2]uint64{alice: {10_000, 5_700}, vault: {1000, 300}}, "", withdraw)
-	if a := activity(sig, answer, alice); a.Kind != wallet.ActivityOther || a.Program != wallet.StakeProgram || !a.Net[0].Explained || a.Movements[0].Account != vault {
+	if a := activity(sig, answer, alice); a.Kind != wallet.ActivityWithdrawn || a.Program != wallet.StakeProgram || !a.Net[0].Explained || a.Movements[0].Account != vault {
 		t.Errorf("%+v", a)
 	}
 	// What an unknown program moved from one own account to another is gained and lost, and not explained, although it

@@ -195,8 +195,9 @@ func activityText(e handlers.HistoryEntry) string {
 	case e.Suspect == wallet.ZeroValue:
 		return "activity.nothing"
 	}
-	text, ok := map[wallet.ActivityKind]string{wallet.ActivitySent: "activity.sent", wallet.ActivityReceived: "activity.received",
+	text, ok := map[wallet.EntryType]string{wallet.ActivitySent: "activity.sent", wallet.ActivityReceived: "activity.received",
 		wallet.ActivitySwapped: "activity.swap", wallet.ActivityInternal: "activity.internal",
+		wallet.ActivityStaked: "activity.stake", wallet.ActivityUnstaked: "activity.unstake", wallet.ActivityWithdrawn: "activity.withdraw",
 		wallet.ActivityAccountOpened: "activity.account_opened", wallet.ActivityAccountClosed: "activity.account_closed"}[e.Activity.Kind]
 	switch {
 	case !ok:

@@ -104,7 +104,7 @@ func exportName(req ExportRequest, now time.Time, complete bool) string {
 // addresses have the same form. Direction alone is new, and an amount that nobody knows is "".
 type exportEntry struct {
 	CreatedAt        string               `json:"created_at"` // RFC 3339, UTC; of the block for what purser read on chain
-	Type             wallet.Kind          `json:"type"`
+	Type             wallet.EntryType     `json:"type"`
 	Direction        string               `json:"direction"` // "in", "out", or "" for several tokens, for moves between own accounts, and for a request, whose payment has an entry of its own
 	Status           wallet.Status        `json:"status"`
 	Amount           string               `json:"amount"` // in the token's units; "" if nothing was sent or received
@@ -156,7 +156,7 @@ func exported(e HistoryEntry, kinds wallet.Kinds) (exportEntry, time.Time, error
 		}
 		return out, t.CreatedAt, nil
 	}
-	out.Source, out.Type, out.Status, out.CreatedAt, out.Signature = fromChain, wallet.Kind(e.Type), e.Status, wallet.Timestamp(e.At), e.Signature
+	out.Source, out.Type, out.Status, out.CreatedAt, out.Signature = fromChain, e.Type, e.Status, wallet.Timestamp(e.At), e.Signature
 	if e.Main.Units > 0 {
 		out.Amount, out.Token, out.Mint = e.Main.Token.Amount(e.Main.Units).String(), e.Main.Token.Name(), mintOf(e.Main.Token)
 		out.Direction = directionOf(e.Main)

@@ -35,7 +35,7 @@ type History struct {
 type Filter struct {
 	Address      wallet.Address // of a wallet; required for an operator's key
 	Token        wallet.TokenRef
-	Type         wallet.Kind // as programs see it (wallet.Rules.Type)
+	Type         wallet.EntryType // as programs see it (wallet.Rules.Type)
 	Status       wallet.Status
 	Since, Until time.Time // by creation or block time; Since is included, Until is not
 	Cursor       string    // HistoryPage.Next of the page before; "" for the first page
@@ -83,7 +83,7 @@ type HistoryEntry struct {
 
 	Signature wallet.Signature
 	At        time.Time // of the block
-	Type      wallet.ActivityKind
+	Type      wallet.EntryType
 	Status    wallet.Status    // Pending until it is finalized; then Failed, Received or Confirmed
 	Activity  *wallet.Activity // nil if no node shows the transaction in a way that can be read
 	Main      wallet.NetChange // what was sent or received; the zero value for other types
@@ -206,7 +206,7 @@ func (h *History) page(tx store.Tx, who Caller, f Filter, mint wallet.Address, m
 
 // fitsEntry reports whether an entry from the chain matches the filter's type, status and token.
 func (f Filter) fitsEntry(e HistoryEntry, mint wallet.Address) bool {
-	if f.Type != "" && f.Type != wallet.Kind(e.Type) || f.Status != "" && f.Status != e.Status {
+	if f.Type != "" && f.Type != e.Type || f.Status != "" && f.Status != e.Status {
 		return false
 	}
 	if f.Token.IsZero() {

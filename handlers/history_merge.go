@@ -357,7 +357,7 @@ func listed(tx store.Tx, who Caller, address wallet.Address, p store.Page) ([]wa
 }
 
 // fits reports whether t matches the filter's type, status and token. typ is its kind as programs see it.
-func (f Filter) fits(t wallet.Transaction, typ wallet.Kind, mint wallet.Address) bool {
+func (f Filter) fits(t wallet.Transaction, typ wallet.EntryType, mint wallet.Address) bool {
 	return (f.Type == "" || f.Type == typ) && (f.Status == "" || f.Status == t.Status) &&
 		(f.Token.IsZero() || mint == t.Token.Mint)
 }

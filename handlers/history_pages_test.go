@@ -34,7 +34,7 @@ func TestAListThatIsUsedUpHoldsBackTheOthers(t *testing.T) {
 		}
 	}
 	node.entries[second.Address()] = []wallet.SignatureEntry{{Signature: numbered(100), At: r.Now().Add(-60*time.Minute - time.Second), Finalized: true}}
-	got, _, _ := r.follow(alice.Caller(), handlers.Filter{Limit: 10, Type: wallet.Receive})
+	got, _, _ := r.follow(alice.Caller(), handlers.Filter{Limit: 10, Type: wallet.ActivityReceived})
 	if want := []string{"signature     60", "signature    100", "signature     61"}; !slices.Equal(named(got), want) {
 		t.Errorf("got %v, want %v", named(got), want)
 	}

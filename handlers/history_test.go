@@ -130,8 +130,8 @@ func TestHistoryIsWhatTheChainSaysAndWhatPurserKnows(t *testing.T) {
 		f    handlers.Filter
 		want int
 	}{
-		"received":      {handlers.Filter{Type: wallet.Receive}, 2},
-		"sent":          {handlers.Filter{Type: wallet.Send}, 2},
+		"received":      {handlers.Filter{Type: wallet.ActivityReceived}, 2},
+		"sent":          {handlers.Filter{Type: wallet.ActivitySent}, 2},
 		"confirmed":     {handlers.Filter{Status: wallet.Confirmed}, 1},
 		"failed":        {handlers.Filter{Status: wallet.Failed}, 0},
 		"by status":     {handlers.Filter{Status: wallet.Received}, 2},

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"purser/e2e/world"
+	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -129,4 +131,21 @@ func (s *told) heard() string {
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+// TestAStepHasOneWord in the history: as a transaction of purser and as what the chain says of it, such as of a stake made elsewhere.
+func TestAStepHasOneWord(t *testing.T) {
+	s := newTold(t, 30*world.SOL)
+	for _, req := range []handlers.StakeRequest{request(wallet.Stake, "4"), request(wallet.Unstake, "1.5"), request(wallet.Unstake, "max"), request(wallet.Withdraw, "max")} {
+		if req.Kind == wallet.Withdraw {
+			s.pays()
+			s.pays()
+		}
+		step := s.does(req)
+		read, err := s.Chain.Activities(t.Context(), step.Signature, s.Address())
+		s.Must(err)
+		if read[0].Kind != wallet.EntryType(req.Kind) {
+			t.Errorf("%s of %s is %q on chain", req.Kind, req.Amount, read[0].Kind)
+		}
+	}
 }

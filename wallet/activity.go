@@ -6,27 +6,32 @@ import (
 	"time"
 )
 
-// ActivityKind is what an activity is to its owner, in the words of the API (type of an entry of the history).
-type ActivityKind string
+// EntryType is what an entry of the history is to its owner, in the words of the API: of a transaction of purser (Rules.Type), and
+// of an Activity that was made elsewhere. What is the same to its owner has the same word, whoever made it.
+type EntryType string
 
-// The kinds of Activity. What was sent or received has the word of the kind of transaction that would do it here.
+// The types of an Activity. Those that a kind of transaction here could be have its word.
 const (
-	ActivitySent     = ActivityKind(Send)
-	ActivityReceived = ActivityKind(Receive)
+	ActivitySent      = EntryType(Send)
+	ActivityReceived  = EntryType(Receive)
+	ActivityStaked    = EntryType(Stake)
+	ActivityUnstaked  = EntryType(Unstake)
+	ActivityWithdrawn = EntryType(Withdraw)
 	// ActivitySwapped gave something and got something else, in a transaction that the owner signed.
-	ActivitySwapped ActivityKind = "swap"
+	ActivitySwapped EntryType = "swap"
 	// ActivityInternal moved money between accounts of the owner alone: wrapping SOL, or one token account to another.
-	ActivityInternal      ActivityKind = "internal"
-	ActivityAccountOpened ActivityKind = "account_opened" // and nothing else
-	ActivityAccountClosed ActivityKind = "account_closed" // and nothing else
+	ActivityInternal      EntryType = "internal"
+	ActivityAccountOpened EntryType = "account_opened" // and nothing else
+	ActivityAccountClosed EntryType = "account_closed" // and nothing else
 	// ActivityOther is everything that failed (Activity.Failure), or is not understood well enough to be called one of the above.
 	// Its balance changes hold all the same.
-	ActivityOther ActivityKind = "other"
+	ActivityOther EntryType = "other"
 )
 
-// ActivityKinds lists the kinds that no Kind of transaction has the word of.
-func ActivityKinds() []ActivityKind {
-	return []ActivityKind{ActivitySwapped, ActivityInternal, ActivityAccountOpened, ActivityAccountClosed, ActivityOther}
+// activityTypes lists the types of an Activity.
+func activityTypes() []EntryType {
+	return []EntryType{ActivitySent, ActivityReceived, ActivityStaked, ActivityUnstaked, ActivityWithdrawn, ActivitySwapped, ActivityInternal,
+		ActivityAccountOpened, ActivityAccountClosed, ActivityOther}
 }
 
 // How a Movement came about.
@@ -49,7 +54,7 @@ type Activity struct {
 	FeePayer  Address
 	Signed    bool   // the owner is one of its signers
 	Memo      string // its only memo; "" for none, for several, and for one that CheckMemo refuses
-	Kind      ActivityKind
+	Kind      EntryType
 	// Program is the first program that the transaction calls and that does not belong to SOL and tokens: a stake program,
 	// an exchange. Zero if there is none.
 	Program Address

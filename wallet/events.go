@@ -91,7 +91,7 @@ type TransactionPendingData struct {
 	WalletAddress Address       `json:"wallet_address"`
 	Amount        string        `json:"amount"`
 	Token         string        `json:"token"`
-	Type          Kind          `json:"type"`
+	Type          EntryType     `json:"type"`
 	Recipient     Address       `json:"recipient"`
 	SubmittedAt   string        `json:"submitted_at"`
 }
@@ -104,7 +104,7 @@ type TransactionConfirmedData struct {
 	Amount        string        `json:"amount"`
 	Token         string        `json:"token"`
 	Fee           string        `json:"fee"`
-	Type          Kind          `json:"type"`
+	Type          EntryType     `json:"type"`
 	Recipient     Address       `json:"recipient"`
 	BlockHeight   uint64        `json:"block_height"`
 	Confirmations int           `json:"confirmations"`
@@ -117,7 +117,7 @@ type TransactionFailedData struct {
 	WalletAddress Address       `json:"wallet_address"`
 	Amount        string        `json:"amount"`
 	Token         string        `json:"token"`
-	Type          Kind          `json:"type"`
+	Type          EntryType     `json:"type"`
 	ErrorCode     Failure       `json:"error_code"`
 	ErrorMessage  string        `json:"error_message"`
 	FailedAt      string        `json:"failed_at"`
@@ -394,7 +394,7 @@ func NewEvent(id string, name EventName, at time.Time, user UserID, data any) (E
 }
 
 // event renders the nth event of the transaction's newest step. typ is the kind as programs see it.
-func (t Transaction) event(name EventName, typ Kind, nth int, at time.Time) (Event, error) {
+func (t Transaction) event(name EventName, typ EntryType, nth int, at time.Time) (Event, error) {
 	var data any = struct{}{}
 	amount, stamp := t.Money().String(), Timestamp(at)
 	switch name {
@@ -436,7 +436,7 @@ func (t Transaction) EventIDs() (ids []string) {
 
 // Proposed returns the event by which the chat shows a new transaction to its owner.
 func (t Transaction) Proposed() (Event, error) {
-	return t.event(TransactionProposed, t.Kind, 0, t.CreatedAt)
+	return t.event(TransactionProposed, EntryType(t.Kind), 0, t.CreatedAt)
 }
 
 // ReceivedID derives the ID of an incoming payment from signature, recipient and mint, so that it is recorded once,
@@ -454,6 +454,6 @@ func (t Transaction) ReceiptOf(to Wallet, chat int64, at time.Time) (Transaction
 		Owner: to.Owner, Chat: chat, From: t.From, To: t.To, Token: t.Token, Amount: t.Net(),
 		Signature: t.Signature, Landing: t.Landing, CreatedAt: at, ConfirmedAt: at, Closed: true, PaymentRequestRef: t.PaymentRequestRef, Memo: t.Memo,
 	}
-	event, err := receipt.event(TransactionReceived, receipt.Kind, 0, at)
+	event, err := receipt.event(TransactionReceived, EntryType(receipt.Kind), 0, at)
 	return receipt, event, err
 }

@@ -60,7 +60,7 @@ type Rules struct {
 	Kind Kind
 	Life Life
 	// Type is the kind as programs see it (type in the API and in events). It defaults to Kind.
-	Type Kind
+	Type EntryType
 	// Pays means that a landed transaction is a payment to To. To then counts as known to the owner, and its owner gets a
 	// receipt if the wallet is connected here.
 	Pays bool
@@ -187,7 +187,7 @@ func NewKinds(all ...Rules) (Kinds, error) {
 			return Kinds{}, fmt.Errorf("kind %s is there twice", r.Kind)
 		}
 		if r.Type == "" {
-			r.Type = r.Kind
+			r.Type = EntryType(r.Kind)
 		}
 		if r.Spends == nil {
 			r.Spends = func(Transaction) Spending { return Spending{} }
@@ -220,8 +220,8 @@ func (k Kinds) Names() []Kind {
 }
 
 // Types lists the kinds as programs see them, sorted.
-func (k Kinds) Types() []Kind {
-	var out []Kind
+func (k Kinds) Types() []EntryType {
+	var out []EntryType
 	for _, r := range k.byName {
 		if !slices.Contains(out, r.Type) {
 			out = append(out, r.Type)
@@ -229,6 +229,14 @@ func (k Kinds) Types() []Kind {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// EntryTypes lists the types of all entries of a history, each once and sorted: those of the kinds, and those that only an Activity
+// has.
+func (k Kinds) EntryTypes() []EntryType {
+	out := append(k.Types(), activityTypes()...)
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // Apply is Rules.Apply for t's kind. ErrUnknownKind.
@@ -253,4 +261,4 @@ func (k Kinds) Query(t Transaction) (TransactionQuery, error) {
 func ReceiveRules() Rules { return Rules{Kind: Receive, Life: Incoming} }
 
 // RequestRules returns the rules of payment requests. Programs see them as incoming payments.
-func RequestRules() Rules { return Rules{Kind: Request, Life: Awaited, Type: Receive} }
+func RequestRules() Rules { return Rules{Kind: Request, Life: Awaited, Type: EntryType(Receive)} }

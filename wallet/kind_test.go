@@ -30,7 +30,7 @@ func TestAKindThatLacksAPartIsRefused(t *testing.T) {
 	if _, err := NewKinds(SendRules(), SendRules()); err == nil {
 		t.Error("one kind is taken twice")
 	}
-	for kind, typ := range map[Kind]Kind{Send: Send, Receive: Receive, Request: Receive} {
+	for kind, typ := range map[Kind]EntryType{Send: "send", Receive: "receive", Request: "receive"} {
 		if rules, err := builtInKinds().Of(kind); err != nil || rules.Type != typ {
 			t.Errorf("programs see a %s as %q, %v", kind, rules.Type, err)
 		}

@@ -116,7 +116,7 @@ type TransitionInput struct {
 
 // apply is the part of Rules.Apply that is the same for every kind. typ is the kind as programs see it. An input that the
 // lifecycle does not allow is CONFLICT and changes nothing.
-func (t Transaction) apply(c TransitionInput, typ Kind) (Transaction, []Event, error) {
+func (t Transaction) apply(c TransitionInput, typ EntryType) (Transaction, []Event, error) {
 	step, ok := t.transition(c.By)
 	if !ok {
 		return t, nil, &Error{Code: Conflict, Reason: t.Status.Reason(),

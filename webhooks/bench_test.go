@@ -232,7 +232,7 @@ func (x *bench) emit(n int) {
 	i := x.serial.Add(1)
 	id := x.ids("tx")
 	e, err := wallet.NewEvent(fmt.Sprintf("evt_%s_3_%d", id, i), wallet.TransactionFailed, time.Now().UTC(), x.people[n%len(x.people)], wallet.TransactionFailedData{
-		TransactionID: wallet.TransactionID(id), WalletAddress: wallet.Address{byte(i % 64)}, Amount: "1.5", Token: "SOL", Type: wallet.Send,
+		TransactionID: wallet.TransactionID(id), WalletAddress: wallet.Address{byte(i % 64)}, Amount: "1.5", Token: "SOL", Type: wallet.ActivitySent,
 		ErrorCode: wallet.InsufficientBalance, ErrorMessage: strings.Repeat("x", 560), FailedAt: wallet.Timestamp(time.Now())})
 	if err != nil {
 		x.Fatal(err)

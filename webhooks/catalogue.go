@@ -54,12 +54,12 @@ func Catalogue() []EventType {
 	api, bot := wallet.APIKey, wallet.BotKey
 	all := []EventType{
 		{Name: wallet.TransactionPending, Kind: api, When: "A transaction was accepted by the network.", Scope: wallet.WalletRead,
-			data: wallet.TransactionPendingData{TransactionID: txID, WalletAddress: owner, Amount: "1.5", Token: "SOL", Type: wallet.Send, Recipient: other, SubmittedAt: at}},
+			data: wallet.TransactionPendingData{TransactionID: txID, WalletAddress: owner, Amount: "1.5", Token: "SOL", Type: wallet.ActivitySent, Recipient: other, SubmittedAt: at}},
 		{Name: wallet.TransactionConfirmed, Kind: api, When: "A transaction was confirmed by the network.", Scope: wallet.WalletRead,
-			data: wallet.TransactionConfirmedData{TransactionID: txID, Signature: signature, WalletAddress: owner, Amount: "1.5", Token: "SOL", Fee: "0.000005", Type: wallet.Send,
+			data: wallet.TransactionConfirmedData{TransactionID: txID, Signature: signature, WalletAddress: owner, Amount: "1.5", Token: "SOL", Fee: "0.000005", Type: wallet.ActivitySent,
 				Recipient: other, BlockHeight: 301_442_117, Confirmations: 32, ConfirmedAt: at}},
 		{Name: wallet.TransactionFailed, Kind: api, When: "A transaction failed, was rejected, or expired.", Scope: wallet.WalletRead,
-			data: wallet.TransactionFailedData{TransactionID: txID, WalletAddress: owner, Amount: "1.5", Token: "SOL", Type: wallet.Send,
+			data: wallet.TransactionFailedData{TransactionID: txID, WalletAddress: owner, Amount: "1.5", Token: "SOL", Type: wallet.ActivitySent,
 				ErrorCode: wallet.InsufficientBalance, ErrorMessage: "the wallet holds 0.4 SOL", FailedAt: at}},
 		{Name: wallet.TransactionReceived, Kind: api, When: "A payment to a wallet became final, whoever sent it. Left out are dust and unlisted tokens, from unknown senders.", Scope: wallet.WalletRead,
 			data: wallet.TransactionReceivedData{TransactionID: txID, Signature: signature, WalletAddress: owner, Amount: "25", Token: "USDC", Sender: other, ReceivedAt: at}},

@@ -89,7 +89,7 @@ func runVictim(dir, url, round string) error {
 		}
 		of := n % victimWallets
 		e, err := wallet.NewEvent(fmt.Sprintf("evt_%s_%d", round, n), wallet.TransactionFailed, time.Now().UTC(), "usr_1", wallet.TransactionFailedData{
-			TransactionID: wallet.TransactionID(fmt.Sprintf("%s/%d", round, n)), WalletAddress: wallet.Address{byte(of)}, Amount: "1", Token: "SOL", Type: wallet.Send})
+			TransactionID: wallet.TransactionID(fmt.Sprintf("%s/%d", round, n)), WalletAddress: wallet.Address{byte(of)}, Amount: "1", Token: "SOL", Type: wallet.ActivitySent})
 		if err != nil {
 			return err
 		}

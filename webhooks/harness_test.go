@@ -224,7 +224,7 @@ func (r *harness) emit(events ...wallet.Event) {
 // paid is a transaction.confirmed of a wallet, named by one byte.
 func (r *harness) paid(user wallet.UserID, of byte) wallet.Event {
 	return r.event(user, wallet.TransactionConfirmed, wallet.TransactionConfirmedData{TransactionID: wallet.TransactionID(r.id("tx")),
-		WalletAddress: wallet.Address{of}, Amount: "1", Token: "SOL", Fee: "0.000005", Type: wallet.Send, Confirmations: 1, ConfirmedAt: wallet.Timestamp(time.Now())})
+		WalletAddress: wallet.Address{of}, Amount: "1", Token: "SOL", Fee: "0.000005", Type: wallet.ActivitySent, Confirmations: 1, ConfirmedAt: wallet.Timestamp(time.Now())})
 }
 
 func (r *harness) event(user wallet.UserID, name wallet.EventName, data any) wallet.Event {
