@@ -706,7 +706,7 @@ func TestARequestCarriesItsNote(t *testing.T) {
 	}
 }
 
-// TestAPayersNoteIsNoLink: whoever knows a request's link can write to whoever asked, for a lamport. In a fixed font,
+// TestAPayersNoteIsNoLink: whoever knows a request's link can write to whoever asked, for little money. In a fixed font,
 // Telegram makes no link of it.
 func TestAPayersNoteIsNoLink(t *testing.T) {
 	r := newHarness(t)
@@ -714,7 +714,7 @@ func TestAPayersNoteIsNoLink(t *testing.T) {
 	r.rich("bob", sol)
 	r.says("bob", "/wallet address 1.5 SOL memo lunch on Friday")
 	asked := r.newest("bob")
-	r.SendBehind(r.people["alice"].Person, wallet.Transaction{From: r.people["alice"].Address(), To: asked.To, Reference: asked.Reference, Amount: 1,
+	r.SendBehind(r.people["alice"].Person, wallet.Transaction{From: r.people["alice"].Address(), To: asked.To, Reference: asked.Reference, Amount: wallet.DustLamports,
 		Memo: "Claim at evil.example </code>"})
 	r.Blocks(40)
 	r.Pass(r.Settler.Pace.Collect)
