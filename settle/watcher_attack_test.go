@@ -14,8 +14,8 @@ import (
 	"purser/wallet"
 )
 
-// lookalike is an address with the same ends in base58 that has a key.
-func lookalike(of wallet.Address) wallet.Address {
+// resembling returns an address with the same ends in base58 that has a key.
+func resembling(of wallet.Address) wallet.Address {
 	for x := range byte(255) {
 		out := of
 		out[15] ^= x + 1
@@ -31,7 +31,7 @@ func lookalike(of wallet.Address) wallet.Address {
 func TestALookAlikeHidesNoHonestPayer(t *testing.T) {
 	r, chain := onLedger(t)
 	honest := r.Stranger()
-	attacker := lookalike(honest)
+	attacker := resembling(honest)
 	pay := func() {
 		sig := chain.pay(r.bob.Address(), 100*sol)
 		a := chain.paid[sig]

@@ -7,7 +7,7 @@ import (
 )
 
 // EntryType is what an entry of the history is to its owner, in the words of the API: of a transaction of purser (Rules.Type), and
-// of an Activity that was made elsewhere. What is the same to its owner has the same word, whoever made it.
+// of an Activity that was made elsewhere. What is the same to its owner has the same word, no matter who made it.
 type EntryType string
 
 // The types of an Activity. Those that a kind of transaction here could be have its word.
