@@ -370,7 +370,8 @@ func (c *Client) readNames(ctx context.Context) (map[wallet.Address]string, erro
 	return names, nil
 }
 
-// speakable tells whether a name can be shown: short, and without characters that do not show.
+// speakable reports whether a name can be shown: short, and by the rule of labels, so that it has something to see, hides nothing and
+// stays in its line.
 func speakable(name string) bool {
-	return name != "" && utf8.ValidString(name) && utf8.RuneCountInString(name) <= maxName && !wallet.HidesCharacters(name)
+	return name != "" && utf8.ValidString(name) && utf8.RuneCountInString(name) <= maxName && wallet.CheckLabel(name) == nil
 }

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -250,7 +249,7 @@ func left(n int) string {
 // position that nobody can move now, such as one under a lockup (p.Hold).
 func (s *replyTx) stakeLine(n int, p handlers.Position) (html, [][]Button, error) {
 	v := vars{"N": n, "Staked": wallet.Lamports(p.Stake).String(), "Balance": wallet.Lamports(p.Lamports).String(), "Withdrawable": html(""),
-		"Validator": html(escape(p.Validator.Name)), "Tail": html(""), "State": string(p.State), "Hold": string(p.Hold), "ChangesAt": "", "Delinquent": p.Validator.Delinquent && p.Delegated()}
+		"Validator": validatorName(p.Validator.Name), "Tail": html(""), "State": string(p.State), "Hold": string(p.Hold), "ChangesAt": "", "Delinquent": p.Validator.Delinquent && p.Delegated()}
 	if p.Delegated() {
 		v["Tail"] = code("…" + p.Voter.Tail())
 	}
@@ -309,7 +308,7 @@ func (c *Chat) stakeValidators(ctx context.Context, h Inbound) (Action, error) {
 		var lines []string
 		var rows [][]Button
 		for _, one := range shown {
-			line, err := s.words.text("staking.validator", vars{"Name": html(escape(one.Name)), "Vote": code(one.Vote.String()), "Commission": percent(one.Commission),
+			line, err := s.words.text("staking.validator", vars{"Name": validatorName(one.Name), "Vote": code(one.Vote.String()), "Commission": percent(one.Commission),
 				"Staked": code(wallet.Lamports(one.Stake).String()), "Delinquent": one.Delinquent, "Superminority": one.Superminority})
 			if err != nil {
 				return err
@@ -318,7 +317,7 @@ func (c *Chat) stakeValidators(ctx context.Context, h Inbound) (Action, error) {
 			if one.Delinquent || h.app != nil {
 				continue
 			}
-			b, err := s.button(html(escape(cmp.Or(one.Name, "…"+one.Vote.Tail()))), "run:/stake delegate "+one.Vote.String(), "menu", s.now.Add(menuLife))
+			b, err := s.button(validatorLabel(one), "run:/stake delegate "+one.Vote.String(), "menu", s.now.Add(menuLife))
 			if err != nil {
 				return err
 			}
@@ -398,7 +397,7 @@ func (c *Chat) askStake(ctx context.Context, h Inbound) (Action, error) {
 		if err != nil {
 			return err
 		}
-		return s.reply("staking.ask_amount", vars{"Name": html(escape(v.Name)), "Vote": grouped(v.Vote.String()), "Commission": percent(v.Commission), "Minimum": code(least),
+		return s.reply("staking.ask_amount", vars{"Name": validatorName(v.Name), "Vote": grouped(v.Vote.String()), "Commission": percent(v.Commission), "Minimum": code(least),
 			"Example": code("/stake delegate 2" + words)}, append([][]Button{row}, other...)...)
 	}, nil
 }

@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"strings"
+
 	"purser/wallet"
 )
 
@@ -38,7 +40,7 @@ func stakingTexts(kind wallet.Kind) string { return "staking_" + string(kind) + 
 // stakingVars are the variables of staking's texts. Validator is a name that nobody has verified, "" without one.
 func stakingVars(t wallet.Transaction) map[string]any {
 	terms := t.StakeTerms()
-	v := map[string]any{"Validator": html(escape(terms.ValidatorName)), "Vote": grouped(t.To.String()), "Account": html(""), "Split": terms.Split,
+	v := map[string]any{"Validator": validatorName(terms.ValidatorName), "Vote": grouped(t.To.String()), "Account": html(""), "Split": terms.Split,
 		"Merged": left(len(terms.Merged)), "Total": code(wallet.Lamports(t.Amount + t.Rent).String()), "CooldownEnd": "", "AtOnce": false}
 	if !terms.Account.IsZero() {
 		v["Account"] = code(terms.Account.String())
@@ -51,4 +53,21 @@ func stakingVars(t wallet.Transaction) map[string]any {
 		v["CooldownEnd"] = moment(end)
 	}
 	return v
+}
+
+// validatorName shows what a validator calls itself, in a fixed font, in which Telegram makes no link of it; "" without a name.
+// Nobody verifies it: anybody can run a validator with the name of another one.
+func validatorName(name string) html {
+	if strings.TrimSpace(escape(name)) == "" {
+		return ""
+	}
+	return code(name)
+}
+
+// validatorLabel is the label of a validator's button: its name, or the end of its address if nothing of the name can be seen.
+func validatorLabel(v wallet.Validator) html {
+	if name := escape(v.Name); strings.TrimSpace(name) != "" {
+		return html(name)
+	}
+	return html("…" + v.Vote.Tail())
 }

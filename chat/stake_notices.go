@@ -27,7 +27,7 @@ const (
 func (s *replyTx) notifyStakes(data wallet.StakesChangedData) error {
 	stakes := func(all []wallet.StakeNews) (lines []vars) {
 		for _, one := range all {
-			lines = append(lines, vars{"Sum": wallet.Lamports(one.Lamports).String(), "Validator": html(escape(one.ValidatorName)), "Tail": code("…" + one.Voter.Tail())})
+			lines = append(lines, vars{"Sum": wallet.Lamports(one.Lamports).String(), "Validator": validatorName(one.ValidatorName), "Tail": code("…" + one.Voter.Tail())})
 		}
 		return lines
 	}

@@ -40,7 +40,7 @@ func TestNewsOfStakes(t *testing.T) {
 	all := wallet.StakesChangedData{Active: []wallet.StakeNews{{Lamports: 2 * sol, Voter: wallet.Address{7}, ValidatorName: "<b>Elm"}, {Lamports: 3 * sol, Voter: wallet.Address{8}}},
 		Inactive: []wallet.StakeNews{{Lamports: sol + 5, Voter: wallet.Address{7}}}, Rewards: []wallet.EpochRewards{{Epoch: 7, Lamports: 5}, {Epoch: 8, Lamports: 6}}}
 	parts := map[string][]string{
-		"stake.status":   {"2 SOL", "with &lt;b&gt;Elm", "3 SOL", "it earns rewards from now on"},
+		"stake.status":   {"2 SOL", "with <code>&lt;b&gt;Elm</code>", "3 SOL", "it earns rewards from now on"},
 		"stake.cooldown": {"1.000000005 SOL", "you can withdraw it"},
 		"stake.reward":   {"Rewards of epoch 7: <b>0.000000005 SOL</b>", "Rewards of epoch 8: <b>0.000000006 SOL</b>"},
 	}

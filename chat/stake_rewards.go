@@ -29,7 +29,7 @@ func (c *Chat) stakeRewards(ctx context.Context, h Inbound) (Action, error) {
 		var lines []string
 		for _, one := range r.All[:min(len(r.All), mostRewards)] {
 			line, err := s.words.text("staking.reward", vars{"Epoch": strconv.FormatUint(one.Epoch, 10), "Amount": code(wallet.Lamports(one.Lamports).String()),
-				"Account": code("…" + one.Account.Tail()), "Validator": html(escape(one.Validator.Name))})
+				"Account": code("…" + one.Account.Tail()), "Validator": validatorName(one.Validator.Name)})
 			if err != nil {
 				return err
 			}

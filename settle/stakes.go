@@ -107,10 +107,23 @@ func (w *Watcher) stakes(ctx context.Context, job store.Job) (work.Result, error
 	if l.epoch, err = w.stakesEpoch(ctx); err != nil {
 		return work.Result{}, fmt.Errorf("watch the stakes of %s: %w", address, err)
 	}
+	l.takeBack(now)
 	if k := l.known; k != nil && k.Rewarded >= l.epoch.Epoch && !job.At.After(k.ReadAt) {
 		return work.Result{Again: l.next(now, false)}, nil
 	}
 	return l.read(ctx, now)
+}
+
+// takeBack ends the wait for an epoch that never was. Finalized epochs do not go back, so if the one that was read last is still to come
+// after an hour, a node had said a wrong one. Rewards from the present epoch on are announced.
+func (l *stakesLook) takeBack(now time.Time) {
+	k := l.known
+	if k == nil || k.Rewarded <= l.epoch.Epoch || now.Sub(k.ReadAt) < patience {
+		return
+	}
+	l.Log.Error("a node had named an epoch that is still to come: rewards of the epochs since then are not announced", "wallet", l.of.Address,
+		"named", k.Rewarded, "epoch", l.epoch.Epoch)
+	k.Rewarded, k.ReadAt = l.epoch.Epoch, time.Time{}
 }
 
 // next is when stakes are read again: when the epoch should have ended, spread over some time so that not all wallets ask at once,
