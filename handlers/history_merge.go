@@ -268,7 +268,8 @@ func (m *merged) next() string {
 // the caller sees in purser's own list.
 func sentByOurs(tx store.Tx, who Caller, w wallet.Wallet, sig wallet.Signature) (bool, error) {
 	t, err := tx.TransactionBySignature(sig)
-	if errors.Is(err, store.ErrNotFound) {
+	// The list passes over a damaged one, so the chain's word is shown.
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrUnsealed) {
 		return false, nil
 	}
 	if err != nil {

@@ -55,7 +55,7 @@ func (t *tx) page(b table, prefix []byte, p store.Page) ([]wallet.Transaction, e
 		}
 		switch err := t.appendTransaction(&out, key[len(prefix):]); {
 		case errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrUnsealed): // it hides no other
-			t.skipDamaged(b, key, err)
+			t.skipDamaged(transactions, key[len(prefix)+timeSize:], err)
 		case err != nil:
 			return nil, err
 		}
