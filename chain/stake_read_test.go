@@ -204,6 +204,10 @@ func TestNamesOfValidatorsAreOnlyTheirOwn(t *testing.T) {
 		"no JSON":               {[]string{info(node, `Elm`, nil)}, ""},
 		"no text":               {[]string{info(node, `{"name":7}`, nil)}, ""},
 		"what hides":            {[]string{info(node, `{"name":"El\u202em"}`, nil)}, ""},
+		"a blank":               {[]string{info(node, `{"name":"\u2800"}`, nil)}, ""},
+		"a filler":              {[]string{info(node, `{"name":"\u3164"}`, nil)}, ""},
+		"spaces alone":          {[]string{info(node, `{"name":"`+strings.Repeat(" ", maxName)+`"}`, nil)}, ""},
+		"a tower of accents":    {[]string{info(node, `{"name":"e`+strings.Repeat("\u0301", maxName-1)+`"}`, nil)}, ""},
 		"bad ones and its own":  {[]string{info(node, `x`, nil), info(node, `{"name":"Elm"}`, nil), info(vote, `{"name":"Oak"}`, nil)}, "Elm"},
 		"a node without a list": {[]string{"7"}, ""},
 	} {
