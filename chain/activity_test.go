@@ -102,7 +102,7 @@ func u64(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
 
 // as is an account of an instruction: "s" signs, "w" is written.
 func as(a wallet.Address, roles string) Account {
-	return Account{a, strings.Contains(roles, "s"), strings.Contains(roles, "w")}
+	return Account{Address: a, Signer: strings.Contains(roles, "s"), Writable: strings.Contains(roles, "w")}
 }
 
 func payOf(from, to wallet.Address, lamports uint64, references ...wallet.Address) Instruction {

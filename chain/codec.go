@@ -16,12 +16,15 @@ type Account struct {
 	Address  wallet.Address
 	Signer   bool
 	Writable bool
+	// Table and Index say where it stands in an address lookup table, if Address is zero.
+	Table wallet.Address
+	Index byte
 }
 
 // Roles of an account in an instruction.
-func signer(a wallet.Address) Account   { return Account{a, true, true} } // the fee payer, which is always writable
-func writable(a wallet.Address) Account { return Account{a, false, true} }
-func readonly(a wallet.Address) Account { return Account{a, false, false} }
+func signer(a wallet.Address) Account   { return Account{Address: a, Signer: true, Writable: true} } // the fee payer, which is always writable
+func writable(a wallet.Address) Account { return Account{Address: a, Writable: true} }
+func readonly(a wallet.Address) Account { return Account{Address: a} }
 
 // Instruction is one call of a program, before it is put into a message.
 type Instruction struct {
@@ -82,7 +85,8 @@ type ActionCodec struct {
 	// Encode returns the instruction that Decode reads as the action.
 	Encode func(wallet.Action) Instruction
 	// Matches tells whether an instruction on chain does what was intended, whatever a wallet added around it. The
-	// message may be of any form, also with lookup tables. Principal rows need it.
+	// message may be of any form, also with lookup tables. Principal rows need it; another has it if a message without it
+	// would not be the one that was intended.
 	Matches func(c Call, intended wallet.Action) bool
 	// Check judges the action at an index among all of the message, and may complete them; nil: nothing to judge.
 	Check func(all []wallet.Action, at int) error
@@ -117,7 +121,7 @@ func NewCodec(extra ...ActionCodec) (Codec, error) {
 
 // standard are the rows of what purser itself sends.
 func standard() []ActionCodec {
-	return append([]ActionCodec{transferCodec(), tokenTransferCodec(), createAccountCodec(), memoCodec()}, stakeCodecs()...)
+	return append([]ActionCodec{wrapCodec(), referenceCodec(), transferCodec(), tokenTransferCodec(), createAccountCodec(), memoCodec()}, append(stakeCodecs(), swapCodecs()...)...)
 }
 
 // rows are all rows, in the order in which they claim instructions.
@@ -149,9 +153,10 @@ func (c Codec) row(action string) (ActionCodec, bool) {
 	return rows[at], true
 }
 
-// Build makes the legacy message that does these actions in their order, after t's compute budget, with a zero
-// blockhash (docs/architecture.md, The rule against paying twice, 4). The result has passed Decode, so a *NotAllowed
-// means that the actions are such that no device would sign them.
+// Build makes the message that does these actions in their order, after t's compute budget, with a zero blockhash
+// (docs/architecture.md, The rule against paying twice, 4). It is a legacy message, or version 0 if it needs lookup tables.
+// The result has passed Decode, so a *NotAllowed means that the actions are such that no device would sign them. The exception is a
+// swap that says that it passes the signature on: only an external wallet signs it.
 func (c Codec) Build(t wallet.Transaction, actions []wallet.Action) ([]byte, error) {
 	instructions := budgetOf(t)
 	for _, a := range actions {
@@ -166,7 +171,7 @@ func (c Codec) Build(t wallet.Transaction, actions []wallet.Action) ([]byte, err
 		return nil, fmt.Errorf("build %s: %w", t.Kind, err)
 	}
 	// solana-go wrote the message. Our own reader must find in it what was asked for, and nothing else.
-	d, err := c.Decode(raw, t.From)
+	d, err := c.decode(raw, t.From, slices.ContainsFunc(actions, func(a wallet.Action) bool { return a.Swap != nil && a.Swap.PassesSignature }))
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %w", t.Kind, err)
 	}
@@ -181,8 +186,13 @@ func Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error) {
 	return Codec{}.Decode(raw, signer)
 }
 
-// marshal writes a legacy message with a zero blockhash.
+// marshal writes a message with a zero blockhash: legacy, or version 0 if an account comes from a lookup table.
 func marshal(payer wallet.Address, instructions []Instruction) ([]byte, error) {
+	if slices.ContainsFunc(instructions, func(in Instruction) bool {
+		return slices.ContainsFunc(in.Accounts, func(a Account) bool { return !a.Table.IsZero() })
+	}) {
+		return marshalV0(payer, instructions)
+	}
 	list := make([]solana.Instruction, len(instructions))
 	for i, in := range instructions {
 		accounts := make(solana.AccountMetaSlice, len(in.Accounts))
@@ -199,7 +209,7 @@ func marshal(payer wallet.Address, instructions []Instruction) ([]byte, error) {
 }
 
 // recognises tells whether a message on chain does what was intended: the same wallet pays its fee, and it contains
-// each principal action. It may contain anything else.
+// each action whose row recognises it. It may contain anything else.
 func (c Codec) recognises(m *message, query wallet.TransactionQuery) (bool, error) {
 	about := 0
 	for _, intended := range query.Actions {
@@ -207,10 +217,12 @@ func (c Codec) recognises(m *message, query wallet.TransactionQuery) (bool, erro
 		if !ok {
 			return false, fmt.Errorf("recognise: no row for the action %q", intended.Type)
 		}
-		if !row.Principal {
+		if row.Matches == nil {
 			continue
 		}
-		about++
+		if row.Principal {
+			about++
+		}
 		if !slices.ContainsFunc(m.instructions, func(in instruction) bool {
 			call := Call{m, in}
 			program, ok := m.key(in.program)

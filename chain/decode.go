@@ -31,6 +31,8 @@ const (
 	WrongAccount       = "wrong_account"
 	Lockup             = "lockup"
 	Deposit            = "deposit"
+	SwapFee            = "swap_fee"
+	Slippage           = "slippage"
 )
 
 // NotAllowed is the decoder's refusal: this message may not be signed through purser.
@@ -61,11 +63,17 @@ const (
 //
 // With the standard rows a message is one transfer with at most eight references, and at most one memo. The transfer is
 // System's, or TransferChecked from the signer's own associated token account. With the latter the message may create
-// the recipient's account. Or it is one step of staking by the signer (stakeCodecs).
+// the recipient's account. Or it is one step of staking by the signer (stakeCodecs), or a swap (swapCodecs), which alone may take
+// accounts from lookup tables.
 //
 // The checks and their order are those of signer/page/decode.js: a message can be wrong in several ways at once, and
 // both must give the same reason. Errors are *NotAllowed.
 func (c Codec) Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error) {
+	return c.decode(raw, signer, false)
+}
+
+// decode is Decode. external also allows what only external wallets sign.
+func (c Codec) decode(raw []byte, signer wallet.Address, external bool) (wallet.Decoded, error) {
 	if err := checkVersion(raw); err != nil {
 		return wallet.Decoded{}, err
 	}
@@ -76,9 +84,10 @@ func (c Codec) Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error)
 	if m.signers != 1 || m.keys[0] != signer {
 		return wallet.Decoded{}, refuse(Signers, "this wallet is not its only signer")
 	}
-	if len(m.lookups) > 0 {
+	if len(m.lookups) > 0 && !m.calls(wallet.SwapProgram) {
 		return wallet.Decoded{}, refuse(LookupTables, "it takes accounts from a lookup table")
 	}
+	m.external = external
 	// Read each instruction, then judge the message as a whole.
 	t := instructionTotals{message: m, rows: c.rows()}
 	for _, in := range m.instructions {
@@ -128,6 +137,9 @@ type instructionTotals struct {
 // read adds one instruction, read by the first row that claims it.
 func (t *instructionTotals) read(in instruction) error {
 	program, known := t.program(in), false
+	if program != wallet.SwapProgram && t.looksUp(in.accounts) {
+		return refuse(LookupTables, "it takes accounts from a lookup table")
+	}
 	if program == computeBudgetProgram {
 		return t.budget(in)
 	}

@@ -47,7 +47,7 @@ func CheckSigned(message []byte, blockhash [32]byte, signer wallet.Address, wire
 	switch {
 	case got.signers != 1 || got.keys[0] != signer || asked.keys[0] != signer:
 		return wallet.Signature{}, refuse(Signers, "this wallet is not its only signer")
-	case len(got.lookups) > 0:
+	case len(got.lookups) > 0 && !asked.calls(wallet.SwapProgram):
 		return wallet.Signature{}, refuse(LookupTables, "it takes accounts from a lookup table")
 	case got.blockhash != blockhash:
 		return wallet.Signature{}, refuse(Changed, "it does not carry the newest blockhash that was handed out for it")
@@ -98,8 +98,16 @@ func same(m *message, a instruction, n *message, b instruction) bool {
 		return false
 	}
 	return slices.EqualFunc(a.accounts, b.accounts, func(i, j byte) bool {
-		x, ok := m.key(i)
-		y, also := n.key(j)
-		return ok && also && x == y && m.writable(i) == n.writable(j)
+		return m.place(i) == n.place(j)
 	})
+}
+
+// place is the account at an index, with what the message may do to it. It is the same for the same account of two messages,
+// also if it comes from a lookup table. The index must be in range, as after parse.
+func (m *message) place(index byte) (a Account) {
+	if key, ok := m.key(index); ok {
+		return Account{Address: key, Writable: m.writable(index)}
+	}
+	table, at, written := m.lookedUp(index)
+	return Account{Table: m.lookups[table].table, Index: at, Writable: written}
 }

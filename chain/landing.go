@@ -92,8 +92,8 @@ func (c *Client) Statuses(ctx context.Context, sigs []wallet.Signature) ([]*wall
 	return landings, nil
 }
 
-// Details adds to a landing what Statuses leaves out: the fee and what left the fee payer, in lamports, and the block's
-// height. It takes two calls for each landing, once. Values stay 0 if the node does not know them yet, as for a second
+// Details adds to a landing what Statuses leaves out: the fee and what left the fee payer, in lamports, what it
+// gained, and the block's height. It takes two calls for each landing, once. Values stay 0 if the node does not know them yet, as for a second
 // after it has confirmed a block.
 func (c *Client) Details(ctx context.Context, l *wallet.Landing) {
 	if l.Fee == 0 || l.BlockHeight == 0 {
@@ -121,7 +121,10 @@ type place struct {
 }
 
 // transactionDetails is what a status does not say: lamports, and the height of the block.
-type transactionDetails struct{ fee, spent, height uint64 }
+type transactionDetails struct {
+	fee, spent, height uint64
+	gained             wallet.Gain // of the fee payer; zero also if the node shows the transaction in a way that cannot be read
+}
 
 // fill adds what Details promises, as far as the node knows it. Missing details are no reason to doubt a landing, so
 // fill returns no error.
@@ -131,13 +134,16 @@ func (c *Client) fill(ctx context.Context, n *node, l *wallet.Landing) {
 	if !ok {
 		if tx, err := transaction(ctx, n, l.Signature); err == nil && tx != nil && *tx.Slot == l.Slot {
 			known.fee, known.spent = *tx.Meta.Fee, tx.spent()
+			if e, err := tx.effects(l.Signature); err == nil {
+				known.gained = wallet.OnlyGain(e.activities(e.keys[:1])[0].Net)
+			}
 		}
 		known.height = c.height(ctx, n, l.Slot)
 		if known.fee > 0 && known.height > 0 {
 			c.details.put(where, known)
 		}
 	}
-	l.Fee, l.Spent, l.BlockHeight = known.fee, known.spent, known.height
+	l.Fee, l.Spent, l.BlockHeight, l.Gained = known.fee, known.spent, known.height, known.gained
 }
 
 // height is the height of the block in a slot, 0 if the node cannot tell (getBlock).

@@ -3,6 +3,7 @@ package chain
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"purser/wallet"
 )
@@ -42,6 +43,7 @@ type message struct {
 	blockhash        [32]byte
 	instructions     []instruction
 	lookups          []lookup
+	external         bool // it may hold what only external wallets sign (Codec.decode)
 }
 
 // instruction names its program and its accounts by their index in keys, behind which those of lookup tables follow.
@@ -205,6 +207,46 @@ func (m *message) check() error {
 
 // program is the address of the program that an instruction calls. The index must be in range, as after parse.
 func (m *message) program(in instruction) wallet.Address { return m.keys[in.program] }
+
+// calls tells whether an instruction calls a program.
+func (m *message) calls(program wallet.Address) bool {
+	return slices.ContainsFunc(m.instructions, func(in instruction) bool {
+		key, ok := m.key(in.program)
+		return ok && key == program
+	})
+}
+
+// mostCreated is how many token accounts a message may create: a swap needs one for each side.
+func (m *message) mostCreated() int {
+	if m.calls(wallet.SwapProgram) {
+		return 2
+	}
+	return 1
+}
+
+// lookedUp is where an account beyond the static keys comes from: the number of its table, its index there, and whether it is
+// writable. Those that are written come first, of all tables. The index must be in range, as after parse.
+func (m *message) lookedUp(index byte) (table, at byte, written bool) {
+	rest := int(index) - len(m.keys)
+	for _, written := range []bool{true, false} {
+		for i, l := range m.lookups {
+			list := l.readonly
+			if written {
+				list = l.writable
+			}
+			if rest < len(list) {
+				return byte(i), list[rest], written
+			}
+			rest -= len(list)
+		}
+	}
+	return 0, 0, false
+}
+
+// looksUp tells whether one of these accounts comes from a lookup table.
+func (m *message) looksUp(accounts []byte) bool {
+	return slices.ContainsFunc(accounts, func(index byte) bool { return int(index) >= len(m.keys) })
+}
 
 // writable tells whether the message makes the static account at an index writable.
 func (m *message) writable(index byte) bool {

@@ -99,6 +99,16 @@ func hasAction(all []wallet.Action, typ string) bool {
 	return slices.ContainsFunc(all, func(a wallet.Action) bool { return a.Type == typ })
 }
 
+// countActions is how many actions of a type are in a list.
+func countActions(all []wallet.Action, typ string) (n int) {
+	for _, a := range all {
+		if a.Type == typ {
+			n++
+		}
+	}
+	return n
+}
+
 // follows tells whether an action of a type on the same account comes after the one at an index.
 func follows(all []wallet.Action, at int, typ string) bool {
 	return slices.ContainsFunc(all[at+1:], func(a wallet.Action) bool { return a.Type == typ && a.Account == all[at].Account })

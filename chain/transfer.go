@@ -168,14 +168,17 @@ func decodeCreateAccount(c Call, before []wallet.Action) (wallet.Action, error) 
 		return wallet.Action{}, refuse(WrongAccount, "the token account is not the one that belongs to its owner")
 	case !c.Writable(account):
 		return wallet.Action{}, refuse(Malformed, "a token account that cannot change")
-	case slices.ContainsFunc(before, func(a wallet.Action) bool { return a.Type == wallet.ActionCreateAccount }):
-		return wallet.Action{}, refuse(TooManyActions, "it creates more than one token account")
+	case countActions(before, wallet.ActionCreateAccount) >= c.m.mostCreated():
+		return wallet.Action{}, refuse(TooManyActions, "it creates too many token accounts")
 	}
 	return wallet.Action{Type: wallet.ActionCreateAccount, From: c.Payer(), To: owner, Account: c.At(account), Mint: mint, Program: program}, nil
 }
 
 // pairAccount compares a created account with the transfer that it must be for, and fills in the transfer's recipient.
 func pairAccount(all []wallet.Action, at int) error {
+	if hasAction(all, wallet.ActionSwap) {
+		return nil // checkSwap judges it
+	}
 	created := all[at]
 	for i := range all {
 		if all[i].Type == wallet.ActionTokenTransfer && all[i].Account == created.Account {

@@ -109,7 +109,10 @@ func (s *Transactions) Propose(ctx context.Context, who Caller, from wallet.Wall
 	}
 	now := s.Now().UTC()
 	t.ID, t.Status, t.KeyID, t.Signer = wallet.TransactionID(s.NewID("tx")), wallet.AwaitingConfirmation, who.KeyID, from.Type
-	t.CreatedAt, t.Deadline = now, now.Add(wallet.ConfirmWindow)
+	t.CreatedAt = now
+	if end := now.Add(wallet.ConfirmWindow); t.Deadline.IsZero() || t.Deadline.After(end) { // the draft may end sooner: a quote does
+		t.Deadline = end
+	}
 	// A fresh public key identifies the transaction on chain, whatever signature it gets (Solana Pay).
 	if err := distinctReferences(t, rules); err != nil {
 		return Proposal{}, err

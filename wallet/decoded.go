@@ -17,6 +17,7 @@ type Action struct {
 	// that it answers, then purser's own.
 	References []Address
 	Text       string // of a memo, or the seed of a new stake account
+	Swap       *SwapAction
 }
 
 // Decoded is what a message says, read from its bytes alone. Intent is the SHA-256 of the message with a zero blockhash.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Kind names a type of transaction. Rules hold what the domain knows of it.
@@ -75,6 +76,8 @@ type Rules struct {
 	// CheckTerms refuses terms that the kind would not write, with ErrTerms. The store asks it of every row that it reads or
 	// writes, so the other functions can rely on it. nil: the kind has no terms.
 	CheckTerms func(Transaction) error
+	// SignWindow is how long it can be signed after Confirm. It defaults to the constant of the same name.
+	SignWindow time.Duration
 	// ComputeUnits returns the most compute units it can use, including its budget instructions. 0 means unknown: the
 	// simulation decides.
 	ComputeUnits func(Transaction) uint32
@@ -148,7 +151,7 @@ func (r Rules) Apply(t Transaction, in TransitionInput) (Transaction, []Event, e
 	if !r.Life.changes(t.Status) {
 		return t, nil, &Error{Code: Conflict, Reason: t.Status.Reason(), Err: fmt.Errorf("transaction %s, a %s, is %s", t.ID, r.Kind, t.Status)}
 	}
-	next, events, err := t.apply(in, r.Type)
+	next, events, err := t.apply(in, r)
 	if err != nil {
 		return t, nil, err
 	}

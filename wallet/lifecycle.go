@@ -1,6 +1,7 @@
 package wallet
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -114,9 +115,9 @@ type TransitionInput struct {
 	Reason  Reason   // with Failure: the explanation for people
 }
 
-// apply is the part of Rules.Apply that is the same for every kind. typ is the kind as programs see it. An input that the
+// apply is the part of Rules.Apply that is the same for every kind. An input that the
 // lifecycle does not allow is CONFLICT and changes nothing.
-func (t Transaction) apply(c TransitionInput, typ EntryType) (Transaction, []Event, error) {
+func (t Transaction) apply(c TransitionInput, r Rules) (Transaction, []Event, error) {
 	step, ok := t.transition(c.By)
 	if !ok {
 		return t, nil, &Error{Code: Conflict, Reason: t.Status.Reason(),
@@ -138,7 +139,7 @@ func (t Transaction) apply(c TransitionInput, typ EntryType) (Transaction, []Eve
 	}
 	switch c.By {
 	case OwnerConfirmed:
-		t.Deadline = c.At.Add(SignWindow)
+		t.Deadline = c.At.Add(cmp.Or(r.SignWindow, SignWindow))
 	case OwnerRejected, TimeRanOut:
 		// If a device has the signing link, it could still land, so settle keeps watching. Having no blockhash on record
 		// proves nothing: the database may have been restored from a backup.
@@ -163,7 +164,7 @@ func (t Transaction) apply(c TransitionInput, typ EntryType) (Transaction, []Eve
 	}
 	events := make([]Event, 0, len(step.Emits))
 	for i, name := range step.Emits {
-		event, err := t.event(name, typ, i, c.At)
+		event, err := t.event(name, r.Type, i, c.At)
 		if err != nil {
 			return t, nil, err
 		}

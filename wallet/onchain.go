@@ -30,6 +30,42 @@ type Landing struct {
 	Confirmations int       `json:"confirmations"`
 	Finalized     bool      `json:"finalized"`
 	Failure       string    `json:"failure"` // short form of the chain's error; "" for success
+	// Gained is the one token of which the fee payer got more than it gave; zero if there is none, or several.
+	Gained Gain `json:"gained,omitzero"`
+}
+
+// Gain is how much of one token somebody gained, in base units. SOL and wrapped SOL are one.
+type Gain struct {
+	Mint  Address `json:"mint,omitzero"` // zero for SOL
+	Units uint64  `json:"units"`
+}
+
+// OnlyGain returns the one token of which there is more after an Activity with these net changes; zero if there is none, or several.
+func OnlyGain(net []NetChange) (only Gain) {
+	totals := map[Address][2]uint64{} // gained and lost
+	for _, n := range net {
+		mint := n.Token.Mint
+		if mint == WrappedSOL {
+			mint = Address{}
+		}
+		sum := totals[mint]
+		if n.Lost {
+			sum[1] += n.Units
+		} else {
+			sum[0] += n.Units
+		}
+		totals[mint] = sum
+	}
+	for mint, sum := range totals {
+		switch {
+		case sum[0] <= sum[1]:
+		case only != Gain{}:
+			return Gain{}
+		default:
+			only = Gain{Mint: mint, Units: sum[0] - sum[1]}
+		}
+	}
+	return only
 }
 
 // ErrSomeUnread means that a search for payments was complete except for single transactions that could not be read.

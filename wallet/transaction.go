@@ -257,4 +257,10 @@ const (
 	ActionMergeStake      = "merge_stake"      // moves everything from Source to Account, and ends Source
 	ActionDeactivate      = "deactivate"       // begins the cooldown of Account
 	ActionWithdrawStake   = "withdraw_stake"   // Lamports from Account to From
+
+	ActionWrap       = "wrap"        // Lamports from From to its own associated account for wrapped SOL
+	ActionSyncNative = "sync_native" // makes that account count its lamports as wrapped SOL
+	ActionReference  = "reference"   // transfers nothing from From to From, and names Reference
+	ActionSwap       = "swap"        // the instruction of the swap program, in Swap
+	ActionUnwrap     = "unwrap"      // closes From's associated account for wrapped SOL, and returns all of its lamports to From
 )
