@@ -241,12 +241,16 @@ func (o object) amount() (wallet.Decimal, error) {
 }
 
 // token returns the field `token`: a symbol or a mint address. Whether such a token exists is checked later.
-func (o object) token() (wallet.TokenRef, error) {
-	text, err := o.text(string(wallet.FieldToken))
+func (o object) token() (wallet.TokenRef, error) { return o.tokenAt(string(wallet.FieldToken)) }
+
+// tokenAt is token for a field of another name.
+func (o object) tokenAt(name string) (wallet.TokenRef, error) {
+	text, err := o.text(name)
 	if err != nil {
 		return wallet.TokenRef{}, err
 	}
-	return wallet.ParseTokenRef(text)
+	ref, err := wallet.ParseTokenRef(text)
+	return ref, wallet.AboutInstead(wallet.Field(name), err)
 }
 
 // ownWallet returns a required field that is the address of a wallet of the caller. It refuses the zero address

@@ -50,7 +50,7 @@ func TestEveryCallOfTheDocumentationRuns(t *testing.T) {
 	}
 	// What an example's id leads to nowhere with, and no other refusal.
 	nowhere := map[string]bool{"TRANSACTION_NOT_FOUND": true, "WEBHOOK_NOT_FOUND": true, "WALLET_NOT_FOUND": true, "USER_NOT_FOUND": true, "CONSENT_REQUIRED": true,
-		"NOT_FOUND": true, "INVALID_SIGNATURE": true, "TOKEN_NOT_FOUND": true}
+		"NOT_FOUND": true, "INVALID_SIGNATURE": true, "TOKEN_NOT_FOUND": true, "QUOTE_EXPIRED": true}
 	portal := map[string]bool{"curl-openPortal": true, "curl-closePortal": true} // there is no link and no session
 	home := t.TempDir()
 	curlrc := "silent\nmax-time = 20\nwrite-out = \"\\n%{http_code}\"\n"

@@ -38,6 +38,7 @@ func refusals() map[wallet.Code]refusal {
 		wallet.TokenNotFound:       {404, "code.token_not_found"},
 		wallet.MethodNotAllowed:    {405, "code.method_not_allowed"},
 		wallet.Conflict:            {409, "code.conflict"},
+		wallet.QuoteExpired:        {409, "code.quote_expired"},
 		wallet.LengthRequired:      {411, "code.length_required"},
 		wallet.PayloadTooLarge:     {413, "code.payload_too_large"},
 		wallet.InsufficientFunds:   {422, "code.insufficient_funds"},

@@ -55,6 +55,8 @@ func foreignEnds() map[string]endOf {
 		"POST /v1/wallet/request":                      noWallet,
 		"GET /v1/wallet/transactions":                  noWallet,
 		"POST /v1/stake":                               noWallet,
+		"POST /v1/swap/quote":                          noWallet,
+		"POST /v1/swap":                                {status: 409, code: wallet.QuoteExpired}, // a quote is its key's alone
 		"GET /v1/stake/positions":                      noWallet,
 		"GET /v1/stake/rewards":                        noWallet,
 		"GET /v1/stake/validators":                     own(200),
@@ -117,6 +119,8 @@ func newCustomer(r *harness) *customer {
 		"POST /v1/wallet/send":                         r.sendBody("from", `"`+address+`"`),
 		"POST /v1/wallet/request":                      `{"address":"` + address + `","amount":"1","token":"SOL"}`,
 		"POST /v1/stake":                               `{"address":"` + address + `","action":"delegate","amount":"1"}`,
+		"POST /v1/swap/quote":                          `{"address":"` + address + `","from_token":"SOL","to_token":"USDC","amount":"1"}`,
+		"POST /v1/swap":                                `{"quote_id":"swq_1"}`,
 		"POST /v1/wallet/transactions/:id/signature":   fmt.Sprintf(`{"signature":%q}`, carol.Sign([]byte("x"))),
 		"POST /v1/wallet/connect/challenge":            `{"address":"` + address + `"}`,
 		"POST /v1/wallet/connect":                      fmt.Sprintf(`{"address":%q,"signature":%q}`, address, carol.Sign([]byte("x"))),

@@ -282,7 +282,7 @@ func (r *harness) noteByProgram() {
 	if !strings.Contains(list, string(row.ID)) || strings.Count(list, `"transaction_id"`) != 1 {
 		r.Errorf("the notes of the wallet are %s", list)
 	}
-	r.want(r.get("/v1/wallet/transactions?type=swap", r.alice.secret), 400, wallet.InvalidRequest, "type")
+	r.want(r.get("/v1/wallet/transactions?type=barter", r.alice.secret), 400, wallet.InvalidRequest, "type")
 }
 
 // propose stores a proposal of a note as the API does.

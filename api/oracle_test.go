@@ -38,6 +38,7 @@ func asksAboutSomebody() []askedAbout {
 		{"POST /v1/wallet/send", "/v1/wallet/send", `{"from":"{address}","to":"{bob}","amount":1e-7,"token":"SOL"}`},
 		{"POST /v1/wallet/request", "/v1/wallet/request", `{"address":"{address}","amount":1,"token":"SOL"}`},
 		{"POST /v1/stake", "/v1/stake", `{"address":"{address}","action":"delegate","amount":1}`},
+		{"POST /v1/swap/quote", "/v1/swap/quote", `{"address":"{address}","from_token":"SOL","to_token":"USDC","amount":1}`},
 		{"GET /v1/stake/positions", "/v1/stake/positions?address={address}", ""},
 		{"GET /v1/stake/rewards", "/v1/stake/rewards?address={address}", ""},
 		{"GET /v1/wallet/transactions", "/v1/wallet/transactions?address={address}", ""},

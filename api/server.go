@@ -74,6 +74,7 @@ type Options struct {
 	Transfers     *handlers.Transfers
 	History       *handlers.History
 	Stakes        *handlers.Stakes
+	Swaps         *handlers.Swaps
 	Prices        *handlers.Prices
 	Signing       *handlers.Signing
 	People        *handlers.People
@@ -140,7 +141,7 @@ func (o Options) complete() error {
 	switch {
 	case o.PublicURL == nil || o.PublicURL.Host == "" || o.PagesURL == nil || o.PagesURL.Host == "":
 		return errors.New("api: a public URL and one of the pages are needed")
-	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Stakes == nil || o.Prices == nil || o.History == nil || o.Signing == nil ||
+	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Stakes == nil || o.Swaps == nil || o.Prices == nil || o.History == nil || o.Signing == nil ||
 		o.People == nil || o.Notifications == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Portal == nil || o.BotName == nil || o.LinkedBot == nil ||
 		o.Chat == nil || o.Bot == nil || o.Meter == nil:
 		return errors.New("api: a store, the operations, the chat, the bot and a meter are needed")
@@ -250,6 +251,8 @@ func (s *Server) endpoints() []endpoint {
 		{fiber.MethodPost, "/v1/wallet/connect", api, wallet.WalletSend, s.connect},
 
 		{fiber.MethodPost, "/v1/stake", api, wallet.WalletSend, s.stake},
+		{fiber.MethodPost, "/v1/swap/quote", api, wallet.WalletSend, s.swapQuote},
+		{fiber.MethodPost, "/v1/swap", api, wallet.WalletSend, s.swap},
 		{fiber.MethodGet, "/v1/stake/positions", api, wallet.WalletRead, s.stakePositions},
 		{fiber.MethodGet, "/v1/stake/rewards", api, wallet.WalletRead, s.stakeRewards},
 		{fiber.MethodGet, "/v1/stake/validators", api, wallet.WalletRead, s.stakeValidators},

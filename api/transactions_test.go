@@ -105,7 +105,7 @@ func TestTransactionsAreListedByPagesAndFilters(t *testing.T) {
 		"?cursor=tx_nobody":                    {400, wallet.InvalidRequest, "cursor"},
 		"?cursor=" + strings.Repeat("a", 65):   {400, wallet.InvalidRequest, "cursor"},
 		"?status=lost":                         {400, wallet.InvalidRequest, "status"},
-		"?type=swap":                           {400, wallet.InvalidRequest, "type"},
+		"?type=barter":                         {400, wallet.InvalidRequest, "type"},
 		"?since=yesterday":                     {400, wallet.InvalidRequest, "since"},
 		"?stat=failed":                         {400, wallet.InvalidRequest, "stat"},
 		"?token=NOPE":                          {404, wallet.TokenNotFound, ""},

@@ -151,6 +151,9 @@ func (f *failure) refusal(m *message) error {
 	case f.inner == "ComputationalBudgetExceeded" || f.inner == "ProgramFailedToComplete":
 		return notAccepted(wallet.SimulationFailed, wallet.Because("preflight.compute"))
 	}
+	if f.program(m) == wallet.SwapProgram && f.String() == wallet.Slipped(f.index) {
+		return notAccepted(wallet.SimulationFailed, wallet.Because("preflight.slippage"))
+	}
 	// Errors of token programs are numbers.
 	if isTokenProgram(f.program(m)) && f.inner == "Custom" {
 		switch f.code {

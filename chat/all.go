@@ -12,6 +12,7 @@ func conversations() []conversation {
 		transactionCards(),
 		sendConversation(),
 		stakeCommand(),
+		swapCommand(),
 		priceCommand(),
 		contactsConversation(),
 		apiConversation(),

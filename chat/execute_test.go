@@ -83,7 +83,7 @@ func TestAppsAreToldWhyACommandIsRefused(t *testing.T) {
 	r.settle()
 	texts, err := locale.New()
 	r.Must(err)
-	const can = "Apps can run /wallet, /send, /stake, /price, /help, /privacy."
+	const can = "Apps can run /wallet, /send, /stake, /swap, /price, /help, /privacy."
 	cant := func(command string) string { return "Apps can't run " + command + ". The person can, in the chat." }
 	for command, want := range map[string]struct {
 		code wallet.Code
@@ -92,7 +92,7 @@ func TestAppsAreToldWhyACommandIsRefused(t *testing.T) {
 		"balance":               {wallet.UnknownCommand, "A command begins with a slash"},
 		"/balances":             {wallet.UnknownCommand, "The bot has no such command. " + can},
 		"/balance@somebody_bot": {wallet.UnknownCommand, "The bot has no such command. " + can},
-		"/swap":                 {wallet.UnknownCommand, "/swap isn't available yet."},
+		"/swap":                 {wallet.InvalidRequest, "Include the amount and both tokens: /swap 1 SOL USDC"},
 		"/contacts":             {wallet.PolicyViolation, cant("/contacts") + " " + can},
 		"/friends":              {wallet.PolicyViolation, cant("/contacts") + " " + can},
 		"/api":                  {wallet.PolicyViolation, cant("/api") + " " + can},

@@ -83,8 +83,10 @@ func TestCatalogueHoldsWhatIsSaidAndNothingElse(t *testing.T) {
 			used[scopeKey(section, scope)] = true
 		}
 	}
-	for _, card := range []Card{StakeCard(), UnstakeCard(), WithdrawCard()} { // so are these
-		used[stakingTexts(card.Kind)+"proposed"] = true
+	for _, card := range []Card{StakeCard(), UnstakeCard(), WithdrawCard(), SwapCard()} { // so are these
+		if card.Kind != wallet.Swap {
+			used[stakingTexts(card.Kind)+"proposed"] = true
+		}
 		for _, key := range slices.Concat(slices.Collect(maps.Values(card.Texts)), slices.Collect(maps.Values(card.Lines))) {
 			used[key] = true
 		}
@@ -201,7 +203,7 @@ func (knowing) Prices([]wallet.Address) (map[wallet.Address]wallet.TokenPrice, e
 }
 
 func standardCards() []Card {
-	return []Card{SendCard(), ReceiptCard(), RequestCard(), StakeCard(), UnstakeCard(), WithdrawCard()}
+	return []Card{SendCard(), ReceiptCard(), RequestCard(), SwapCard(), StakeCard(), UnstakeCard(), WithdrawCard()}
 }
 
 // TestAKindWithoutAWholeCardIsRefusedAtStart: nobody meets a transaction that cannot be shown.

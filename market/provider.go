@@ -111,6 +111,11 @@ func (p *provider) note(err error) error {
 		return nil
 	}
 	var refused *refusedError
+	var status *statusError
+	if errors.As(err, &status) && status.answers() {
+		p.failures = 0
+		return &UnavailableError{Source: p.name, Err: err}
+	}
 	if errors.As(err, &refused) {
 		p.pausedTo = refused.until
 	} else if p.failures++; p.failures >= failuresToOpen {
@@ -124,6 +129,16 @@ func (p *provider) note(err error) error {
 type refusedError struct{ until time.Time }
 
 func (e *refusedError) Error() string { return "too many calls" }
+
+// statusError is any other status than 200.
+type statusError struct{ status int }
+
+func (e *statusError) Error() string { return fmt.Sprintf("status %d", e.status) }
+
+// answers reports whether the status is about the request and not about the provider: there is nothing to say to it.
+func (e *statusError) answers() bool {
+	return e.status == http.StatusBadRequest || e.status == http.StatusNotFound || e.status == http.StatusUnprocessableEntity
+}
 
 // call makes one call.
 func (p *provider) call(ctx context.Context, path string, query url.Values, out any) error {
@@ -146,7 +161,7 @@ func (p *provider) call(ctx context.Context, path string, query url.Values, out 
 	case status == http.StatusTooManyRequests:
 		return &refusedError{pauseOf(response.Header, now)}
 	case status != http.StatusOK:
-		return fmt.Errorf("status %d", status)
+		return &statusError{status}
 	}
 	if kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json") {
 		return fmt.Errorf("%w: it is not JSON", ErrMalformed)

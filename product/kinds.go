@@ -28,6 +28,7 @@ func StandardKinds() []Kind {
 		{Rules: wallet.SendRules(), Card: chat.SendCard(), Operation: func(p *Parts) handlers.Operation { return p.Transfers.Operation() }},
 		{Rules: wallet.ReceiveRules(), Card: chat.ReceiptCard()},
 		{Rules: wallet.RequestRules(), Card: chat.RequestCard()},
+		{Rules: wallet.SwapRules(), Card: chat.SwapCard(), Operation: func(p *Parts) handlers.Operation { return p.Swaps.Operation() }},
 		{Rules: wallet.StakeRules(), Card: chat.StakeCard(), Operation: staking(wallet.Stake)},
 		{Rules: wallet.UnstakeRules(), Card: chat.UnstakeCard(), Operation: staking(wallet.Unstake)},
 		{Rules: wallet.WithdrawRules(), Card: chat.WithdrawCard(), Operation: staking(wallet.Withdraw)},

@@ -7,6 +7,7 @@ import (
 	"purser/chain"
 	"purser/chat"
 	"purser/handlers"
+	"purser/market/markettest"
 	"purser/store/storetest"
 	"purser/wallet"
 )
@@ -28,6 +29,7 @@ func TestEachKindHasAllOfItsParts(t *testing.T) {
 	}
 	samples := map[wallet.Kind]wallet.Transaction{
 		wallet.Send:     {Kind: wallet.Send, From: wallet.Address{1}, To: wallet.Address{2}, Reference: wallet.Address{3}, Token: wallet.SOL, Amount: 5, Memo: "hello"},
+		wallet.Swap:     {Kind: wallet.Swap, From: wallet.Address{1}, To: wallet.Address{1}, Reference: wallet.Address{3}, Token: wallet.SOL, Amount: 5, Terms: sampleSwap(t)},
 		wallet.Stake:    {Kind: wallet.Stake, From: wallet.Address{1}, To: wallet.Address{2}, Reference: wallet.Address{3}, Token: wallet.SOL, Amount: 5, Rent: 2},
 		wallet.Unstake:  {Kind: wallet.Unstake, From: wallet.Address{1}, To: wallet.Address{2}, Reference: wallet.Address{3}, Token: wallet.SOL, Amount: 5, Rent: 2, Terms: wallet.StakeTerms{Account: wallet.Address{4}, Merged: []wallet.Address{{5}}, Split: true}.Terms()},
 		wallet.Withdraw: {Kind: wallet.Withdraw, From: wallet.Address{1}, To: wallet.Address{1}, Reference: wallet.Address{3}, Token: wallet.SOL, Amount: 5, Terms: wallet.StakeTerms{Account: wallet.Address{4}}.Terms()},
@@ -59,6 +61,17 @@ func TestEachKindHasAllOfItsParts(t *testing.T) {
 			t.Errorf("%s has %d principal actions, its message: %v", kind, principals, err)
 		}
 	}
+}
+
+// sampleSwap are the terms of a swap of 5 lamports by the wallet of the samples.
+func sampleSwap(t *testing.T) wallet.Terms {
+	t.Helper()
+	from, usdc := wallet.Address{1}, wallet.Token{Symbol: "USDC", Mint: wallet.Address{9}, Decimals: 6, Program: wallet.TokenProgram}
+	does, err := chain.Codec{}.ReadSwap(markettest.Quote(wallet.SwapRequest{Taker: from, InMint: wallet.WrappedSOL, OutMint: usdc.Mint, Units: 5, SlippageBPS: 50}, 1_000), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wallet.SwapTerms{ToToken: usdc, Quoted: does.Quoted, Minimum: does.Minimum, SlippageBPS: 50, Route: does.Route}.Terms()
 }
 
 // TestAKindThatLacksAPartStopsTheStart, whichever package would have missed it.

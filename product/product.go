@@ -71,6 +71,7 @@ type Parts struct {
 	Transfers    *handlers.Transfers    // sends and payment requests, over Transactions
 	History      *handlers.History      // what happened to wallets, on chain and here
 	Stakes       *handlers.Stakes       // native stakes, over Transactions
+	Swaps        *handlers.Swaps        // swaps of tokens, over Transactions
 	Prices       *handlers.Prices       // what tokens cost
 	Signing      *handlers.Signing
 	Contacts     *handlers.Contacts
@@ -108,6 +109,8 @@ func New(o Options) (*Parts, error) {
 	p.Transactions = &handlers.Transactions{Store: o.Store, Network: o.Chain, Messages: o.Kinds.Codec(), Now: o.Now, NewID: o.NewID, Random: o.Random}
 	p.Transfers = &handlers.Transfers{Transactions: p.Transactions, Chain: o.Chain, Tokens: tokens}
 	p.History = &handlers.History{Transfers: p.Transfers, Chain: o.Chain}
+	quoter := p.price()
+	p.Swaps = &handlers.Swaps{Transactions: p.Transactions, Transfers: p.Transfers, Chain: o.Chain, Quoter: quoter, Reader: o.Kinds.Codec(), Book: p.Market}
 	p.Stakes = &handlers.Stakes{Transactions: p.Transactions, Chain: o.Chain, Preferred: c.Stake.Validators}
 	// The operations of kinds need parts that exist by now, such as Transfers.
 	if p.Transactions.Operations, err = o.Kinds.operations(p); err != nil {
@@ -129,7 +132,6 @@ func New(o Options) (*Parts, error) {
 			return nil, err
 		}
 	}
-	p.price()
 	p.deliver()
 	p.Settler = &settle.Settler{Store: o.Store, Chain: o.Chain, Now: o.Now, Log: o.Log, Pace: settle.DefaultPace(), Node: o.Node, Random: o.Random}
 	p.Watcher = &settle.Watcher{Store: o.Store, Chain: o.Chain, Arriving: o.Chain, Stakes: o.Chain.FinalizedStakes(), Hints: o.Chain, Subscriptions: c.Watch.Subscriptions, Listed: tokens.ByMint, Expected: tokens.Currencies(), Background: chain.InBackground,
@@ -166,8 +168,9 @@ func (p *Parts) deliver() {
 		Networks: wallet.WebhookNetworks{Private: c.AllowPrivate, Plain: c.AllowHTTP}, Now: p.Now, NewID: p.NewID, Random: p.Random}
 }
 
-// price makes the parts that know what tokens cost, with the sources of the settings.
-func (p *Parts) price() {
+// price makes the parts that know what tokens cost, with the sources of the settings. It returns who quotes swaps; nil for nobody.
+// Jupiter trades on mainnet only, and in the sandbox, which brings its own.
+func (p *Parts) price() (quoter wallet.SwapQuoter) {
 	p.Market = &market.Prices{Store: p.Store, History: p.PastPrices, Tokens: p.Tokens, Node: p.Node, Now: p.Now, Log: p.Log}
 	c := p.Config.Market
 	client := &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
@@ -175,7 +178,11 @@ func (p *Parts) price() {
 		o := market.Options{URL: s.URL, Key: s.Key.Reveal(), PerMinute: s.PerMinute, Client: client, Now: p.Now}
 		switch s.Name {
 		case config.Jupiter:
-			p.Market.Sources = append(p.Market.Sources, market.NewJupiter(o))
+			jupiter := market.NewJupiter(o)
+			p.Market.Sources = append(p.Market.Sources, jupiter)
+			if cluster := p.Config.Chain.Cluster; cluster == wallet.Mainnet || cluster == wallet.Localnet {
+				quoter = jupiter
+			}
 		case config.CoinGecko:
 			p.Market.Sources = append(p.Market.Sources, market.NewCoinGecko(o))
 		case config.Pyth:
@@ -187,12 +194,13 @@ func (p *Parts) price() {
 		gecko := market.NewGeckoTerminal(market.Options{URL: c.PoolsURL, Client: client, Now: p.Now})
 		p.Market.Candles, p.Prices.PoolSource = gecko, pools{gecko}
 	}
+	return quoter
 }
 
 // Chat returns the options of the chat over these parts.
 func (p *Parts) Chat() chat.Options {
 	c := p.Config
-	return chat.Options{Prices: p.Prices, Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, History: p.History,
+	return chat.Options{Prices: p.Prices, Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, Swaps: p.Swaps, History: p.History,
 		Contacts: p.Contacts, Developers: p.Developers, Apps: p.Apps, People: p.People, Portal: p.Portal, Receivers: p.Delivery,
 		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Limits: c.Limits,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,

@@ -28,6 +28,7 @@ const (
 	NotFound            Code = "NOT_FOUND"
 	MethodNotAllowed    Code = "METHOD_NOT_ALLOWED"
 	Conflict            Code = "CONFLICT"
+	QuoteExpired        Code = "QUOTE_EXPIRED"
 	LengthRequired      Code = "LENGTH_REQUIRED"
 	PayloadTooLarge     Code = "PAYLOAD_TOO_LARGE"
 	InsufficientFunds   Code = "INSUFFICIENT_FUNDS"
@@ -45,7 +46,7 @@ func Codes() []Code {
 		InvalidRequest, InvalidAPIKey, InsufficientScope, TierRequired, ConsentRequired,
 		PolicyViolation, BotBlocked, UnknownCommand, UserNotFound, WalletNotFound,
 		TransactionNotFound, WebhookNotFound, InvalidWebhookURL, WebhookLimitReached, TokenNotFound, NotFound, MethodNotAllowed, Conflict,
-		LengthRequired, PayloadTooLarge, InsufficientFunds, InvalidSignature, IdempotencyConflict,
+		QuoteExpired, LengthRequired, PayloadTooLarge, InsufficientFunds, InvalidSignature, IdempotencyConflict,
 		RateLimitExceeded, Internal, TelegramError, NetworkError,
 	}
 }
@@ -101,6 +102,20 @@ func About(field Field, err error) error {
 		marked.Err = err // keep what was wrapped around it for the log
 	}
 	return &marked
+}
+
+// AboutInstead is About for an error that may have another field: what one request calls token, another calls from_token.
+func AboutInstead(field Field, err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) && e.Field != "" {
+		marked := *e
+		marked.Field = field
+		return &marked
+	}
+	return About(field, err)
 }
 
 // FieldOf returns the Field of err; "" if it has none.

@@ -205,6 +205,26 @@ func (u USD) Plus(v USD) (sum USD, ok bool) {
 	return USD(s), carry == 0
 }
 
+// Below returns by how many hundredths of a percent u is less than v, rounded toward zero; negative if it is more. ok is false if v is 0
+// or the result is beyond what a Change holds.
+func (u USD) Below(v USD) (below int64, ok bool) {
+	if v == 0 {
+		return 0, false
+	}
+	high, low := bits.Mul64(max(uint64(u), uint64(v))-min(uint64(u), uint64(v)), wholeChange)
+	if high >= uint64(v) {
+		return 0, false
+	}
+	parts, _ := bits.Div64(high, low, uint64(v))
+	if parts > mostChange {
+		return 0, false
+	}
+	if u > v {
+		return -int64(parts), true
+	}
+	return int64(parts), true
+}
+
 // Change is a relative change in hundredths of a percent: 125 is +1.25 %.
 type Change int64
 

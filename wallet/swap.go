@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -35,6 +36,20 @@ func MinimumOut(quoted uint64, slippageBPS uint16) uint64 {
 	high, low := bits.Mul64(quoted, wholeBPS-uint64(slippageBPS))
 	least, _ := bits.Div64(high, low, wholeBPS) // high < wholeBPS, since the factor is at most that
 	return least
+}
+
+// slippageExceeded is the swap program's error for a swap that would bring less than the minimum.
+const slippageExceeded = 6_001
+
+// Slipped returns the failure, in the form of Landing.Failure, of a swap whose instruction at an index would have brought less than
+// the minimum.
+func Slipped(index int) string {
+	return fmt.Sprintf("InstructionError %d: Custom %d", index, slippageExceeded)
+}
+
+// Slipped reports whether a swap failed because it would have brought less than the minimum.
+func (t Transaction) Slipped() bool {
+	return t.Kind == Swap && t.Landing != nil && strings.HasSuffix(t.Landing.Failure, fmt.Sprintf(": Custom %d", slippageExceeded))
 }
 
 // SwapAction is what the instruction of the swap program says (Action.Swap).
@@ -176,6 +191,8 @@ func checkSwapTerms(t Transaction) error {
 		return fmt.Errorf("%w: a minimum of %d for %d at %d", ErrTerms, s.Minimum, s.Quoted, s.SlippageBPS)
 	case s.ToToken.Mint == t.Token.Mint:
 		return fmt.Errorf("%w: it swaps a token for itself", ErrTerms)
+	case slices.Contains(s.Route.Tables, Address{}):
+		return fmt.Errorf("%w: a lookup table without an address", ErrTerms)
 	case slices.ContainsFunc(s.Route.Accounts, func(a RouteAccount) bool { return a.LookedUp && int(a.Table) >= len(s.Route.Tables) }):
 		return fmt.Errorf("%w: a lookup table that is not named", ErrTerms)
 	}
@@ -205,8 +222,8 @@ func SwapRules() Rules {
 		}}
 }
 
-// swapMint returns the mint that a swap trades for a token: that of wrapped SOL for SOL.
-func swapMint(t Token) Address {
+// SwapMint returns the mint that a swap trades for a token: that of wrapped SOL for SOL.
+func (t Token) SwapMint() Address {
 	if t.Native() {
 		return WrappedSOL
 	}
@@ -215,13 +232,13 @@ func swapMint(t Token) Address {
 
 // swapAccount returns the token account of the sender that pays or receives a token. Swaps are of the first token program only.
 func (t Transaction) swapAccount(token Token) Address {
-	return AssociatedAccount(t.From, swapMint(token), TokenProgram)
+	return AssociatedAccount(t.From, token.SwapMint(), TokenProgram)
 }
 
 // swapActions are the steps of a swap in their order (docs/decisions/0042).
 func swapActions(t Transaction) []Action {
 	terms := t.SwapTerms()
-	in, out := swapMint(t.Token), swapMint(terms.ToToken)
+	in, out := t.Token.SwapMint(), terms.ToToken.SwapMint()
 	source, destination := t.swapAccount(t.Token), t.swapAccount(terms.ToToken)
 	create := func(account, mint Address) Action {
 		return Action{Type: ActionCreateAccount, From: t.From, To: t.From, Account: account, Mint: mint, Program: TokenProgram}

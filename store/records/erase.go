@@ -35,6 +35,7 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 		func() error { return t.abandon(personErased, []byte(id)) },
 		func() error { return t.eraseKeys(id) },
 		func() error { return t.erasePortalTokens(id) },
+		func() error { return t.eraseQuotes(id) },
 		func() error { return t.eraseApps(id) },
 		func() error { return t.eraseGrants(id) },
 		func() error { return t.delete(developers, []byte(id)) },

@@ -27,6 +27,7 @@ const (
 	proposalOver expiry = 't'
 	deadJobOver  expiry = 'j'
 	priceOver    expiry = 'm'
+	quoteOver    expiry = 'q'
 
 	// These two are not about one row but about a list, which is removed in parts.
 	webhookGone  expiry = 'w' // deliveries of a deleted webhook are left to remove; the note's key is the webhook's id
@@ -136,6 +137,8 @@ func (t *tx) removeOver(e expiry, key []byte, now time.Time) error {
 		return t.removeDeadJob(key)
 	case priceOver:
 		return t.removePrice(key, now)
+	case quoteOver:
+		return t.removeQuote(key)
 	}
 	return fmt.Errorf("%w: a note of kind %q", store.ErrDamaged, byte(e))
 }

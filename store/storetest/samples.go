@@ -35,6 +35,7 @@ type Samples struct {
 	Developer    wallet.Developer
 	Counter      store.Counter
 	Price        wallet.TokenPrice
+	Quote        store.SwapQuote
 	Webhook      wallet.Webhook
 	Health       wallet.WebhookHealth
 	Delivery     store.Delivery
@@ -59,6 +60,7 @@ func NewSamples() Samples {
 	x.Price.Price, x.Price.Disagrees.Price = wallet.MustPrice("12.5"), wallet.MustPrice("13")
 	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.PortalToken.Owner, x.PortalToken.Lineage = x.User.ID, x.Key.Lineage()
+	x.Quote.Owner, x.Quote.Lineage, x.Quote.Draft = x.User.ID, x.Key.Lineage(), wallet.Transaction{Kind: wallet.Swap, From: x.Wallet.Address, Amount: 5}
 	x.Webhook.Lineage, x.Webhook.Owner = x.Key.Lineage(), x.User.ID
 	x.Delivery.Webhook, x.Delivery.User, x.Delivery.Seq = x.Webhook.ID, x.User.ID, 1
 	x.Conversation.User, x.Button.User = x.User.TelegramID, x.User.TelegramID
@@ -94,7 +96,7 @@ func (x Samples) Write(tx store.Tx) error {
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutSendResult(x.Reply.Chat, x.Reply.Card, x.SendResult),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
 		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
-		tx.PutCounters([]store.Counter{x.Counter}), tx.SavePrices([]wallet.TokenPrice{x.Price}))
+		tx.PutCounters([]store.Counter{x.Counter}), tx.SavePrices([]wallet.TokenPrice{x.Price}), tx.PutSwapQuote(x.Quote))
 }
 
 // Read reads them in every way there is.
@@ -176,6 +178,8 @@ func (x Samples) Read(tx store.Tx) error {
 	check("counter", x.Counter, counter, err)
 	prices, err := tx.Prices([]wallet.Address{x.Price.Mint})
 	check("price", map[wallet.Address]wallet.TokenPrice{x.Price.Mint: x.Price}, prices, err)
+	quote, err := tx.SwapQuote(x.User.ID, x.Quote.ID)
+	check("quote", x.Quote, quote, err)
 	hook, err := tx.Webhook(x.Webhook.ID)
 	check("webhook", x.Webhook, hook, err)
 	hooks, err := tx.WebhooksOf(x.Webhook.Lineage)

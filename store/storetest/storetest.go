@@ -88,6 +88,7 @@ func Run(t *testing.T, open Open) {
 		{"Nodes", testNodes},
 		{"Keys", testKeys},
 		{"PortalTokens", testPortalTokens},
+		{"SwapQuotes", testSwapQuotes},
 		{"PortalTokenBounds", testPortalTokenBounds},
 		{"Apps", testApps},
 		{"Counters", testCounters},

@@ -63,7 +63,7 @@ export interface Proposal {
 /** One transfer. What is not known yet is "" or undefined. */
 export interface Transaction {
   transactionId: string;
-  /** "send", "receive", "stake", "unstake" or "withdraw". */
+  /** "send", "receive", "stake", "unstake", "withdraw" or "swap". */
   type: string;
   status: Status;
   walletAddress: string;
@@ -131,7 +131,7 @@ export interface HistoryEntry extends Transaction {
 export interface TransactionFilter {
   address?: string;
   token?: string;
-  type?: "send" | "receive" | "stake" | "unstake" | "withdraw";
+  type?: "send" | "receive" | "stake" | "unstake" | "withdraw" | "swap";
   status?: Status;
   since?: Date;
   until?: Date;

@@ -1,0 +1,48 @@
+package chat
+
+import (
+	"strings"
+
+	"purser/wallet"
+)
+
+// SwapCard shows swaps.
+func SwapCard() Card {
+	card := Card{Kind: wallet.Swap, With: func(t wallet.Transaction) wallet.Address { return t.To }, Vars: swapVars,
+		Texts: map[Stage]string{
+			StageReview: "swapping.review", StageSign: "swapping.sign", StageSignProgram: "swapping.sign_program", StageSigned: "swapping.signed",
+			StagePending: "swapping.pending", StageHeld: "swapping.held", StageConfirmed: "swapping.confirmed", StageFailed: "swapping.failed",
+			StageRejected: "swapping.rejected", StageNotConfirmed: "swapping.not_confirmed", StageNotSigned: "swapping.not_signed", StageLandedLate: "swapping.landed_late",
+		}, Lines: map[Stage]string{}}
+	for _, stage := range []Stage{StageReview, StageSign, StageSignProgram, StageSigned, StagePending} {
+		card.Lines[stage] = "swapping.line_open"
+	}
+	for _, stage := range []Stage{StageFailed, StageRejected, StageNotConfirmed, StageNotSigned} {
+		card.Lines[stage] = "swapping.line_not_done"
+	}
+	card.Lines[StageHeld], card.Lines[StageConfirmed] = "swapping.line_held", "swapping.line_done"
+	return card
+}
+
+// swapVars are the variables of the texts of swaps. Below and Impact are "" if there is nothing to say.
+func swapVars(t wallet.Transaction) map[string]any {
+	terms := t.SwapTerms()
+	v := map[string]any{"Out": tokenText(terms.ToToken), "OutMint": html(""), "Least": terms.Least().String(), "Expected": code(terms.Expected().String()),
+		"Received": "", "Slippage": code(wallet.Change(terms.SlippageBPS).Percent()), "Impact": html(""), "Below": html(""),
+		"Source": escape(terms.Source), "Venues": html(escape(strings.Join(terms.Venues, ", "))), "Slipped": t.Slipped(),
+		"SignMinutes": int(wallet.SwapSignWindow.Minutes()), "QuoteSeconds": int(wallet.QuoteLife.Seconds()), "External": t.Signer == wallet.ExternalWallet}
+	if terms.ToToken.Symbol == "" { // a symbol could imitate another token: its mint has a line of its own
+		v["Out"] = code("…" + terms.ToToken.Mint.Tail())
+		v["OutMint"] = code(terms.ToToken.Mint.String())
+	}
+	if terms.Received > 0 {
+		v["Received"] = terms.ToToken.Amount(terms.Received).String()
+	}
+	if terms.ImpactBPS > 0 {
+		v["Impact"] = code(wallet.Change(terms.ImpactBPS).Percent())
+	}
+	if below := terms.BelowMarketBPS; below != nil && *below > 0 {
+		v["Below"] = code(wallet.Change(*below).Percent())
+	}
+	return v
+}
