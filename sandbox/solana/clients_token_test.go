@@ -180,10 +180,10 @@ func TestProgramAccountsAreFiltered(t *testing.T) {
 		filters []object
 		want    int
 	}{
-		{tokenProgram, nil, 4}, // the wrapped SOL mint, the USDC mint, two accounts
-		{tokenProgram, []object{{"tokenAccountState": true}}, 2},
+		{tokenProgram, nil, 15}, // the mints of wrapped SOL and USDC and six of the exchange, its five vaults, two accounts
+		{tokenProgram, []object{{"tokenAccountState": true}}, 7},
 		{token2022Program, []object{{"tokenAccountState": true}, owner}, 1},
-		{tokenProgram, []object{{"dataSize": mintSize}}, 2},
+		{tokenProgram, []object{{"dataSize": mintSize}}, 8},
 		{tokenProgram, []object{{"memcmp": object{"offset": 1 << 40, "bytes": "2"}}}, 0},
 		{tokenProgram, []object{{"memcmp": object{"offset": 64, "bytes": "BwAAAAAAAAA=", "encoding": "base64"}}}, 2},
 		{memoV3, nil, 0},
@@ -205,7 +205,7 @@ func TestProgramAccountsAreFiltered(t *testing.T) {
 		Value   []any
 	}
 	s.must(t, &wrapped, "getProgramAccounts", tokenProgram.String(), object{"encoding": "base64", "commitment": processed, "withContext": true})
-	if len(wrapped.Value) != 4 || wrapped.Context.Slot == 0 {
+	if len(wrapped.Value) != 15 || wrapped.Context.Slot == 0 {
 		t.Errorf("%+v", wrapped)
 	}
 }

@@ -172,7 +172,7 @@ func load(tx *transaction, accounts []account, limits budget) (int, *Transaction
 var programSizes = map[address]int{
 	memoV1: 17_280, memoV3: 2_304, associatedProgram: 105_032,
 	memoV4: 36, lighthouseProgram: 36, tokenProgram: 36, token2022Program: 36, lookupProgram: 36,
-	stakeProgram: 36,
+	stakeProgram: 36, swapProgram: 36,
 }
 
 // loadedSize is the number of data bytes that an account counts for as loaded.

@@ -107,6 +107,8 @@ func (in *invocation) execute() *InstructionError {
 		return in.compiled(in.lookupTable)
 	case stakeProgram:
 		return in.compiled(in.stake)
+	case swapProgram:
+		return in.compiled(in.swap)
 	}
 	return refused("UnsupportedProgramId")
 }

@@ -44,7 +44,7 @@ const programsVersion = 2
 const stakingVersion = 3
 
 // newestVersion is what a new cluster starts with, and what an old one is upgraded to.
-const newestVersion = stakingVersion
+const newestVersion = exchangeVersion
 
 // grow adds the accounts of all genesis versions between the cluster's own and the given one.
 func (c *Cluster) grow(to int) error {
@@ -59,7 +59,12 @@ func (c *Cluster) grow(to int) error {
 		}
 	}
 	if to >= stakingVersion && c.version < stakingVersion {
-		return c.addStaking()
+		if err := c.addStaking(); err != nil {
+			return err
+		}
+	}
+	if to >= exchangeVersion && c.version < exchangeVersion {
+		return c.addExchange()
 	}
 	return nil
 }

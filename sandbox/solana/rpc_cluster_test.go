@@ -54,8 +54,8 @@ func TestTheClusterTellsOfItself(t *testing.T) {
 	if all := holders(); len(all) < 5 || all[0].Address != faucet.String() || all[0].Lamports != held {
 		t.Errorf("%+v", all)
 	}
-	// The validators' own stakes come first.
-	if most := holders(object{"filter": "circulating"}); most[0].Lamports != 3000*sol+stakeReserve || most[5] != (holder{addressOf("alice").String(), 10 * sol}) || most[6].Lamports != 3*sol {
+	// The exchange's SOL comes first, then the validators' own stakes.
+	if most := holders(object{"filter": "circulating"}); most[0].Address != vaultOf(nativeMint).String() || most[1].Lamports != 3000*sol+stakeReserve || most[6] != (holder{addressOf("alice").String(), 10 * sol}) || most[7].Lamports != 3*sol {
 		t.Errorf("%+v", most)
 	}
 	if rest := holders(object{"filter": "nonCirculating"}); len(rest) != 1 || rest[0].Lamports != held {
@@ -166,7 +166,7 @@ func TestTokenAccountsAreFound(t *testing.T) {
 		Value []struct{ Address, Amount, UIAmountString string }
 	}
 	s.must(t, &largest, "getTokenLargestAccounts", usdc.String())
-	if v := largest.Value; len(v) != 3 || v[0].Amount != "3000" || v[0].UIAmountString != "0.003" || v[2].Address != alice.String() {
+	if v := largest.Value; len(v) != 4 || v[0].Address != vaultOf(usdc).String() || v[1].Amount != "3000" || v[1].UIAmountString != "0.003" || v[3].Address != alice.String() {
 		t.Errorf("%+v", v)
 	}
 	s.refused(t, codeInvalidParams, "getTokenLargestAccounts", addressOf("alice").String())
