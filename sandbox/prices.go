@@ -11,7 +11,7 @@ import (
 
 // openMarket opens the market, whose USDC and FEE are the cluster's test tokens.
 func (w *World) openMarket(o Options) (telegram.Market, error) {
-	options := market.Options{Now: o.Now, Seed: seed, Block: w.Solana.Slot,
+	options := market.Options{Now: o.Now, Seed: seed, Block: w.Solana.Slot, Exchange: Exchange(w.Solana),
 		Mint: func(name string) string { return solana.MintAddress(seed, name) }}
 	if o.Dir != "" {
 		options.Dir = filepath.Join(o.Dir, MarketDir)

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
+	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"sync"
@@ -22,6 +23,8 @@ import (
 	"purser/config"
 	"purser/product"
 	"purser/quota"
+	"purser/sandbox"
+	exchange "purser/sandbox/market"
 	"purser/sandbox/solana"
 	"purser/store"
 	"purser/store/bolt"
@@ -44,6 +47,7 @@ type Options struct {
 	PublicURL *url.URL       // of the signing page; nil is https:// + Host
 	Timeout   time.Duration  // of one call to the node; 0 is chain's own
 	Kinds     []product.Kind // of transactions, beside the standard ones
+	Market    bool           // with a market (World.Exchange), by which tokens have prices and swaps have quotes
 }
 
 // World is everything that a test of the money path stands on. The fields are the product's own
@@ -52,11 +56,14 @@ type Options struct {
 type World struct {
 	testing.TB
 	Cluster *solana.Cluster // its blocks come by Blocks
+	// Exchange is the sandbox's market; nil without Options.Market. Its clock is the world's.
+	Exchange *exchange.Market
 	Chain   *chain.Client
 	Store   *records.Store
 	File    string // of Store
 
-	engine engine.Engine // of Store
+	engine    engine.Engine // of Store
+	marketURL string        // of Exchange; "" without
 	kinds  product.Kinds
 
 	// Parts are the product's own. A test that needs other settings changes them: Developers ask for a shared contact
@@ -96,11 +103,27 @@ func New(t testing.TB, o Options) *World {
 	w.Chain, err = chain.New(chain.Options{RPCURLs: []string{"http://cluster"}, Cluster: wallet.Localnet, Timeout: o.Timeout, Codec: kinds.Codec(), Now: w.Now, Dial: node.Dial})
 	w.Must(err)
 	t.Cleanup(w.Chain.Close)
+	if o.Market {
+		w.openMarket()
+	}
 	w.File = filepath.Join(t.TempDir(), "purser.db")
 	w.Store, w.engine = openStore(t, w.File, kinds.Rules())
 	w.kinds = kinds
 	w.build()
 	return w
+}
+
+// openMarket opens the market over the cluster's exchange, on a socket.
+func (w *World) openMarket() {
+	var err error
+	w.Exchange, err = exchange.Open(exchange.Options{Now: w.Now, Seed: "purser", Block: w.Cluster.Slot, Exchange: sandbox.Exchange(w.Cluster),
+		Mint: func(name string) string { return solana.MintAddress("purser", name) }})
+	w.Must(err)
+	w.Cleanup(func() { w.Must(w.Exchange.Close()) })
+	server := httptest.NewServer(w.Exchange.Handler())
+	w.Cleanup(server.Close)
+	w.marketURL = server.URL
+	w.Must(w.Exchange.SetLimit(exchange.Jupiter, 100_000)) // the world's clock stands still most of the time
 }
 
 // build makes the product's parts over the open store.
@@ -203,8 +226,13 @@ func openStore(t testing.TB, path string, kinds wallet.Kinds) (*records.Store, e
 // wire makes the product's parts over the world's own store, cluster, clock and chance.
 func (w *World) wire(kinds product.Kinds) {
 	public := w.PublicURL
+	var prices config.Market
+	if w.marketURL != "" {
+		prices.Sources = []config.PriceSource{{Name: config.Jupiter, URL: w.marketURL, PerMinute: 60_000}}
+	}
 	parts, err := product.New(product.Options{
 		Config: config.Config{
+			Market:   prices,
 			Chain:    config.Chain{Cluster: wallet.Localnet, ExplorerURL: "https://explorer.example/tx/{signature}?cluster={cluster}"},
 			HTTP:     config.HTTP{PublicURL: public, PagesURL: &url.URL{Scheme: "https", Host: "pages.example"}},
 			Webhooks: config.Webhooks{Schedule: []time.Duration{time.Millisecond}, Retention: 72 * time.Hour, Events: 10_000},

@@ -19,6 +19,7 @@ type knobs struct {
 	Jumps  map[string]int        `json:"jumps"`  // percent
 	Limits map[string]int        `json:"limits"` // calls a minute without a key, by provider
 	Faults map[string]*faultKnob `json:"faults"` // by provider; null ends the fault
+	Quotes *string               `json:"quotes"` // how quotes of swaps are answered: "" (honestly), direct, no_route, low, moves
 }
 
 // faultKnob is a Fault in JSON.
@@ -85,6 +86,9 @@ func (m *Market) turn(k knobs) error {
 			return fmt.Errorf("faults: %w", err)
 		}
 	}
+	if k.Quotes != nil {
+		return m.SetQuotes(*k.Quotes)
+	}
 	return nil
 }
 
@@ -116,6 +120,7 @@ func (m *Market) serveState(w http.ResponseWriter, _ *http.Request) {
 			faults[provider] = &faultKnob{f.Kind, f.Calls, f.Delay.Milliseconds()}
 		}
 	}
+	quotes := m.quotes
 	m.mu.Unlock()
-	writeJSON(w, http.StatusOK, object{"tokens": tokens, "limits": limits, "faults": faults})
+	writeJSON(w, http.StatusOK, object{"tokens": tokens, "limits": limits, "faults": faults, "quotes": quotes})
 }

@@ -1,6 +1,6 @@
 // Package market is the token market of the sandbox: prices that move, their history, and tokens that look alike. It
-// answers over HTTP as Jupiter (prices, token search) and GeckoTerminal (pools, candles) do, so that a client of theirs
-// works against it. It imports nothing of the product and holds no money: nothing is traded here.
+// answers over HTTP as Jupiter (prices, token search, swaps) and GeckoTerminal (pools, candles) do, so that a client of theirs
+// works against it. It imports nothing of the product and holds no money: swaps happen on the cluster (Exchange).
 //
 // Open returns a Market. Its Handler serves the providers' paths and, under /sandbox/, its knobs. Prices follow from a
 // seed, the clock and the changes that somebody made with Set, Jump and Unprice, which a journal keeps. So the price of
@@ -33,6 +33,8 @@ type Options struct {
 	Mint func(name string) string
 	// Block returns the newest slot of the cluster. nil: 0.
 	Block func() uint64
+	// Exchange is where swaps happen. nil: there are none.
+	Exchange Exchange
 }
 
 // Market is a running market. Its methods are safe for concurrent use. mu guards the fields below it.
@@ -46,6 +48,7 @@ type Market struct {
 	changes map[string][]change // by mint, in the order of time
 	faults  map[string]*Fault   // by provider
 	limits  map[string]*limit   // by provider
+	quotes  string              // how quotes are answered (SetQuotes)
 	journal *journal
 }
 

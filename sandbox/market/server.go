@@ -24,6 +24,7 @@ type answer func(r *http.Request, now time.Time) (any, *refusal)
 func (m *Market) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /price/v3", m.serve(Jupiter, m.servePrices))
+	mux.HandleFunc("GET /swap/v2/build", m.serve(Jupiter, m.serveBuild))
 	mux.HandleFunc("GET /tokens/v2/search", m.serve(Jupiter, m.serveSearch))
 	mux.HandleFunc("GET /api/v2/networks/{network}/tokens/{mint}/pools", m.serve(GeckoTerminal, m.servePools))
 	mux.HandleFunc("GET /api/v2/networks/{network}/pools/{pool}/ohlcv/{timeframe}", m.serve(GeckoTerminal, m.serveCandles))
