@@ -155,8 +155,7 @@ func (c Codec) row(action string) (ActionCodec, bool) {
 
 // Build makes the message that does these actions in their order, after t's compute budget, with a zero blockhash
 // (docs/architecture.md, The rule against paying twice, 4). It is a legacy message, or version 0 if it needs lookup tables.
-// The result has passed Decode, so a *NotAllowed means that the actions are such that no device would sign them. The exception is a
-// swap that says that it passes the signature on: only an external wallet signs it.
+// The result has passed Decode, so a *NotAllowed means that the actions are such that no device would sign them.
 func (c Codec) Build(t wallet.Transaction, actions []wallet.Action) ([]byte, error) {
 	instructions := budgetOf(t)
 	for _, a := range actions {
@@ -171,7 +170,7 @@ func (c Codec) Build(t wallet.Transaction, actions []wallet.Action) ([]byte, err
 		return nil, fmt.Errorf("build %s: %w", t.Kind, err)
 	}
 	// solana-go wrote the message. Our own reader must find in it what was asked for, and nothing else.
-	d, err := c.decode(raw, t.From, slices.ContainsFunc(actions, func(a wallet.Action) bool { return a.Swap != nil && a.Swap.PassesSignature }))
+	d, err := c.Decode(raw, t.From)
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %w", t.Kind, err)
 	}

@@ -69,11 +69,6 @@ const (
 // The checks and their order are those of signer/page/decode.js: a message can be wrong in several ways at once, and
 // both must give the same reason. Errors are *NotAllowed.
 func (c Codec) Decode(raw []byte, signer wallet.Address) (wallet.Decoded, error) {
-	return c.decode(raw, signer, false)
-}
-
-// decode is Decode. external also allows what only external wallets sign.
-func (c Codec) decode(raw []byte, signer wallet.Address, external bool) (wallet.Decoded, error) {
 	if err := checkVersion(raw); err != nil {
 		return wallet.Decoded{}, err
 	}
@@ -87,7 +82,6 @@ func (c Codec) decode(raw []byte, signer wallet.Address, external bool) (wallet.
 	if len(m.lookups) > 0 && !m.calls(wallet.SwapProgram) {
 		return wallet.Decoded{}, refuse(LookupTables, "it takes accounts from a lookup table")
 	}
-	m.external = external
 	// Read each instruction, then judge the message as a whole.
 	t := instructionTotals{message: m, rows: c.rows()}
 	for _, in := range m.instructions {

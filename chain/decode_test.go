@@ -125,6 +125,16 @@ func described(d wallet.Decoded) map[string]any {
 		case wallet.ActionCreateAccount:
 			said["from"], said["to"], said["account"] = a.From.String(), a.To.String(), a.Account.String()
 			said["mint"], said["program"] = a.Mint.String(), a.Program.String()
+		case wallet.ActionSwap:
+			describeSwap(said, a)
+		case wallet.ActionReference:
+			said["from"], said["reference"] = a.From.String(), a.Reference.String()
+		case wallet.ActionSyncNative:
+			said["account"] = a.Account.String()
+		case wallet.ActionUnwrap:
+			said["from"], said["account"] = a.From.String(), a.Account.String()
+		case wallet.ActionWrap:
+			said["from"], said["account"], said["lamports"] = a.From.String(), a.Account.String(), strconv.FormatUint(a.Lamports, 10)
 		default:
 			describeStaking(said, a)
 		}
@@ -241,6 +251,10 @@ func agree(t *testing.T, raw []byte, d wallet.Decoded) {
 	if wallet.Address(m.AccountKeys[0]) != d.FeePayer || m.RecentBlockhash != d.Blockhash || !m.IsSigner(m.AccountKeys[0]) ||
 		m.Header.NumRequiredSignatures != 1 {
 		t.Fatal("fee payer, blockhash or signers differ")
+	}
+	if hasAction(d.Actions, wallet.ActionSwap) {
+		agreeOnSwap(t, &m, d)
+		return
 	}
 	var actions []wallet.Action
 	owners := map[wallet.Address]wallet.Address{} // of token accounts that the message creates

@@ -43,7 +43,6 @@ type message struct {
 	blockhash        [32]byte
 	instructions     []instruction
 	lookups          []lookup
-	external         bool // it may hold what only external wallets sign (Codec.decode)
 }
 
 // instruction names its program and its accounts by their index in keys, behind which those of lookup tables follow.

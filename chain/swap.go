@@ -162,16 +162,11 @@ const (
 	amountsLength = 26
 )
 
-// swapCodec is the row of the swap program's instruction. Decode, which devices go by, reads shared_accounts_route_v2 only.
-// Encode writes whatever route the action has: Codec.Build reads it back by decodeRoute, and only for an action that says
-// that it passes the signature on, accepts route_v2.
+// swapCodec is the row of the swap program's instruction: shared_accounts_route_v2 only.
 func swapCodec() ActionCodec {
 	return ActionCodec{Type: wallet.ActionSwap, Programs: []wallet.Address{wallet.SwapProgram}, Principal: true, Check: checkSwap,
 		Decode: func(c Call, _ []wallet.Action) (wallet.Action, error) {
 			if !bytes.HasPrefix(c.Data(), sharedRoute) {
-				if bytes.HasPrefix(c.Data(), directRoute) && c.m.external {
-					return decodeRoute(c)
-				}
 				return wallet.Action{}, refuse(UnknownInstruction, "an instruction of the swap program that is not allowed here")
 			}
 			return decodeRoute(c)

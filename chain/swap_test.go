@@ -20,7 +20,7 @@ func swapOf(t *testing.T, from wallet.Address, in, out wallet.Token, units, quot
 	if err != nil {
 		return wallet.Transaction{}, err
 	}
-	terms := wallet.SwapTerms{ToToken: out, Quoted: does.Quoted, Minimum: does.Minimum, SlippageBPS: does.SlippageBPS, PassesSignature: does.PassesSignature, Route: does.Route}
+	terms := wallet.SwapTerms{ToToken: out, Quoted: does.Quoted, Minimum: does.Minimum, SlippageBPS: does.SlippageBPS, Route: does.Route}
 	return wallet.Transaction{Kind: wallet.Swap, From: from, To: from, Token: in, Amount: units, Reference: wallet.Address{77}, Terms: terms.Terms()}, nil
 }
 
@@ -131,30 +131,20 @@ func TestQuotesThatNobodyMaySignAreRefused(t *testing.T) {
 	}
 }
 
-// TestASwapThatPassesTheSignatureOnIsForExternalWalletsOnly: it can be built and compared with what such a wallet signed, and no
-// device reads it.
-func TestASwapThatPassesTheSignatureOnIsForExternalWalletsOnly(t *testing.T) {
+// TestASwapThatPassesTheSignatureOnIsKnownAsOne: a quote of it is read, so that its refusal can say why, and no message of it is built or
+// read for signing.
+func TestASwapThatPassesTheSignatureOnIsKnownAsOne(t *testing.T) {
 	usdc := wallet.Token{Symbol: "USDC", Mint: wallet.Address{50}, Decimals: 6, Program: wallet.TokenProgram}
 	from := wallet.MustAddress("AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9")
-	swap, err := swapOf(t, from, wallet.SOL, usdc, 1_000, 2_001, func(q *wallet.SwapQuote) {
-		*q = markettest.DirectQuote(wallet.SwapRequest{Taker: from, InMint: wallet.WrappedSOL, OutMint: usdc.Mint, Units: 1_000, SlippageBPS: 50}, 2_001)
-	})
-	if err != nil || !swap.SwapTerms().PassesSignature {
-		t.Fatal(swap.SwapTerms(), err)
+	q := markettest.DirectQuote(wallet.SwapRequest{Taker: from, InMint: wallet.WrappedSOL, OutMint: usdc.Mint, Units: 1_000, SlippageBPS: 50}, 2_001)
+	does, err := Codec{}.ReadSwap(q, from)
+	if err != nil || !does.PassesSignature {
+		t.Fatal(does, err)
 	}
-	actions := wallet.SwapRules().Actions(swap)
-	raw, err := Codec{}.Build(swap, actions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	terms := wallet.SwapTerms{ToToken: usdc, Quoted: does.Quoted, Minimum: does.Minimum, SlippageBPS: does.SlippageBPS, Route: does.Route}
+	swap := wallet.Transaction{Kind: wallet.Swap, From: from, To: from, Token: wallet.SOL, Amount: 1_000, Reference: wallet.Address{77}, Terms: terms.Terms()}
 	var refused *NotAllowed
-	if _, err := Decode(raw, from); !errors.As(err, &refused) || refused.Code != UnknownInstruction {
-		t.Errorf("a device would sign it: %v", err)
-	}
-	terms := swap.SwapTerms()
-	terms.PassesSignature = false // a row that says otherwise than its route
-	swap.Terms = terms.Terms()
-	if _, err := (Codec{}).Build(swap, wallet.SwapRules().Actions(swap)); err == nil {
-		t.Error("it is built as a swap that devices sign")
+	if _, err := (Codec{}).Build(swap, wallet.SwapRules().Actions(swap)); !errors.As(err, &refused) || refused.Code != UnknownInstruction {
+		t.Errorf("it is built: %v", err)
 	}
 }

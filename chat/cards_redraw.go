@@ -307,11 +307,9 @@ func warnings() map[wallet.Warning]string {
 		wallet.WarnScaled:       "warning.scaled_amounts",
 		wallet.WarnUnknown:      "warning.unknown_extensions",
 		wallet.WarnAllSOL:       "warning.all_sol",
-
-		wallet.WarnPassesSignature: "warning.passes_signature",
-		wallet.WarnNoPrice:         "warning.no_price",
-		wallet.WarnBelowMarket:     "warning.below_market",
-		wallet.WarnPriceImpact:     "warning.price_impact",
+		wallet.WarnNoPrice:      "warning.no_price",
+		wallet.WarnBelowMarket:  "warning.below_market",
+		wallet.WarnPriceImpact:  "warning.price_impact",
 	}
 }
 

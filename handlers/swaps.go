@@ -101,7 +101,7 @@ func (s *Swaps) quote(ctx context.Context, who Caller, req SwapRequest) (t walle
 		return t, from, f, err
 	}
 	// Then the quote. All that counts is read from its instruction.
-	if terms, err = s.offer(ctx, t, from, terms); err != nil {
+	if terms, err = s.offer(ctx, t, terms); err != nil {
 		return t, from, f, err
 	}
 	t.Warnings = warningsOf(t, terms)
@@ -160,7 +160,7 @@ func (s *Swaps) amount(ctx context.Context, req SwapRequest, t wallet.Transactio
 }
 
 // offer asks for a quote, and returns the terms of the swap if it is acceptable.
-func (s *Swaps) offer(ctx context.Context, t wallet.Transaction, from wallet.Wallet, terms wallet.SwapTerms) (wallet.SwapTerms, error) {
+func (s *Swaps) offer(ctx context.Context, t wallet.Transaction, terms wallet.SwapTerms) (wallet.SwapTerms, error) {
 	asked := wallet.SwapRequest{Taker: t.From, InMint: t.Token.SwapMint(), OutMint: terms.ToToken.SwapMint(), Units: t.Amount, SlippageBPS: terms.SlippageBPS}
 	q, err := s.Quoter.Quote(ctx, asked)
 	if err != nil {
@@ -172,10 +172,10 @@ func (s *Swaps) offer(ctx context.Context, t wallet.Transaction, from wallet.Wal
 		return terms, &wallet.Error{Code: wallet.PolicyViolation, Reason: wallet.Because("swap.unreadable"), Err: err}
 	case does.Units != asked.Units || does.InMint != asked.InMint || does.OutMint != asked.OutMint || does.SlippageBPS > asked.SlippageBPS:
 		return terms, wallet.Refuse(wallet.PolicyViolation, "swap.other_terms")
-	case does.PassesSignature && from.Type != wallet.ExternalWallet:
+	case does.PassesSignature:
 		return terms, wallet.Refuse(wallet.PolicyViolation, "swap.passes_signature")
 	}
-	terms.Quoted, terms.Minimum, terms.SlippageBPS, terms.PassesSignature, terms.Route = does.Quoted, does.Minimum, does.SlippageBPS, does.PassesSignature, does.Route
+	terms.Quoted, terms.Minimum, terms.SlippageBPS, terms.Route = does.Quoted, does.Minimum, does.SlippageBPS, does.Route
 	terms.Source, terms.Venues, terms.ImpactBPS = q.Source, q.Venues, q.ImpactBPS
 	terms.Expires = s.Now().UTC().Add(wallet.QuoteLife)
 	if terms.BelowMarketBPS, err = s.belowMarket(ctx, t, terms); err != nil {
@@ -220,7 +220,6 @@ func warningsOf(t wallet.Transaction, terms wallet.SwapTerms) (out []wallet.Warn
 		warn wallet.Warning
 	}{
 		{t.Token.Symbol == "" || terms.ToToken.Symbol == "", wallet.WarnUnlisted},
-		{terms.PassesSignature, wallet.WarnPassesSignature},
 		{terms.BelowMarketBPS == nil, wallet.WarnNoPrice},
 		{terms.BelowMarketBPS != nil && *terms.BelowMarketBPS >= warnBelowMarket, wallet.WarnBelowMarket},
 		{terms.ImpactBPS >= warnImpact, wallet.WarnPriceImpact},

@@ -57,7 +57,7 @@ func TestManualListsFollowTheRegistry(t *testing.T) {
 		}
 	}
 	decoder := read("../signer/page/decode.js")
-	same("signer/page/decode.js", all(decoder, `\btype: '([a-z_]+)'`), actions)
+	same("signer/page/decode.js", all(decoder+read("../signer/page/swap.js"), `\btype: '([a-z_]+)'`), actions)
 	same("the description in signer/page/decode.js", all(decoder, `type: "([a-z_]+)"`), actions)
 	same("signer/page, what it shows", all(read("../signer/page/payment.js")+read("../signer/page/sign.js"), `a\.type === '([a-z_]+)'`), actions)
 	same("terminal/sign.go", shownInTerminal(t), actions)
@@ -128,7 +128,7 @@ func shownInTerminal(t *testing.T) (found []string) {
 	}
 	for _, decl := range file.Decls {
 		f, ok := decl.(*ast.FuncDecl)
-		if !ok || f.Name.Name != "show" && f.Name.Name != "showStaking" {
+		if !ok || f.Name.Name != "show" && f.Name.Name != "showStaking" && f.Name.Name != "showSwap" {
 			continue
 		}
 		ast.Inspect(f, func(n ast.Node) bool {

@@ -270,6 +270,9 @@ func describe(address wallet.Address, d wallet.Decoded) signedPayment {
 			p.Paid = "unstake " + staked
 		case wallet.ActionWithdrawStake:
 			p.Paid = fmt.Sprintf("withdraw %d %s", a.Lamports, a.Account)
+		case wallet.ActionSwap:
+			p.Paid = fmt.Sprintf("swap %s %d %s", a.Swap.InMint, a.Swap.Units, a.Swap.OutMint)
+		case wallet.ActionReference: // of a swap
 		case wallet.ActionTransfer:
 			p.Paid = fmt.Sprintf("SOL %d %s", a.Lamports, a.To)
 		case wallet.ActionTokenTransfer:
@@ -374,10 +377,17 @@ func (s *Signer) show(o offer, d wallet.Decoded) error {
 				recipient("To", to, "")
 			}
 		case wallet.ActionCreateAccount:
-			line("New account", "the recipient's, for this token: its deposit of about 0.002 SOL, once")
+			whose := "the recipient's"
+			if a.To == d.FeePayer {
+				whose = "this wallet's, if it is missing"
+			}
+			line("New account", whose+", for this token: its deposit of about 0.002 SOL, once")
 		case wallet.ActionMemo:
 			line("Note", tame(a.Text, 512))
 		default:
+			if shown := s.showSwap(tokens, a); shown {
+				continue
+			}
 			if err := s.showStaking(o, a); err != nil {
 				return err
 			}
@@ -387,6 +397,36 @@ func (s *Signer) show(o offer, d wallet.Decoded) error {
 	line("Network fee", wallet.Lamports(d.Fee).String()+" SOL")
 	line("Network", tame(o.Chain, 16)+", says the server")
 	return nil
+}
+
+// showSwap prints a step of a swap; false for any other action.
+func (s *Signer) showSwap(tokens *market.Tokens, a wallet.Action) bool {
+	switch a.Type {
+	case wallet.ActionSwap:
+		s.line("Pay exactly", side(tokens, a.Swap.InMint, a.Swap.Units))
+		s.line("Get at least", side(tokens, a.Swap.OutMint, a.Swap.Minimum))
+		s.line("Expected", side(tokens, a.Swap.OutMint, a.Swap.Quoted))
+		s.line("Route", "by Jupiter's program; the programs on it get no signature of this wallet")
+	case wallet.ActionWrap:
+		s.line("Wrap", wallet.Lamports(a.Lamports).String()+" SOL in this wallet's own account, for the swap")
+	case wallet.ActionUnwrap:
+		s.line("Unwrap", "all of this wallet's wrapped SOL, to this wallet")
+	case wallet.ActionSyncNative, wallet.ActionReference: // nothing moves
+	default:
+		return false
+	}
+	return true
+}
+
+// side writes one side of a swap. The bytes do not say how many decimals an unlisted token has: it is counted in base units.
+func side(tokens *market.Tokens, mint wallet.Address, units uint64) string {
+	if mint == wallet.WrappedSOL {
+		return wallet.Lamports(units).String() + " SOL"
+	}
+	if token, ok := tokens.ByMint(mint); ok {
+		return token.Amount(units).String() + " " + token.Symbol + " (mint " + mint.String() + ")"
+	}
+	return strconv.FormatUint(units, 10) + " base units of the unlisted token " + mint.String()
 }
 
 // showStaking prints an action of staking. An action that cannot be shown is an error: it is not signed.

@@ -62,7 +62,7 @@ type SwapAction struct {
 	// Minimum is the least that is received, in base units of OutMint.
 	Minimum uint64
 	// PassesSignature means that the programs on the route could act with the wallet's signature, so that the amounts do not
-	// bound what it can lose (route_v2). Devices of purser sign no such swap.
+	// bound what it can lose (route_v2). No such swap is proposed, and no device of purser signs one.
 	PassesSignature bool
 	Route           SwapRoute
 }
@@ -144,8 +144,6 @@ type SwapTerms struct {
 	Quoted      uint64 `json:"quoted,string"`  // base units of ToToken that are expected
 	Minimum     uint64 `json:"minimum,string"` // the least that is received
 	SlippageBPS uint16 `json:"slippage_bps"`
-	// PassesSignature is that of SwapAction: such a swap goes to an external wallet.
-	PassesSignature bool `json:"passes_signature,omitempty"`
 	// Source names who quoted it, Venues the exchanges on the route, and ImpactBPS how far the swap itself moves their price, in
 	// hundredths of a percent. All are words of the source, and nothing depends on them.
 	Source    string   `json:"source,omitempty"`
@@ -252,8 +250,7 @@ func swapActions(t Transaction) []Action {
 	all = append(all, create(destination, out),
 		Action{Type: ActionReference, From: t.From, Reference: t.Reference},
 		Action{Type: ActionSwap, From: t.From, Swap: &SwapAction{Source: source, Destination: destination, InMint: in, OutMint: out,
-			Units: t.Amount, Quoted: terms.Quoted, SlippageBPS: terms.SlippageBPS, Minimum: terms.Minimum,
-			PassesSignature: terms.PassesSignature, Route: terms.Route}})
+			Units: t.Amount, Quoted: terms.Quoted, SlippageBPS: terms.SlippageBPS, Minimum: terms.Minimum, Route: terms.Route}})
 	switch WrappedSOL {
 	case in:
 		all = append(all, Action{Type: ActionUnwrap, From: t.From, Account: source})

@@ -151,10 +151,9 @@ const (
 	WarnUnknown      Warning = "unknown_extensions" // the mint has extensions that purser does not know
 	WarnAllSOL       Warning = "all_sol"            // no SOL is left for the fee of another transfer
 
-	WarnPassesSignature Warning = "passes_signature" // a swap whose amounts do not bound what the programs on its route may do
-	WarnNoPrice         Warning = "no_price"         // a quote that nothing could be compared with
-	WarnBelowMarket     Warning = "below_market"     // a quote that is worse than the market's prices
-	WarnPriceImpact     Warning = "price_impact"     // a swap so large that it moves the price
+	WarnNoPrice     Warning = "no_price"     // a quote that nothing could be compared with
+	WarnBelowMarket Warning = "below_market" // a quote that is worse than the market's prices
+	WarnPriceImpact Warning = "price_impact" // a swap so large that it moves the price
 )
 
 // LandedAfterCancel reports whether t landed after it had been rejected or had expired here.

@@ -1,6 +1,6 @@
 // What a transaction message does, read from its bytes alone: an allow-list. Knows Solana's legacy
 // and v0 message formats, System transfer, the token programs' checked transfer, associated token
-// accounts, staking, Memo and Compute Budget; whatever it does not know it refuses. It trusts nobody's
+// accounts, staking, swaps (swap.js), Memo and Compute Budget; whatever it does not know it refuses. It trusts nobody's
 // description of the bytes, and touches neither network nor page.
 //
 // Long: the contract below and the code that holds to it are read together, check by check.
@@ -23,17 +23,27 @@
 //        within static plus looked-up keys.
 //     g. Each static key but the fee payer is used by some instruction, as program or account.
 //  3. Signers.  Exactly one, and it is the given signer (also the fee payer): signers.
-//  4. Any lookup table: lookup_tables.
-//  5. Instructions, in order; each by its program:
+//  4. Any lookup table, in a message that does not call the swap program: lookup_tables.
+//  5. Instructions, in order. One of another program than the swap program that names an account of a
+//     lookup table: lookup_tables. Then each by its program. What is said of swaps holds only in a
+//     message that calls the swap program; elsewhere such an instruction is judged like any other:
 //     System   a. data shorter than 4 bytes, or a discriminator (u32 LE) other than 2 and 3:
 //                 unknown_instruction; 3 is the creation of a stake account, below
 //              b. data not exactly 12 bytes, or fewer than 2 accounts: malformed
 //              c. account 0 is not the signer: not_the_owner
-//              d. account 1 is the signer: self_transfer
-//              e. account 1 is not writable: malformed
+//              d. account 1 is the signer: self_transfer. In a swap, 0 lamports and exactly one more
+//                 account make it the reference; that account is writable: reference
+//              e. account 1 is not writable: malformed. In a swap, the signer's associated account for
+//                 wrapped SOL makes it the wrapping of SOL; accounts beyond the two: extra_accounts;
+//                 0 lamports: zero_amount
 //              f. more than 8 accounts beyond these two, one of them named twice, a signer or
 //                 writable: reference
 //              g. 0 lamports: zero_amount
+//     Token    in a swap: 17 (SyncNative), 9 (CloseAccount)
+//              a. data not exactly 1 byte, not exactly 1 or 3 accounts: malformed
+//              b. 9: account 1 or 2 is not the signer: not_the_owner
+//              c. account 0 is not the signer's associated account for wrapped SOL: wrong_account
+//              d. account 0 is not writable: malformed
 //     Token,   a. no data, or a first byte other than 12 (TransferChecked): unknown_instruction
 //     Token-   b. data not exactly 10 bytes, or fewer than 4 accounts: malformed
 //     2022     c. account 3 is not the signer, or account 0 not the signer's associated account for
@@ -50,7 +60,24 @@
 //              e. account 2, the owner, is the System program, or account 1 is not the owner's
 //                 associated account for account 3 under account 5: wrong_account
 //              f. account 1 is not writable: malformed
-//              g. a second one: too_many_actions
+//              g. a second one, in a swap a third one: too_many_actions
+//     Swap     a. another discriminator than shared_accounts_route_v2's: unknown_instruction
+//     program  b. data shorter than 35 bytes, or fewer than 12 accounts: malformed
+//              c. one of the first 12 accounts is of a lookup table: lookup_tables
+//              d. account 1 is not the signer: not_the_owner
+//              e. account 8 or 9 is not the Token program: unknown_program
+//              f. account 10 is not the program's event authority, or 11 not the program: malformed
+//              g. the mints, 6 and 7, are one: self_transfer
+//              h. account 2 is not the signer's associated account for mint 6: not_the_owner;
+//                 account 5 not the one for mint 7: wrong_account
+//              i. account 3 or 4 is account 2 or 5: wrong_account
+//              j. the signer at another place than 1: extra_accounts
+//              k. account 2 or 5 is not writable: malformed
+//              l. an amount in (u64 at 9) of 0: zero_amount
+//              m. a platform fee (u16 at 27) or a share of positive slippage (u16 at 29): swap_fee
+//              n. a slippage (u16 at 25) above 1000: slippage
+//              o. a quoted amount (u64 at 17) that leaves 0 after the slippage: zero_amount
+//              p. no steps (u32 at 31): malformed
 //     System,  createAccountWithSeed
 //     3        a. data not exactly 124 bytes with a seed of 32, or not exactly 2 accounts: malformed
 //              b. account 0, or the base in the data, is not the signer: not_the_owner
@@ -84,8 +111,11 @@
 //              d. the same kind a second time: budget
 //              e. limit above 1,400,000: budget
 //     other    unknown_program (the first memo program too)
-//  6. Totals: more than one transfer, delegation, deactivation or withdrawal, of any kind: too_many_actions;
-//     none: no_action. Then for each action, in order: an account created that the transfer does not go to; a stake
+//  6. Totals: more than one transfer, delegation, deactivation, withdrawal or swap, of any kind: too_many_actions;
+//     none: no_action. Then for each action, in order: a swap whose message is not exactly (if SOL is paid) an account
+//     created for wrapped SOL, wrapped SOL of exactly the amount, SyncNative, then an account created for what is
+//     received, at most one reference, the swap, and (if SOL is paid or received) CloseAccount: wrong_account;
+//     an account created, without a swap, that the transfer does not go to; a stake
 //     account created that is neither initialized nor split into after it: wrong_account; more than 2,282,880
 //     lamports paid into one that is split into (whose authorities nobody sees): deposit; one initialized but not
 //     delegated after it, a split whose new account is not deactivated after it, a merge whose account is not
@@ -96,6 +126,7 @@ import { associatedAccount } from './associated.js';
 import { encode } from './base58.js';
 import { sha256, toHex } from './bytes.js';
 import { LocalizedError } from './catalogue.js';
+import { SWAP_PROGRAM, checkSwap, mostCreated, route, swaps, systemStep, tokenStep } from './swap.js';
 
 const SYSTEM = '11111111111111111111111111111111';
 const MEMO = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
@@ -152,8 +183,10 @@ const malformed = (reason) => new Refusal('malformed', reason);
  * mint, program}, {type: "memo", text}, {type: "create_stake", from, account, lamports, seed}, {type: "initialize_stake",
  * from, account}, {type: "delegate", from, to, account, reference, references} (to is the validator's vote account),
  * {type: "split_stake", from, source, account, lamports}, {type: "merge_stake", from, source, account}, {type: "deactivate",
- * from, account, reference, references} and {type: "withdraw_stake", from, to, account, lamports, reference, references}
- * in the order of the instructions; compute_unit_limit is a number or null, compute_unit_price a decimal
+ * from, account, reference, references}, {type: "withdraw_stake", from, to, account, lamports, reference, references},
+ * {type: "wrap", from, account, lamports}, {type: "sync_native", account}, {type: "reference", from, reference},
+ * {type: "swap", from, source, account, mint, out_mint, units, quoted, slippage_bps, minimum} (source and account are the
+ * token accounts that pay and receive) and {type: "unwrap", from, account} in the order of the instructions; compute_unit_limit is a number or null, compute_unit_price a decimal
  * string of micro-lamports, fee a decimal string of lamports (signature and priority).
  * Rejects with a Refusal.
  */
@@ -164,9 +197,9 @@ export async function decode(message, signer) {
   if (parsed.signers !== 1 || parsed.keys[0] !== signer) {
     throw new Refusal('signers');
   }
-  if (parsed.lookups > 0) throw new Refusal('lookup_tables');
+  if (parsed.lookups > 0 && !swaps(parsed)) throw new Refusal('lookup_tables');
 
-  const tally = { actions: [], transfers: 0, memos: 0, created: null, limit: null, price: null };
+  const tally = { actions: [], transfers: 0, memos: 0, created: [], limit: null, price: null };
   for (const instruction of parsed.instructions) await read(parsed, instruction, tally);
   const fee = totals(tally);
 
@@ -208,7 +241,7 @@ export function checkAdded(asked, signed, signer) {
   const want = parse(asked);
   const got = parse(signed);
   if (got.signers !== 1 || got.keys[0] !== signer) throw new Refusal('signers');
-  if (got.lookups > 0) throw new Refusal('lookup_tables');
+  if (got.lookups > 0 && !swaps(want)) throw new Refusal('lookup_tables');
   if (got.blockhash !== want.blockhash) throw new Refusal('changed', 'other_blockhash');
   const added = { limit: null, price: null };
   const kept = got.instructions.filter((instruction) => {
@@ -225,8 +258,8 @@ export function checkAdded(asked, signed, signer) {
   });
   networkFee(added);
   const original = want.instructions.filter(({ program }) => want.keys[program] !== COMPUTE_BUDGET);
-  const say = ({ keys, writable }, { program, accounts, data }) =>
-    JSON.stringify([keys[program], Array.from(accounts, (i) => [keys[i], writable(i)]), Array.from(data)]);
+  const say = ({ keys, writable, lookedUp }, { program, accounts, data }) =>
+    JSON.stringify([keys[program], Array.from(accounts, (i) => (i < keys.length ? [keys[i], writable(i)] : lookedUp(i - keys.length))), Array.from(data)]);
   if (kept.length !== original.length || kept.some((x, i) => say(got, x) !== say(want, original[i]))) {
     throw new Refusal('changed');
   }
@@ -258,14 +291,18 @@ function parse(message) {
     data: r.take(r.count()),
   }));
   let lookups = 0;
+  const written = []; // accounts of lookup tables, as [table, index, writable]: those that are written come first
+  const onlyRead = [];
   let total = keys.length;
   if (version === 'v0') {
     lookups = r.count();
     for (let i = 0; i < lookups; i++) {
-      r.take(32);
-      const indexes = r.take(r.count()).length + r.take(r.count()).length;
-      if (indexes === 0) throw malformed('empty_lookup');
-      total += indexes;
+      const table = encode(r.take(32));
+      const [writables, readonlies] = [r.take(r.count()), r.take(r.count())];
+      if (writables.length + readonlies.length === 0) throw malformed('empty_lookup');
+      total += writables.length + readonlies.length;
+      writables.forEach((index) => written.push([table, index, true]));
+      readonlies.forEach((index) => onlyRead.push([table, index, false]));
     }
   }
   if (total > 256) throw malformed('too_many_accounts');
@@ -284,6 +321,7 @@ function parse(message) {
 
   return {
     version, signers, keys, blockhash, blockhashAt, instructions, lookups,
+    lookedUp: (at) => [...written, ...onlyRead][at],
     writable: (index) =>
       index < signers ? index < signers - readonlySigned : index < keys.length - readonlyUnsigned,
   };
@@ -292,24 +330,35 @@ function parse(message) {
 /** Checks one instruction (step 5) and adds it to the tally. */
 async function read(parsed, instruction, tally) {
   const program = parsed.keys[instruction.program];
+  const looksUp = instruction.accounts.some((index) => index >= parsed.keys.length);
+  if (looksUp && program !== SWAP_PROGRAM) throw new Refusal('lookup_tables');
   switch (program) {
-    case SYSTEM:
+    case SYSTEM: {
       if (numberOf(instruction) === 3) return tally.actions.push(await stakeAccount(parsed, instruction, tally));
+      const step = isTransfer(instruction) && swaps(parsed) ? await systemStep(parsed, instruction, Refusal) : null;
+      if (step) return tally.actions.push(step);
       tally.transfers++;
       return tally.actions.push(transfer(parsed, instruction));
+    }
+    case SWAP_PROGRAM:
+      tally.transfers++;
+      return tally.actions.push(await route(parsed, instruction, Refusal));
     case STAKE: {
       const action = staking(parsed, instruction, tally);
       if (PRINCIPAL.includes(action.type)) tally.transfers++;
       return tally.actions.push(action);
     }
     case TOKEN:
-    case TOKEN_2022:
+    case TOKEN_2022: {
+      const step = program === TOKEN && swaps(parsed) ? await tokenStep(parsed, instruction, Refusal) : null;
+      if (step) return tally.actions.push(step);
       tally.transfers++;
       return tally.actions.push(await tokenTransfer(parsed, instruction, program));
+    }
     case ASSOCIATED_TOKEN: {
       const action = await creation(parsed, instruction);
-      if (tally.created) throw new Refusal('too_many_actions', 'two_accounts');
-      tally.created = action;
+      if (tally.created.length >= mostCreated(parsed)) throw new Refusal('too_many_actions', 'two_accounts');
+      tally.created.push(action);
       return tally.actions.push(action);
     }
     case MEMO:
@@ -322,6 +371,9 @@ async function read(parsed, instruction, tally) {
       throw new Refusal('unknown_program', 'unknown_program', { program });
   }
 }
+
+/** Whether an instruction of the System program is a whole transfer. */
+const isTransfer = (instruction) => numberOf(instruction) === 2 && instruction.data.length === 12 && instruction.accounts.length >= 2;
 
 function transfer({ keys, writable }, { accounts, data }) {
   if (data.length < 4 || view(data).getUint32(0, true) !== 2) {
@@ -568,11 +620,14 @@ function budget({ accounts, data }, tally) {
 function totals({ actions, transfers, created, limit, price }) {
   if (transfers > 1) throw new Refusal('too_many_actions', 'two_transfers');
   if (transfers === 0) throw new Refusal('no_action', 'no_transfer');
+  const swapped = actions.some(({ type }) => type === 'swap');
   actions.forEach((action, i) => {
-    if (action !== created) return checkStaking(action, actions.slice(i + 1), actions);
-    const paid = actions.find((a) => a.type === 'token_transfer' && a.account === created.account);
+    if (action.type === 'swap') return checkSwap(action, actions, Refusal);
+    if (!created.includes(action)) return checkStaking(action, actions.slice(i + 1), actions);
+    if (swapped) return; // checkSwap judges it
+    const paid = actions.find((a) => a.type === 'token_transfer' && a.account === action.account);
     if (!paid) throw new Refusal('wrong_account', 'creates_unpaid');
-    paid.to = created.to; // the account follows from owner, mint and program: so all are alike
+    paid.to = action.to; // the account follows from owner, mint and program: so all are alike
   });
   return networkFee({ limit, price });
 }

@@ -1,4 +1,4 @@
-// What a decoded transaction pays or stakes, and how that is shown. It takes amounts and addresses from the decoded
+// What a decoded transaction pays, stakes or swaps, and how that is shown. It takes amounts and addresses from the decoded
 // bytes alone. What the server says beside them is marked as such.
 
 import { associatedAccount } from './associated.js';
@@ -6,6 +6,7 @@ import { rich, t } from './catalogue.js';
 import { Refusal, TOKEN_2022 } from './decode.js';
 import { foreign, h, notice } from './dom.js';
 import { address as shown } from './parts.js';
+import { WRAPPED_SOL } from './swap.js';
 import { amount, sol } from './text.js';
 import { listed } from './tokens.js';
 
@@ -23,7 +24,7 @@ const DEPOSIT_2022 = { units: 2_728_320n, text: 'sign.deposit_cost_2022' };
  * account's own derivation from what the server claims, prove it. Throws a Refusal.
  */
 export async function payment(decoded, { chain, recipient }) {
-  const step = staking(decoded);
+  const step = staking(decoded) ?? swapping(decoded, chain);
   if (step) return step;
   const sent = decoded.actions.find((a) => a.type === 'transfer');
   if (sent) return { amount: sol(sent.lamports), symbol: 'SOL', to: sent.to, lamports: BigInt(sent.lamports), reference: sent.reference, paid: `SOL ${sent.lamports} ${sent.to}` };
@@ -71,6 +72,30 @@ function staking({ actions, fee_payer: own }) {
   };
 }
 
+/**
+ * A swap as it is shown, or null for anything else: what payment returns of what is paid, and kind (swap), least and expected (what is
+ * received, as {amount, symbol, mint}) and slippage (in percent). A token that is not known here is counted in base units: the bytes do
+ * not say how many decimals it has.
+ */
+function swapping({ actions, fee_payer: own }, chain) {
+  const swap = actions.find((a) => a.type === 'swap');
+  if (!swap) return null;
+  const reference = actions.find((a) => a.type === 'reference')?.reference ?? '';
+  const wraps = actions.some((a) => a.type === 'wrap') && actions.some((a) => a.type === 'sync_native');
+  const wrapped = wraps || actions.some((a) => a.type === 'unwrap');
+  const sum = (mint, units) => {
+    if (mint === WRAPPED_SOL) return { amount: sol(units), symbol: 'SOL', mint: '' };
+    const token = listed(chain, mint);
+    return token ? { amount: amount(units, token.decimals), symbol: token.symbol, mint } : { amount: units, symbol: '', mint };
+  };
+  const deposit = swap.out_mint === WRAPPED_SOL ? null : { units: DEPOSIT.units, text: 'sign.deposit_own' };
+  return {
+    ...sum(swap.mint, swap.units), kind: 'swap', least: sum(swap.out_mint, swap.minimum), expected: sum(swap.out_mint, swap.quoted),
+    slippage: amount(BigInt(swap.slippage_bps), 2), wrapped, to: own, account: swap.account, reference, deposit,
+    lamports: (wraps ? BigInt(swap.units) : 0n) + (deposit?.units ?? 0n), paid: `swap ${swap.mint} ${swap.units} ${swap.out_mint}`,
+  };
+}
+
 /** The texts of the steps of staking, by kind: title, what is done, and what the address is. */
 const STEPS = {
   stake: ['sign.stake_title', 'sign.stake', 'sign.validator'],
@@ -78,8 +103,11 @@ const STEPS = {
   withdraw: ['sign.withdraw_title', 'sign.withdraw', 'sign.to_own'],
 };
 
-/** The title of the screen that asks about a payment or a step of staking. */
-export const heading = (pay) => (pay.kind ? STEPS[pay.kind][0] : 'sign.title');
+/** The title of the screen that asks about a payment, a step of staking or a swap. */
+export const heading = (pay) => (pay.kind === 'swap' ? 'sign.swap_title' : pay.kind ? STEPS[pay.kind][0] : 'sign.title');
+
+/** What the screen asks to compare. */
+export const comparing = (pay) => ({ undefined: 'sign.compare', swap: 'sign.compare_swap' })[pay.kind] ?? 'sign.compare_stake';
 
 /** Who asked for it, in the server's words: an app, or a program with an API key. */
 const requester = (offer) => [
@@ -99,8 +127,33 @@ const stakeSummary = (pay, offer) => [
     requester(offer)),
 ].flat();
 
+/** A sum of one side of a swap, large, with the mint of a token that is not known here. */
+const swapSide = (label, side) => [
+  h('p', { class: 'label' }, t(label)),
+  side.symbol ? amountLine(side) : h('p', { class: 'amount' }, rich('sign.base_units', { amount: h('span', { class: 'number' }, side.amount) })),
+  !side.symbol && [h('p', { class: 'label' }, t('sign.mint')), h('p', null, shown(side.mint))],
+];
+
+/** What a swap takes and what it brings at least: the two amounts that the program enforces. */
+const swapSummary = (pay, offer) => [
+  swapSide('sign.you_pay', pay),
+  swapSide('sign.you_get', pay.least),
+  (!pay.symbol || !pay.least.symbol) && notice('warn', t('sign.unknown_token')),
+  (offer.app || offer.keyHint) && h('div', { class: 'claimed' }, h('p', { class: 'label' }, t('sign.server_says')), requester(offer)),
+].flat(2);
+
+/** What else a step of staking or a swap means, as pairs for rows. */
+export const moreTerms = (pay) => (pay.kind === 'swap' ? swapTerms(pay) : stakeTerms(pay));
+
+const swapTerms = (pay) => [
+  [t('sign.expected'), pay.expected.symbol ? t('sign.amount', pay.expected) : t('sign.base_units', pay.expected)],
+  [t('sign.slippage'), t('sign.slippage_most', { percent: pay.slippage })],
+  pay.wrapped && [t('sign.wrapping'), t('sign.wrapping_own')],
+  [t('sign.route'), t('sign.route_bound')],
+];
+
 /** What a step of staking means, as pairs for rows. */
-export const stakeTerms = (pay) => [
+const stakeTerms = (pay) => [
   pay.kind === 'stake' && [t('sign.authorities'), t('sign.authorities_own')],
   pay.kind === 'stake' && [t('sign.stake_deposit'), t('sign.stake_deposit_back')],
   pay.kind === 'unstake' && pay.lamports > 0n && [t('sign.stake_deposit'), t('sign.sol', { amount: sol(pay.lamports) })],
@@ -116,7 +169,7 @@ const amountLine = (pay) => h('p', { class: 'amount' }, pay.symbol
 const target = (pay) => h('p', { class: 'to' }, shown(pay.to || pay.account));
 
 /** What is paid to whom. Warnings stand beside what they warn of, never below the buttons. */
-export const summary = (pay, offer) => (pay.kind ? stakeSummary(pay, offer) : [
+export const summary = (pay, offer) => (pay.kind === 'swap' ? swapSummary(pay, offer) : pay.kind ? stakeSummary(pay, offer) : [
   h('p', { class: 'label' }, t('sign.you_send')),
   amountLine(pay),
   pay.mint && !pay.symbol && [
@@ -133,4 +186,4 @@ export const summary = (pay, offer) => (pay.kind ? stakeSummary(pay, offer) : [
 ].flat());
 
 /** What stands above the passphrase: what is about to be signed, without the server's words. */
-export const brief = (pay) => (pay.kind ? stakeSummary(pay, {}) : [amountLine(pay), target(pay)]);
+export const brief = (pay) => (pay.kind ? summary(pay, {}) : [amountLine(pay), target(pay)]);

@@ -13,7 +13,7 @@ import { Misbehaved, signTransaction } from './external.js';
 import { check } from './offer.js';
 import { followUp, showStatus } from './outcome.js';
 import { address as shown, askPassphrase, rows } from './parts.js';
-import { brief, heading, payment, stakeTerms, summary } from './payment.js';
+import { brief, comparing, heading, moreTerms, payment, summary } from './payment.js';
 import { sign, unlockKey } from './seal.js';
 import * as server from './server.js';
 import { clock, day, sol } from './text.js';
@@ -138,7 +138,7 @@ function terms(offer, decoded, pay, network = null) {
   return [
     [t('sign.network_fee'), t('sign.sol', { amount: sol(decoded.fee) })],
     pay.deposit && [t('sign.deposit'), t(pay.deposit.text)],
-    ...(pay.kind ? stakeTerms(pay) : []),
+    ...(pay.kind ? moreTerms(pay) : []),
     [t('sign.at_most'), atMost],
     [t('sign.network'), network && network !== offer.chain ? t('sign.network_claimed', { network: t(`chain.${offer.chain}`) }) : t(`chain.${offer.chain}_money`)],
     note && [t('sign.note'), foreign(note.text, 512)],
@@ -165,7 +165,7 @@ function review(ui, offer, decoded, pay, known) {
     list,
     h('div', { class: 'card pay' },
       summary(pay, offer),
-      h('p', { class: 'hint' }, t(pay.kind ? 'sign.compare_stake' : 'sign.compare')),
+      h('p', { class: 'hint' }, t(comparing(pay))),
       rows(...terms(offer, decoded, pay, known.network))),
     h('div', { class: 'actions sticky' },
       button(t(red ? 'sign.approve_anyway' : 'sign.approve'), red ? 'primary destructive' : 'primary', () => done('approve')), button(t('sign.reject'), 'danger', () => done('reject'))),

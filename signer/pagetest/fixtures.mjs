@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { realpathSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
-  Authorized, ComputeBudgetProgram, Lockup, PublicKey, StakeProgram, SystemProgram, TransactionInstruction, TransactionMessage,
+  AddressLookupTableAccount, Authorized, ComputeBudgetProgram, Lockup, PublicKey, StakeProgram, SystemProgram, TransactionInstruction, TransactionMessage,
 } from '@solana/web3.js';
 import {
   ASSOCIATED, BUDGET, MEMO, MEMO_V4, OLD_MEMO, STAKE, SYSTEM, TOKEN, TOKEN_2022, ZERO_HASH, addr, assemble, assembleV1, le, limitData, priceData, short, text, transferData,
@@ -516,6 +516,132 @@ for (const kind of [1, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 255, 256]) {
 refuse('unknown_instruction', 'Stake without data', build([other(STAKE, [])]));
 refuse('unknown_instruction', 'Stake with three bytes', build([other(STAKE, [5, 0, 0])]));
 refuse('wrong_account', 'a token account beside a stake', build([create(), createStake(), initializeStake(), delegate()]));
+
+// --- swaps (docs/decisions/0042) ---
+
+const JUPITER = 'JUP6LkbZbjS1jKKwapdHNy74zcZ3tLUZoi5QNyVTaV4';
+const EVENTS = 'D8cy77BBepLMngZx6ZukaTff5hCt1HrWyKk3Hnd9oitf';
+const WSOL = 'So11111111111111111111111111111111111111112';
+const [MINT_A, MINT_B, TABLE] = [addr(0xa1), addr(0xa2), addr(0x7a)];
+const POOLS = [addr(0x91), addr(0x92), addr(0x93)];
+const own = (mint, owner = ME) => PublicKey.findProgramAddressSync([key(owner).toBytes(), key(TOKEN).toBytes(), key(mint).toBytes()], key(ASSOCIATED))[0].toBase58();
+
+/** The data of shared_accounts_route_v2. */
+const routeData = ({ selector = [0xd1, 0x98, 0x53, 0x93, 0x7c, 0xfe, 0xd8, 0xe9], units = 1_000n, quoted = 2_001n, slippage = 50, fee = 0, positive = 0, steps = 1 } = {}) =>
+  [...selector, 3, ...le(units, 8), ...le(quoted, 8), ...le(slippage, 2), ...le(fee, 2), ...le(positive, 2), ...le(steps, 4), 7, 0x10, 0x27, 0, 1];
+
+/** The instruction of the swap program; `at` replaces accounts by their place. */
+function route({ mint = WSOL, out = MINT_A, at = {}, data, pools = POOLS, ...numbers } = {}) {
+  const accounts = [meta(addr(0x81)), meta(ME, 's'), meta(own(mint), 'w'), meta(addr(0x82), 'w'), meta(addr(0x83), 'w'), meta(own(out), 'w'),
+    meta(mint), meta(out), meta(TOKEN), meta(TOKEN), meta(EVENTS), meta(JUPITER), ...pools.map((p, i) => meta(p, i > 0 ? 'w' : ''))];
+  for (const [place, that] of Object.entries(at)) accounts[place] = typeof that === 'string' ? { ...accounts[place], pubkey: key(that), isSigner: that === ME } : { ...accounts[place], ...that };
+  return other(JUPITER, data ?? routeData(numbers), accounts);
+}
+
+const createOwn = (mint, { idempotent = 1 } = {}) => other(ASSOCIATED, [idempotent], [meta(ME, 'sw'), meta(own(mint), 'w'), meta(ME), meta(mint), meta(SYSTEM), meta(TOKEN)]);
+const wrap = (lamports, { to = own(WSOL), extra = [] } = {}) => other(SYSTEM, transferData(lamports), [meta(ME, 'sw'), meta(to, 'w'), ...extra]);
+const syncNative = ({ account = own(WSOL), data = [17] } = {}) => other(TOKEN, data, [meta(account, 'w')]);
+const unwrap = ({ account = own(WSOL), to = ME, data = [9] } = {}) => other(TOKEN, data, [meta(account, 'w'), meta(to, 'w'), meta(ME, 's')]);
+const named = ({ reference = REF, lamports = 0, kind = '' } = {}) => other(SYSTEM, transferData(lamports), [meta(ME, 'sw'), meta(ME, 'sw'), meta(reference, kind)]);
+
+/** A version 0 message whose accounts come from a lookup table where they can. */
+function looked(instructions, addresses = POOLS) {
+  const table = new AddressLookupTableAccount({ key: key(TABLE), state: { deactivationSlot: 2n ** 64n - 1n, lastExtendedSlot: 0, lastExtendedSlotStartIndex: 0, addresses: addresses.map(key) } });
+  return new TransactionMessage({ payerKey: key(ME), recentBlockhash: ZERO_HASH, instructions }).compileToV0Message([table]).serialize();
+}
+
+const ownMade = (mint) => ({ type: 'create_account', from: ME, to: ME, account: own(mint), mint, program: TOKEN });
+const marked = { type: 'reference', from: ME, reference: REF };
+const swapped = (mint, out, { units = '1000', quoted = '2001', slippage = 50, minimum = '1990' } = {}) => ({
+  type: 'swap', from: ME, source: own(mint), account: own(out), mint, out_mint: out, units, quoted, slippage_bps: slippage, minimum });
+const ended = { type: 'unwrap', from: ME, account: own(WSOL) };
+const sells = [createOwn(WSOL), wrap(1_000), syncNative(), createOwn(MINT_A), named(), route(), unwrap()];
+const soldActions = [ownMade(WSOL), { type: 'wrap', from: ME, account: own(WSOL), lamports: '1000' }, { type: 'sync_native', account: own(WSOL) }, ownMade(MINT_A), marked, swapped(WSOL, MINT_A), ended];
+const buys = [createOwn(WSOL), named(), route({ mint: MINT_A, out: WSOL }), unwrap()];
+const trades = [createOwn(MINT_B), named(), route({ mint: MINT_A, out: MINT_B })];
+
+accept('a swap that pays SOL', build(sells), { actions: soldActions });
+accept('a swap that pays SOL, with a lookup table', looked(sells), { version: 'v0', actions: soldActions });
+accept('a swap that receives SOL', build(buys), { actions: [ownMade(WSOL), marked, swapped(MINT_A, WSOL), ended] });
+accept('a swap of two tokens', build(trades), { actions: [ownMade(MINT_B), marked, swapped(MINT_A, MINT_B)] });
+accept('a swap of two tokens, v0 without a table', build(trades, { version: 'v0' }), { version: 'v0', actions: [ownMade(MINT_B), marked, swapped(MINT_A, MINT_B)] });
+accept('a swap without a reference', build([createOwn(MINT_B), route({ mint: MINT_A, out: MINT_B })]), { actions: [ownMade(MINT_B), swapped(MINT_A, MINT_B)] });
+accept('a swap with a budget', looked([limit(300_000), price(10_000), ...trades]), { version: 'v0', actions: [ownMade(MINT_B), marked, swapped(MINT_A, MINT_B)], unitLimit: 300_000, unitPrice: '10000', fee: '8000' });
+accept('a swap without slippage', build([createOwn(MINT_B), route({ mint: MINT_A, out: MINT_B, slippage: 0 })]), { actions: [ownMade(MINT_B), swapped(MINT_A, MINT_B, { slippage: 0, minimum: '2001' })] });
+accept('a swap at the ceiling of slippage', build([createOwn(MINT_B), route({ mint: MINT_A, out: MINT_B, slippage: 1000 })]), { actions: [ownMade(MINT_B), swapped(MINT_A, MINT_B, { slippage: 1000, minimum: '1800' })] });
+accept('a swap of the largest amounts', build([createOwn(MINT_B), route({ mint: MINT_A, out: MINT_B, units: 2n ** 64n - 1n, quoted: 2n ** 64n - 1n })]), {
+  actions: [ownMade(MINT_B), swapped(MINT_A, MINT_B, { units: '18446744073709551615', quoted: '18446744073709551615', minimum: '18354510353341003856' })] });
+accept('a swap into an account made by Create', build([createOwn(MINT_B, { idempotent: 0 }), route({ mint: MINT_A, out: MINT_B })]), { actions: [ownMade(MINT_B), swapped(MINT_A, MINT_B)] });
+accept('a payment to the own account for wrapped SOL is a payment', build([wrap(5)]), { actions: [paid(5, '', own(WSOL))] });
+
+const trade = (options) => build([createOwn(MINT_B), route({ mint: MINT_A, out: MINT_B, ...options })]);
+refuse('unknown_instruction', 'swap: route_v2 passes the signature on', trade({ selector: [0xbb, 0x64, 0xfa, 0xcc, 0x31, 0xc4, 0xaf, 0x14] }));
+refuse('unknown_instruction', 'swap: route passes the signature on', trade({ selector: [0xe5, 0x17, 0xcb, 0x97, 0x7a, 0xe3, 0xad, 0x2a] }));
+refuse('unknown_instruction', 'swap: another instruction', trade({ selector: [1, 2, 3, 4, 5, 6, 7, 8] }));
+refuse('unknown_instruction', 'swap: seven bytes', trade({ data: routeData().slice(0, 7) }));
+refuse('malformed', 'swap: one byte short', trade({ data: routeData().slice(0, 34) }));
+refuse('malformed', 'swap: eleven accounts', build([createOwn(MINT_B), (() => { const i = route({ mint: MINT_A, out: MINT_B }); i.keys.length = 11; return i; })()]));
+for (const place of [0, 3, 4, 6, 7, 10]) {
+  const i = route({ mint: MINT_A, out: MINT_B });
+  refuse('lookup_tables', `swap: account ${place} from a lookup table`, looked([createOwn(WSOL), named(), i, unwrap()], [i.keys[place].pubkey.toBase58()]));
+}
+refuse('lookup_tables', 'a lookup table without a swap', looked([transfer(5, { reference: POOLS[0] })]));
+refuse('lookup_tables', 'a lookup table for the reference of a swap', looked([createOwn(MINT_B), named({ reference: POOLS[0] }), route({ mint: MINT_A, out: MINT_B })]));
+refuse('not_the_owner', 'swap: for somebody else', trade({ at: { 1: { pubkey: key(EVE), isSigner: false } } }));
+refuse('unknown_program', 'swap: Token-2022 is paid', trade({ at: { 8: TOKEN_2022 } }));
+refuse('unknown_program', 'swap: Token-2022 is received', trade({ at: { 9: TOKEN_2022 } }));
+refuse('malformed', 'swap: another event authority', trade({ at: { 10: EVE } }));
+refuse('malformed', 'swap: another program inside', trade({ at: { 11: EVE } }));
+refuse('self_transfer', 'swap: a token for itself', build([createOwn(MINT_A), route({ mint: MINT_A, out: MINT_A })]));
+refuse('not_the_owner', 'swap: from another account', trade({ at: { 2: EVE } }));
+refuse('not_the_owner', 'swap: from an account for another mint', trade({ at: { 2: own(MINT_B) } }));
+refuse('wrong_account', 'swap: to another account', trade({ at: { 5: EVE } }));
+refuse('wrong_account', 'swap: to somebody else’s account', trade({ at: { 5: own(MINT_B, BOB) } }));
+refuse('wrong_account', 'swap: the own source as the program’s', trade({ at: { 3: own(MINT_A) } }));
+refuse('wrong_account', 'swap: the own destination as the program’s', trade({ at: { 4: own(MINT_B) } }));
+refuse('extra_accounts', 'swap: the signature passed on to the steps', trade({ pools: [...POOLS, ME] }));
+refuse('extra_accounts', 'swap: this wallet as the program’s authority', trade({ at: { 0: ME } }));
+refuse('zero_amount', 'swap: nothing in', trade({ units: 0n }));
+refuse('zero_amount', 'swap: nothing out', trade({ quoted: 0n }));
+refuse('zero_amount', 'swap: nothing out after the slippage', trade({ quoted: 1n }));
+refuse('swap_fee', 'swap: a platform fee', trade({ fee: 1 }));
+refuse('swap_fee', 'swap: a share of positive slippage', trade({ positive: 256 }));
+refuse('swap_fee', 'swap: a fee before a slippage', trade({ fee: 1, slippage: 5000 }));
+refuse('slippage', 'swap: a slippage above the ceiling', trade({ slippage: 1001 }));
+refuse('slippage', 'swap: a slippage of all', trade({ slippage: 10000 }));
+refuse('malformed', 'swap: no steps', trade({ steps: 0 }));
+// The steps around it: each is needed, in its place, and nothing else may stand there.
+const without = (list, i) => build([...list.slice(0, i), ...list.slice(i + 1)]);
+for (const i of [0, 1, 2, 3, 6]) refuse('wrong_account', `a swap that pays SOL without its step ${i}`, without(sells, i));
+for (const i of [0, 3]) refuse('wrong_account', `a swap that receives SOL without its step ${i}`, without(buys, i));
+refuse('no_action', 'a swap that pays SOL without the swap itself', build([createOwn(WSOL)]));
+refuse('wrong_account', 'a swap without its account', build([named(), route({ mint: MINT_A, out: MINT_B })]));
+refuse('wrong_account', 'a swap whose account comes after it', build([route({ mint: MINT_A, out: MINT_B }), createOwn(MINT_B)]));
+refuse('wrong_account', 'a swap that makes another account', build([createOwn(MINT_A), route({ mint: MINT_A, out: MINT_B })]));
+refuse('wrong_account', 'a swap that makes an account of somebody else', build([other(ASSOCIATED, [1], [meta(ME, 'sw'), meta(own(MINT_B, BOB), 'w'), meta(BOB), meta(MINT_B), meta(SYSTEM), meta(TOKEN)]), route({ mint: MINT_A, out: MINT_B })]));
+refuse('wrong_account', 'a swap that wraps more than it pays', build([createOwn(WSOL), wrap(1_001), syncNative(), createOwn(MINT_A), named(), route(), unwrap()]));
+refuse('wrong_account', 'a swap that wraps twice', build([createOwn(WSOL), wrap(1_000), wrap(1_000), syncNative(), createOwn(MINT_A), named(), route(), unwrap()]));
+refuse('wrong_account', 'a swap with two references', build([createOwn(MINT_B), named(), named({ reference: addr(0x5f) }), route({ mint: MINT_A, out: MINT_B })]));
+refuse('wrong_account', 'a swap with its reference behind it', build([createOwn(MINT_B), route({ mint: MINT_A, out: MINT_B }), named()]));
+refuse('wrong_account', 'a swap with a memo', build([...trades, memo('a swap')]));
+refuse('wrong_account', 'a swap of two tokens that unwraps SOL', build([...trades, unwrap()]));
+refuse('too_many_actions', 'a swap and a payment', build([...trades, transfer(5)]));
+refuse('too_many_actions', 'two swaps', build([...trades, route({ mint: MINT_A, out: MINT_B })]));
+refuse('too_many_actions', 'a swap that makes three accounts', build([createOwn(WSOL), createOwn(MINT_A), ...trades]));
+refuse('reference', 'a swap with a writable reference', build([createOwn(MINT_B), named({ kind: 'w' }), route({ mint: MINT_A, out: MINT_B })]));
+refuse('self_transfer', 'a swap with a payment to this wallet itself', build([createOwn(MINT_B), named({ lamports: 1 }), route({ mint: MINT_A, out: MINT_B })]));
+refuse('self_transfer', 'a reference without a swap', build([named()]));
+refuse('unknown_instruction', 'SyncNative without a swap', build([syncNative()]));
+refuse('unknown_instruction', 'an account for wrapped SOL closed without a swap', build([unwrap()]));
+refuse('extra_accounts', 'a swap that wraps with another account', build([createOwn(WSOL), wrap(1_000, { extra: [meta(REF)] }), syncNative(), createOwn(MINT_A), named(), route(), unwrap()]));
+refuse('zero_amount', 'a swap that wraps nothing', build([createOwn(WSOL), wrap(0), syncNative(), createOwn(MINT_A), named(), route(), unwrap()]));
+refuse('too_many_actions', 'a swap that pays somebody instead of wrapping', build([createOwn(WSOL), wrap(1_000, { to: EVE }), syncNative(), createOwn(MINT_A), named(), route(), unwrap()]));
+refuse('wrong_account', 'a swap that syncs another account', build([createOwn(WSOL), wrap(1_000), syncNative({ account: EVE }), createOwn(MINT_A), named(), route(), unwrap()]));
+refuse('malformed', 'a swap that syncs with data', build([createOwn(WSOL), wrap(1_000), syncNative({ data: [17, 0] }), createOwn(MINT_A), named(), route(), unwrap()]));
+refuse('not_the_owner', 'a swap that gives the unwrapped SOL to somebody else', build([createOwn(WSOL), named(), route({ mint: MINT_A, out: WSOL }), unwrap({ to: EVE })]));
+refuse('wrong_account', 'a swap that closes another account', build([createOwn(WSOL), named(), route({ mint: MINT_A, out: WSOL }), unwrap({ account: own(MINT_A) })]));
+refuse('malformed', 'a swap that closes with data', build([createOwn(WSOL), named(), route({ mint: MINT_A, out: WSOL }), unwrap({ data: [9, 0] })]));
+refuse('unknown_program', 'a swap and an unknown program', build([...trades, other(EVE, [1])]));
 
 export const json = `${JSON.stringify(fixtures, null, 1)}\n`;
 export const path = fileURLToPath(new URL('../testdata/transactions.json', import.meta.url));
