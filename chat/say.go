@@ -98,6 +98,7 @@ func refusals() map[wallet.Code]string {
 		wallet.NotFound:            "refusal.not_found",
 		wallet.MethodNotAllowed:    "refusal.not_possible",
 		wallet.Conflict:            "refusal.conflict",
+		wallet.QuoteExpired:        "refusal.quote_expired",
 		wallet.LengthRequired:      "refusal.invalid_request",
 		wallet.PayloadTooLarge:     "refusal.too_long",
 		wallet.InsufficientFunds:   "refusal.insufficient_funds",

@@ -9,11 +9,12 @@ import { createHash } from 'node:crypto';
 import { realpathSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
-  AddressLookupTableAccount, Authorized, ComputeBudgetProgram, Lockup, PublicKey, StakeProgram, SystemProgram, TransactionInstruction, TransactionMessage,
+  Authorized, ComputeBudgetProgram, Lockup, PublicKey, StakeProgram, SystemProgram, TransactionInstruction, TransactionMessage,
 } from '@solana/web3.js';
 import {
   ASSOCIATED, BUDGET, MEMO, MEMO_V4, OLD_MEMO, STAKE, SYSTEM, TOKEN, TOKEN_2022, ZERO_HASH, addr, assemble, assembleV1, le, limitData, priceData, short, text, transferData,
 } from './wire.mjs';
+import { POOLS, WSOL, looked as lookedUp, routeData, swapsOf } from './swaps.mjs';
 
 // Real Ed25519 points where the network cares (payer, recipient), plain patterns elsewhere.
 const ME = 'AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9'; // of the seed 01 01 ...
@@ -519,36 +520,10 @@ refuse('wrong_account', 'a token account beside a stake', build([create(), creat
 
 // --- swaps (docs/decisions/0042) ---
 
-const JUPITER = 'JUP6LkbZbjS1jKKwapdHNy74zcZ3tLUZoi5QNyVTaV4';
-const EVENTS = 'D8cy77BBepLMngZx6ZukaTff5hCt1HrWyKk3Hnd9oitf';
-const WSOL = 'So11111111111111111111111111111111111111112';
-const [MINT_A, MINT_B, TABLE] = [addr(0xa1), addr(0xa2), addr(0x7a)];
-const POOLS = [addr(0x91), addr(0x92), addr(0x93)];
-const own = (mint, owner = ME) => PublicKey.findProgramAddressSync([key(owner).toBytes(), key(TOKEN).toBytes(), key(mint).toBytes()], key(ASSOCIATED))[0].toBase58();
-
-/** The data of shared_accounts_route_v2. */
-const routeData = ({ selector = [0xd1, 0x98, 0x53, 0x93, 0x7c, 0xfe, 0xd8, 0xe9], units = 1_000n, quoted = 2_001n, slippage = 50, fee = 0, positive = 0, steps = 1 } = {}) =>
-  [...selector, 3, ...le(units, 8), ...le(quoted, 8), ...le(slippage, 2), ...le(fee, 2), ...le(positive, 2), ...le(steps, 4), 7, 0x10, 0x27, 0, 1];
-
-/** The instruction of the swap program; `at` replaces accounts by their place. */
-function route({ mint = WSOL, out = MINT_A, at = {}, data, pools = POOLS, ...numbers } = {}) {
-  const accounts = [meta(addr(0x81)), meta(ME, 's'), meta(own(mint), 'w'), meta(addr(0x82), 'w'), meta(addr(0x83), 'w'), meta(own(out), 'w'),
-    meta(mint), meta(out), meta(TOKEN), meta(TOKEN), meta(EVENTS), meta(JUPITER), ...pools.map((p, i) => meta(p, i > 0 ? 'w' : ''))];
-  for (const [place, that] of Object.entries(at)) accounts[place] = typeof that === 'string' ? { ...accounts[place], pubkey: key(that), isSigner: that === ME } : { ...accounts[place], ...that };
-  return other(JUPITER, data ?? routeData(numbers), accounts);
-}
-
-const createOwn = (mint, { idempotent = 1 } = {}) => other(ASSOCIATED, [idempotent], [meta(ME, 'sw'), meta(own(mint), 'w'), meta(ME), meta(mint), meta(SYSTEM), meta(TOKEN)]);
-const wrap = (lamports, { to = own(WSOL), extra = [] } = {}) => other(SYSTEM, transferData(lamports), [meta(ME, 'sw'), meta(to, 'w'), ...extra]);
-const syncNative = ({ account = own(WSOL), data = [17] } = {}) => other(TOKEN, data, [meta(account, 'w')]);
-const unwrap = ({ account = own(WSOL), to = ME, data = [9] } = {}) => other(TOKEN, data, [meta(account, 'w'), meta(to, 'w'), meta(ME, 's')]);
-const named = ({ reference = REF, lamports = 0, kind = '' } = {}) => other(SYSTEM, transferData(lamports), [meta(ME, 'sw'), meta(ME, 'sw'), meta(reference, kind)]);
-
-/** A version 0 message whose accounts come from a lookup table where they can. */
-function looked(instructions, addresses = POOLS) {
-  const table = new AddressLookupTableAccount({ key: key(TABLE), state: { deactivationSlot: 2n ** 64n - 1n, lastExtendedSlot: 0, lastExtendedSlotStartIndex: 0, addresses: addresses.map(key) } });
-  return new TransactionMessage({ payerKey: key(ME), recentBlockhash: ZERO_HASH, instructions }).compileToV0Message([table]).serialize();
-}
+const [MINT_A, MINT_B] = [addr(0xa1), addr(0xa2)];
+const { own, route: routeTo, createOwn, wrap, syncNative, unwrap, named } = swapsOf(ME);
+const route = (options = {}) => routeTo({ out: MINT_A, ...options });
+const looked = (instructions, addresses) => lookedUp(ME, instructions, addresses);
 
 const ownMade = (mint) => ({ type: 'create_account', from: ME, to: ME, account: own(mint), mint, program: TOKEN });
 const marked = { type: 'reference', from: ME, reference: REF };
