@@ -108,6 +108,6 @@ func (m *message) place(index byte) (a Account) {
 	if key, ok := m.key(index); ok {
 		return Account{Address: key, Writable: m.writable(index)}
 	}
-	table, at, written := m.lookedUp(index)
-	return Account{Table: m.lookups[table].table, Index: at, Writable: written}
+	table, at, writable := m.lookedUp(index)
+	return Account{Table: m.lookups[table].table, Index: at, Writable: writable}
 }

@@ -38,7 +38,7 @@ func (l *layout) add(a Account) {
 	}
 }
 
-// sorted puts the static accounts in the order of a message: those that are written before those that are only read. Among these they
+// sorted puts the static accounts in the order of a message: writable ones before those that are only read. Among these they
 // keep their order. The fee payer is the only signer.
 func (l *layout) sorted() {
 	slices.SortStableFunc(l.static[1:], func(a, b Account) int {
@@ -58,13 +58,13 @@ func (l *layout) indexOf(a Account) int {
 		return slices.IndexFunc(l.static, func(b Account) bool { return b.Address == a.Address })
 	}
 	at := len(l.static)
-	for _, written := range []bool{true, false} {
+	for _, writable := range []bool{true, false} {
 		for _, t := range l.tables {
 			list := t.readonly
-			if written {
+			if writable {
 				list = t.writable
 			}
-			if i := slices.Index(list, a.Index); i >= 0 && t.table == a.Table && a.Writable == written {
+			if i := slices.Index(list, a.Index); i >= 0 && t.table == a.Table && a.Writable == writable {
 				return at + i
 			}
 			at += len(list)

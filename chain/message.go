@@ -224,17 +224,17 @@ func (m *message) mostCreated() int {
 }
 
 // lookedUp is where an account beyond the static keys comes from: the number of its table, its index there, and whether it is
-// writable. Those that are written come first, of all tables. The index must be in range, as after parse.
-func (m *message) lookedUp(index byte) (table, at byte, written bool) {
+// writable. Writable ones come first, of all tables. The index must be in range, as after parse.
+func (m *message) lookedUp(index byte) (table, at byte, writable bool) {
 	rest := int(index) - len(m.keys)
-	for _, written := range []bool{true, false} {
+	for _, writable := range []bool{true, false} {
 		for i, l := range m.lookups {
 			list := l.readonly
-			if written {
+			if writable {
 				list = l.writable
 			}
 			if rest < len(list) {
-				return byte(i), list[rest], written
+				return byte(i), list[rest], writable
 			}
 			rest -= len(list)
 		}

@@ -256,8 +256,8 @@ func (c Call) route() wallet.SwapRoute {
 			r.Accounts = append(r.Accounts, wallet.RouteAccount{Address: key, Writable: c.m.writable(index)})
 			continue
 		}
-		table, at, written := c.m.lookedUp(index)
-		r.Accounts = append(r.Accounts, wallet.RouteAccount{LookedUp: true, Table: table, Index: at, Writable: written})
+		table, at, writable := c.m.lookedUp(index)
+		r.Accounts = append(r.Accounts, wallet.RouteAccount{LookedUp: true, Table: table, Index: at, Writable: writable})
 	}
 	return r
 }

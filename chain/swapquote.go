@@ -51,7 +51,7 @@ func pack(q wallet.SwapQuote, owner wallet.Address, fixed int) ([]Account, error
 			}
 		}
 	}
-	written := map[wallet.Address]bool{} // an account is loaded once, with the most that the instruction does to it
+	writable := map[wallet.Address]bool{} // an account is loaded once, with the most that the instruction does to it
 	for i, a := range q.Accounts {
 		if a.Signer && a.Address != owner {
 			return nil, refuse(Signers, "it needs more than one signature")
@@ -59,7 +59,7 @@ func pack(q wallet.SwapQuote, owner wallet.Address, fixed int) ([]Account, error
 		if i < fixed {
 			delete(places, a.Address)
 		}
-		written[a.Address] = written[a.Address] || a.Writable
+		writable[a.Address] = writable[a.Address] || a.Writable
 	}
 	// These are named by the other instructions of a swap.
 	for _, named := range []wallet.Address{owner, wallet.SystemProgram, wallet.TokenProgram, wallet.AssociatedProgram, wallet.WrappedSOL,
@@ -68,9 +68,9 @@ func pack(q wallet.SwapQuote, owner wallet.Address, fixed int) ([]Account, error
 	}
 	accounts := make([]Account, len(q.Accounts))
 	for i, a := range q.Accounts {
-		accounts[i] = Account{Address: a.Address, Signer: a.Signer, Writable: written[a.Address] || a.Address == owner}
+		accounts[i] = Account{Address: a.Address, Signer: a.Signer, Writable: writable[a.Address] || a.Address == owner}
 		if p, ok := places[a.Address]; ok && i >= fixed {
-			accounts[i] = Account{Writable: written[a.Address], Table: p.table, Index: p.index}
+			accounts[i] = Account{Writable: writable[a.Address], Table: p.table, Index: p.index}
 		}
 	}
 	return accounts, nil
