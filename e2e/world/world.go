@@ -58,13 +58,13 @@ type World struct {
 	Cluster *solana.Cluster // its blocks come by Blocks
 	// Exchange is the sandbox's market; nil without Options.Market. Its clock is the world's.
 	Exchange *exchange.Market
-	Chain   *chain.Client
-	Store   *records.Store
-	File    string // of Store
+	Chain    *chain.Client
+	Store    *records.Store
+	File     string // of Store
 
 	engine    engine.Engine // of Store
 	marketURL string        // of Exchange; "" without
-	kinds  product.Kinds
+	kinds     product.Kinds
 
 	// Parts are the product's own. A test that needs other settings changes them: Developers ask for a shared contact
 	// only, and Delivery runs when a test runs it.

@@ -12,7 +12,9 @@ import (
 
 // Quote returns a quote for a swap as Jupiter's /swap/v2/build gives it, with one step whose accounts lie in a lookup table.
 func Quote(req wallet.SwapRequest, quoted uint64) wallet.SwapQuote {
-	own := func(mint wallet.Address) wallet.Address { return wallet.AssociatedAccount(req.Taker, mint, wallet.TokenProgram) }
+	own := func(mint wallet.Address) wallet.Address {
+		return wallet.AssociatedAccount(req.Taker, mint, wallet.TokenProgram)
+	}
 	events := wallet.MustAddress("D8cy77BBepLMngZx6ZukaTff5hCt1HrWyKk3Hnd9oitf")
 	pool := []wallet.Address{{201}, {202}, {203}}
 	q := wallet.SwapQuote{Source: "Jupiter", Venues: []string{"Orca"}, Program: wallet.SwapProgram, Data: Data(req, quoted),
