@@ -23,9 +23,10 @@ type settings struct {
 	Profiles   map[string]string `json:"profiles"`
 	Proxy      string            `json:"proxy,omitempty"`
 	Executable string            `json:"executable"`
-	Restart    bool              `json:"restart,omitempty"` // purser ends and begins again on the way
-	Plant      bool              `json:"plant,omitempty"`   // decoys are put where secrets must never be
-	Look       bool              `json:"look,omitempty"`    // axe looks at the screens
+	Restart    bool              `json:"restart,omitempty"`  // purser ends and begins again on the way
+	Plant      bool              `json:"plant,omitempty"`    // decoys are put where secrets must never be
+	Look       bool              `json:"look,omitempty"`     // axe looks at the screens
+	Pictures   string            `json:"pictures,omitempty"` // folder for screenshots; "": none
 }
 
 // walked is what journey.mjs tells at its end.
