@@ -30,7 +30,7 @@ test('the fixtures cover every code', () => {
   const codes = new Set(fixtures.map((f) => f.refused ?? 'accepted'));
   assert.deepEqual([...codes].sort(), [
     'accepted', 'budget', 'deposit', 'extra_accounts', 'lockup', 'lookup_tables', 'malformed', 'memo', 'no_action', 'not_the_owner',
-    'reference', 'self_transfer', 'signers', 'too_large', 'too_many_actions', 'unknown_instruction', 'unknown_program', 'version', 'wrong_account', 'zero_amount',
+    'reference', 'self_transfer', 'signers', 'slippage', 'swap_fee', 'too_large', 'too_many_actions', 'unknown_instruction', 'unknown_program', 'version', 'wrong_account', 'zero_amount',
   ]);
 });
 
