@@ -61,6 +61,7 @@ func foreignEnds() map[string]endOf {
 		"GET /v1/stake/rewards":                        noWallet,
 		"GET /v1/stake/validators":                     own(200),
 		"GET /v1/prices":                               own(200), // the same for everybody
+		"GET /v1/tokens":                               own(200),
 		"GET /v1/pools":                                own(200),
 		"GET /v1/prices/:token/history":                own(200),
 		"GET /v1/wallet/transactions/:id":              noTransaction,
@@ -169,6 +170,8 @@ func (c *customer) asks(name, key string) answer {
 		path += "?tokens=SOL"
 	case "/v1/pools":
 		path += "?token=SOL"
+	case "/v1/tokens":
+		path += "?query=SOL"
 	}
 	body := c.request[name]
 	headers := []string{"Authorization", "Bearer " + key, "Idempotency-Key", "the same"}

@@ -75,6 +75,7 @@ type Options struct {
 	History       *handlers.History
 	Stakes        *handlers.Stakes
 	Swaps         *handlers.Swaps
+	TokenSearch   *handlers.TokenSearch
 	Prices        *handlers.Prices
 	Signing       *handlers.Signing
 	People        *handlers.People
@@ -141,7 +142,7 @@ func (o Options) complete() error {
 	switch {
 	case o.PublicURL == nil || o.PublicURL.Host == "" || o.PagesURL == nil || o.PagesURL.Host == "":
 		return errors.New("api: a public URL and one of the pages are needed")
-	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Stakes == nil || o.Swaps == nil || o.Prices == nil || o.History == nil || o.Signing == nil ||
+	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Stakes == nil || o.Swaps == nil || o.TokenSearch == nil || o.Prices == nil || o.History == nil || o.Signing == nil ||
 		o.People == nil || o.Notifications == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Portal == nil || o.BotName == nil || o.LinkedBot == nil ||
 		o.Chat == nil || o.Bot == nil || o.Meter == nil:
 		return errors.New("api: a store, the operations, the chat, the bot and a meter are needed")
@@ -257,6 +258,7 @@ func (s *Server) endpoints() []endpoint {
 		{fiber.MethodGet, "/v1/stake/rewards", api, wallet.WalletRead, s.stakeRewards},
 		{fiber.MethodGet, "/v1/stake/validators", api, wallet.WalletRead, s.stakeValidators},
 		{fiber.MethodGet, "/v1/prices", api, wallet.WalletRead, s.prices},
+		{fiber.MethodGet, "/v1/tokens", api, wallet.WalletRead, s.tokens},
 		{fiber.MethodGet, "/v1/pools", api, wallet.WalletRead, s.pools},
 		{fiber.MethodGet, "/v1/prices/:token/history", api, wallet.WalletRead, s.priceHistory},
 

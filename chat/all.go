@@ -14,6 +14,7 @@ func conversations() []conversation {
 		stakeCommand(),
 		swapCommand(),
 		priceCommand(),
+		poolsCommand(),
 		contactsConversation(),
 		apiConversation(),
 		appsCommand(),

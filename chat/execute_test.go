@@ -83,7 +83,7 @@ func TestAppsAreToldWhyACommandIsRefused(t *testing.T) {
 	r.settle()
 	texts, err := locale.New()
 	r.Must(err)
-	const can = "Apps can run /wallet, /send, /stake, /swap, /price, /help, /privacy."
+	const can = "Apps can run /wallet, /send, /stake, /swap, /price, /pools, /help, /privacy."
 	cant := func(command string) string { return "Apps can't run " + command + ". The person can, in the chat." }
 	for command, want := range map[string]struct {
 		code wallet.Code

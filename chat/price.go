@@ -16,6 +16,8 @@ type Prices interface {
 	Price(ctx context.Context, token wallet.TokenRef) (handlers.PriceView, error)
 	// Portfolio returns the prices of SOL and of the listed tokens that the person's wallets hold, SOL first.
 	Portfolio(ctx context.Context, who handlers.Caller) ([]handlers.PriceView, error)
+	// Pools returns where a token is traded. Errors: TOKEN_NOT_FOUND, NETWORK_ERROR.
+	Pools(ctx context.Context, token wallet.TokenRef) (handlers.TokenPools, error)
 	// Chart returns what a token cost during the last span, oldest first, at most 300 points.
 	Chart(ctx context.Context, token wallet.Token, span time.Duration) ([]wallet.PricePoint, error)
 }

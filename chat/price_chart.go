@@ -68,17 +68,15 @@ func (c *Chat) tapChart(ctx context.Context, h Inbound, object string) (Action, 
 // priceChart shows what a token costs, with its chart: a symbol of the list, or a mint. It may ask sources and costs one of the
 // person's lookups. The picture is drawn before the transaction. An app gets the text alone.
 func (c *Chat) priceChart(ctx context.Context, h Inbound, word string, span chartSpan) (Action, error) {
-	ref, err := wallet.ParseTokenRef(strings.TrimPrefix(word, "$"))
-	if err != nil {
-		return refuse(err)
-	}
-	if ref.Mint.IsZero() { // a symbol is on our list or unknown; nobody outside is asked
-		if _, err := c.Transfers.Token(ctx, ref); err != nil {
-			return refuse(err)
-		}
-	}
 	if err := c.mayAsk(h); err != nil {
 		return nil, err
+	}
+	ref, question, err := c.whichToken(ctx, h, word, func(mint string) string { return "/price " + mint })
+	switch {
+	case err != nil:
+		return refuse(err)
+	case question != nil:
+		return question, nil
 	}
 	p := priceContent{span: span}
 	if p.PriceView, err = c.Prices.Price(ctx, ref); err != nil {

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"purser/handlers"
@@ -73,6 +74,26 @@ func (c *Chat) swap(ctx context.Context, h Inbound) (Action, error) {
 	}
 	if err := c.mayAsk(h); err != nil {
 		return nil, err
+	}
+	for _, ref := range []*wallet.TokenRef{&req.Token, &req.ToToken} {
+		word := ref.String()
+		// The person chooses by a button that runs the same command with the mint in the place of the word.
+		found, question, err := c.whichToken(ctx, h, word, func(mint string) string {
+			words := slices.Clone(h.line.args)
+			for i := range words {
+				if strings.EqualFold(strings.TrimPrefix(words[i], "$"), word) {
+					words[i] = mint
+				}
+			}
+			return "/swap " + strings.Join(words, " ")
+		})
+		switch {
+		case err != nil:
+			return refuse(err)
+		case question != nil:
+			return question, nil
+		}
+		*ref = found
 	}
 	proposal, err := c.Swaps.Prepare(ctx, h.caller(), req)
 	if err != nil {

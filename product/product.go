@@ -73,6 +73,7 @@ type Parts struct {
 	Stakes       *handlers.Stakes       // native stakes, over Transactions
 	Swaps        *handlers.Swaps        // swaps of tokens, over Transactions
 	Prices       *handlers.Prices       // what tokens cost
+	TokenSearch  *handlers.TokenSearch  // which tokens there are
 	Signing      *handlers.Signing
 	Contacts     *handlers.Contacts
 	Operator
@@ -173,12 +174,13 @@ func (p *Parts) deliver() {
 func (p *Parts) price() (quoter wallet.SwapQuoter) {
 	p.Market = &market.Prices{Store: p.Store, History: p.PastPrices, Tokens: p.Tokens, Node: p.Node, Now: p.Now, Log: p.Log}
 	c := p.Config.Market
+	var jupiter *market.Jupiter
 	client := &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	for _, s := range c.Sources {
 		o := market.Options{URL: s.URL, Key: s.Key.Reveal(), PerMinute: s.PerMinute, Client: client, Now: p.Now}
 		switch s.Name {
 		case config.Jupiter:
-			jupiter := market.NewJupiter(o)
+			jupiter = market.NewJupiter(o)
 			p.Market.Sources = append(p.Market.Sources, jupiter)
 			if cluster := p.Config.Chain.Cluster; cluster == wallet.Mainnet || cluster == wallet.Localnet {
 				quoter = jupiter
@@ -188,6 +190,10 @@ func (p *Parts) price() (quoter wallet.SwapQuoter) {
 		case config.Pyth:
 			p.Market.Sources = append(p.Market.Sources, market.NewPyth(o))
 		}
+	}
+	p.TokenSearch = &handlers.TokenSearch{Tokens: p.Tokens, Now: p.Now}
+	if jupiter != nil {
+		p.TokenSearch.Source = jupiter
 	}
 	p.Prices = &handlers.Prices{Transfers: p.Transfers, Book: p.Market, Now: p.Now}
 	if c.PoolsURL != "" {
@@ -200,7 +206,7 @@ func (p *Parts) price() (quoter wallet.SwapQuoter) {
 // Chat returns the options of the chat over these parts.
 func (p *Parts) Chat() chat.Options {
 	c := p.Config
-	return chat.Options{Prices: p.Prices, Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, Swaps: p.Swaps, History: p.History,
+	return chat.Options{Prices: p.Prices, Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, Swaps: p.Swaps, TokenSearch: p.TokenSearch, History: p.History,
 		Contacts: p.Contacts, Developers: p.Developers, Apps: p.Apps, People: p.People, Portal: p.Portal, Receivers: p.Delivery,
 		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Limits: c.Limits,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,

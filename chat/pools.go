@@ -1,0 +1,89 @@
+package chat
+
+import (
+	"context"
+	"strings"
+
+	"purser/handlers"
+	"purser/wallet"
+)
+
+// mostPools is how many pools one message shows.
+const mostPools = 8
+
+// poolsCommand is /pools: where a token is traded.
+func poolsCommand() conversation {
+	return conversation{
+		name: "pools",
+		commands: []command{{name: "pools", menu: "menu.pools", usage: "usage.pools", looks: true, run: (*Chat).pools, app: (*Chat).poolsForApp,
+			aliases: map[string]string{"pool": "", "liquidity": ""}}},
+	}
+}
+
+// pools answers /pools with the pools of a token, the deepest first.
+func (c *Chat) pools(ctx context.Context, h Inbound) (Action, error) {
+	if len(h.line.args) == 0 {
+		return func(s *replyTx) error { return s.replyUsage("pools") }, nil
+	}
+	if err := c.mayAsk(h); err != nil {
+		return nil, err
+	}
+	ref, question, err := c.whichToken(ctx, h, h.line.args[0], func(mint string) string { return "/pools " + mint })
+	switch {
+	case err != nil:
+		return refuse(err)
+	case question != nil:
+		return question, nil
+	}
+	found, err := c.Prices.Pools(ctx, ref)
+	if err != nil {
+		return refuse(err)
+	}
+	return afterNote(h.line.args[1:], "/pools "+echo(h.line.args[0]), func(s *replyTx) error { return s.showPools(found) }), nil
+}
+
+// poolsForApp is /pools run by an app.
+func (c *Chat) poolsForApp(ctx context.Context, h Inbound) (Action, error) {
+	if len(h.line.args) != 1 {
+		return nil, wallet.About("command", wallet.Refuse(wallet.InvalidRequest, "app_command.pools"))
+	}
+	return c.pools(ctx, h)
+}
+
+// showPools lists pools. All of it is the source's word.
+func (s *replyTx) showPools(p handlers.TokenPools) error {
+	v := vars{"Token": tokenText(p.Token), "Lines": html(""), "Source": html(""), "Unlisted": p.Token.Symbol == "", "More": left(len(p.Pools) - mostPools)}
+	if p.Source != "" {
+		source, err := s.sourceName(p.Source)
+		if err != nil {
+			return err
+		}
+		v["Source"] = source
+	}
+	var lines []string
+	for i, pool := range p.Pools[:min(len(p.Pools), mostPools)] {
+		line := vars{"N": i + 1, "DEX": html(escape(wallet.CleanTokenText(pool.DEX))), "With": priceName(pool.With), "Price": "", "Liquidity": "", "Volume": "", "Since": "", "URL": pool.URL}
+		if pool.With.Native() {
+			line["With"] = wallet.SOL.Symbol
+		}
+		if pool.Price.Known() {
+			line["Price"] = pool.Price.Rounded(priceDigits).String()
+		}
+		if !pool.Liquidity.Unknown {
+			line["Liquidity"] = pool.Liquidity.Cents()
+		}
+		if !pool.Volume24h.Unknown {
+			line["Volume"] = pool.Volume24h.Cents()
+		}
+		if !pool.CreatedAt.IsZero() {
+			line["Since"] = pool.CreatedAt.UTC().Format("2006-01-02")
+		}
+		text, err := s.words.text("pools.line", line)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, string(text))
+	}
+	v["Lines"] = html(strings.Join(lines, "\n\n"))
+	return s.reply("pools.list", v)
+}
