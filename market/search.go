@@ -2,6 +2,7 @@ package market
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"strconv"
 
@@ -29,16 +30,16 @@ type foundToken struct {
 // Search calls GET /tokens/v2/search?query=, by symbol, name or mint. It returns at most 20 tokens, in the order of the source. Those
 // that cannot be read are left out. The error is an *UnavailableError, or of ctx.
 func (j *Jupiter) Search(ctx context.Context, query string) ([]wallet.TokenMatch, error) {
-	var answer []*foundToken
+	var answer []json.RawMessage // each for itself: one that cannot be read hides no other
 	if err := j.api.get(ctx, ForPerson, "/tokens/v2/search", url.Values{"query": {query}}, &answer); err != nil {
 		return nil, err
 	}
 	var out []wallet.TokenMatch
-	for _, row := range answer {
-		if row == nil || len(out) == maxMatches {
-			continue
+	for _, raw := range answer {
+		if len(out) == maxMatches {
+			break
 		}
-		if m, ok := row.match(); ok {
+		if m, ok := matchOf(raw); ok {
 			m.Source, m.At = j.Name(), j.api.now()
 			out = append(out, m)
 		}
@@ -46,8 +47,12 @@ func (j *Jupiter) Search(ctx context.Context, query string) ([]wallet.TokenMatch
 	return out, nil
 }
 
-// match reads a token; false if it is none, or has no symbol that can be shown.
-func (f foundToken) match() (m wallet.TokenMatch, ok bool) {
+// matchOf reads a token; false if it is none, or has no symbol that can be shown.
+func matchOf(raw json.RawMessage) (m wallet.TokenMatch, ok bool) {
+	var f foundToken
+	if json.Unmarshal(raw, &f) != nil {
+		return m, false
+	}
 	var err error
 	if m.Mint, err = wallet.ParseAddress(f.ID); err != nil || m.Mint.IsZero() {
 		return m, false

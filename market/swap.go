@@ -142,11 +142,14 @@ func lookupTables(tables map[string][]string) (out []wallet.LookupTable, ok bool
 	return out, true
 }
 
-// basisPoints turns a part of 1 into hundredths of a percent, rounded up, at most 100 %; 0 for what is no number.
+// basisPoints turns a part of 1 into hundredths of a percent, rounded up, at most 100 %. Nothing is 0, what cannot be read is all.
 func basisPoints(n number) int64 {
+	if n == "" {
+		return 0
+	}
 	p, err := wallet.ParsePrice(strings.TrimPrefix(string(n), "-"))
 	if err != nil {
-		return 0
+		return 10_000
 	}
 	units, exponent := p.Mantissa, int(p.Exponent)+4 // 10^4 of them are the whole
 	for ; exponent > 0 && units < 10_000; exponent-- {
