@@ -22,7 +22,6 @@ import (
 	"purser/chat"
 	"purser/e2e/world"
 	"purser/handlers"
-	"purser/product"
 	"purser/quota"
 	"purser/store"
 	"purser/store/storetest"
@@ -94,16 +93,17 @@ func (s *safeBuffer) String() string {
 
 func newHarness(t testing.TB, change ...func(*Server)) *harness {
 	t.Helper()
-	return newHarnessWith(t, nil, change...)
+	return newHarnessIn(t, world.Options{}, change...)
 }
 
-// newHarnessWith is newHarness of a binary that knows more kinds of transactions.
-func newHarnessWith(t testing.TB, kinds []product.Kind, change ...func(*Server)) *harness {
+// newHarnessIn is newHarness in a world with other options: more kinds of transactions, or a market.
+func newHarnessIn(t testing.TB, o world.Options, change ...func(*Server)) *harness {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
 	public := &url.URL{Scheme: "http", Host: ln.Addr().String()}
-	r := &harness{World: world.New(t, world.Options{PublicURL: public, Timeout: 5 * time.Second, Kinds: kinds}), base: public.String(), logged: &safeBuffer{}}
+	o.PublicURL, o.Timeout = public, 5*time.Second
+	r := &harness{World: world.New(t, o), base: public.String(), logged: &safeBuffer{}}
 	r.bot.send = r.sendAs
 	r.accept = func(context.Context, string, []byte) error { return nil }
 	r.knows = func(string) bool { return true }

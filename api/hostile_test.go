@@ -24,6 +24,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"purser/e2e/world"
 	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
@@ -102,7 +103,7 @@ type attackKey struct {
 }
 
 func newHostility(t *testing.T) *hostility {
-	r := newHarness(t)
+	r := newHarnessIn(t, world.Options{Market: true}) // with a market, so that swaps have quotes
 	h := &hostility{harness: r, address: strings.TrimPrefix(r.base, "http://"), statuses: map[int]int{}, reached: map[string]int{}}
 	r.bot.auto = func(n int) store.SendResult {
 		switch {
@@ -178,11 +179,15 @@ func (h *hostility) settle() {
 	h.ids = append(h.ids, id, "tx_0000", "x")
 	// Nobody else knows of this one, so that it stays as it is.
 	kept := p.post("/v1/wallet/send", h.sendBody("from", strconv.Quote(p.address().String()), "amount", "0.01")).text("data", "transaction_id")
+	swap := fmt.Sprintf(`{"address":%q,"from_token":"SOL","to_token":"USDC","amount":"0.001"}`, p.address())
+	quote := p.post("/v1/swap/quote", swap).text("data", "quote_id")
 	next := program{h.harness, p.secret, h.NewKey()}
 	challenge := next.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, next.address()))
 	h.ready = h.hooks()
 	maps.Copy(h.ready, h.portal())
 	maps.Copy(h.ready, map[string]shot{
+		"POST /v1/swap/quote":                       {path: "/v1/swap/quote", key: h.keys[2], body: swap},
+		"POST /v1/swap":                             {path: "/v1/swap", key: h.keys[2], body: fmt.Sprintf(`{"quote_id":%q}`, quote)},
 		"POST /v1/wallet/transactions/{id}/refresh": {path: "/v1/wallet/transactions/" + kept + "/refresh", key: h.keys[2]},
 		"POST /v1/wallet/transactions/{id}/signature": {path: "/v1/wallet/transactions/" + id + "/signature", key: h.keys[2],
 			body: fmt.Sprintf(`{"signature":%q}`, p.sign(p.unsignedMessage(sent)))},

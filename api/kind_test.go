@@ -166,7 +166,7 @@ func (p purse) Remaining(t wallet.Transaction) uint64 { return p.free - t.Fee }
 // wallet of the page, and over the API with a program that signs. It brings its value and a row of the decoder's table;
 // no code of purser's was told of it.
 func TestAKindIsAddedByItsOwnValue(t *testing.T) {
-	r := newHarnessWith(t, []product.Kind{noteKind()})
+	r := newHarnessIn(t, world.Options{Kinds: []product.Kind{noteKind()}})
 	t.Run("in the chat", func(t *testing.T) { defer r.under(t)(); r.noteInChat() })
 	t.Run("once more", func(t *testing.T) { defer r.under(t)(); r.noteOnceMore() })
 	t.Run("over the API", func(t *testing.T) { defer r.under(t)(); r.noteByProgram() })

@@ -102,6 +102,9 @@ func swapRequest(fields object) (req handlers.SwapRequest, err error) {
 		return req, err
 	}
 	slippage, err := fields.count("slippage_bps", wallet.DefaultSlippage, wallet.MaxSlippage)
+	if err == nil && slippage == 0 { // a request without it has 0 here, and that means the usual one
+		err = bad("slippage_bps", "body.count_of", wallet.NumberArg("Most", wallet.MaxSlippage))
+	}
 	req.SlippageBPS = uint16(slippage)
 	return req, err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"purser/chat"
+	"purser/e2e/world"
 	"purser/store"
 	"purser/wallet"
 )
@@ -85,7 +86,7 @@ func TestARequestIsFoundBehindManyOtherTransactions(t *testing.T) {
 
 // TestTooManyIsSaidInThePersonsLanguage, and in English to somebody new.
 func TestTooManyIsSaidInThePersonsLanguage(t *testing.T) {
-	r := inPseudo(t)
+	r := inPseudo(t, world.Options{})
 	r.says("alice", "/help")
 	said := func(chat int64) (text string) {
 		r.View(func(tx store.Tx) error {

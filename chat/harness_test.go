@@ -65,7 +65,13 @@ type person struct {
 
 func newHarness(t testing.TB) *harness {
 	t.Helper()
-	r := &harness{World: world.New(t, world.Options{}), people: map[string]*person{}, messages: map[int64][]*message{}}
+	return newHarnessIn(t, world.Options{})
+}
+
+// newHarnessIn is newHarness in a world with other options, such as a market.
+func newHarnessIn(t testing.TB, o world.Options) *harness {
+	t.Helper()
+	r := &harness{World: world.New(t, o), people: map[string]*person{}, messages: map[int64][]*message{}}
 	for i, name := range []string{"alice", "bob", "carol", "dave", "erin", "frank"} {
 		seed := sha256.Sum256([]byte(name))
 		r.people[name] = &person{Person: &world.Person{TelegramID: 1001 + int64(i), Username: name, FirstName: title(name), Key: ed25519.NewKeyFromSeed(seed[:])}}
@@ -182,12 +188,13 @@ func (r *harness) presses(name, label, whose string) {
 	r.does(in)
 }
 
+// button returns the newest button with a label, or with a number as in "1.", and its message.
 func (r *harness) button(name, label string) (chat.Button, int) {
 	r.Helper()
 	all := r.messages[r.people[name].TelegramID]
 	for i := len(all) - 1; i >= 0; i-- {
 		for j := len(all[i].buttons) - 1; j >= 0; j-- {
-			if b := all[i].buttons[j]; b.Text == label || inEnglish(b.Text) == label {
+			if b := all[i].buttons[j]; b.Text == label || inEnglish(b.Text) == label || strings.HasSuffix(label, ".") && strings.HasPrefix(inEnglish(b.Text), label+" ") {
 				return b, all[i].id
 			}
 		}

@@ -2,14 +2,18 @@ package chat
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"purser/handlers"
 	"purser/wallet"
 )
 
-// mostPools is how many pools one message shows.
-const mostPools = 8
+// What one message shows.
+const (
+	mostPools       = 8
+	poolButtonsARow = 2
+)
 
 // poolsCommand is /pools: where a token is traded.
 func poolsCommand() conversation {
@@ -25,15 +29,15 @@ func (c *Chat) pools(ctx context.Context, h Inbound) (Action, error) {
 	if len(h.line.args) == 0 {
 		return func(s *replyTx) error { return s.replyUsage("pools") }, nil
 	}
-	if err := c.mayAsk(h); err != nil {
-		return nil, err
-	}
 	ref, question, err := c.whichToken(ctx, h, h.line.args[0], func(mint string) string { return "/pools " + mint })
 	switch {
 	case err != nil:
 		return refuse(err)
 	case question != nil:
 		return question, nil
+	}
+	if err := c.mayAsk(h); err != nil {
+		return nil, err
 	}
 	found, err := c.Prices.Pools(ctx, ref)
 	if err != nil {
@@ -52,7 +56,10 @@ func (c *Chat) poolsForApp(ctx context.Context, h Inbound) (Action, error) {
 
 // showPools lists pools. All of it is the source's word.
 func (s *replyTx) showPools(p handlers.TokenPools) error {
-	v := vars{"Token": tokenText(p.Token), "Lines": html(""), "Source": html(""), "Unlisted": p.Token.Symbol == "", "More": left(len(p.Pools) - mostPools)}
+	v := vars{"Token": shortTokenName(p.Token), "Mint": html(""), "Lines": html(""), "Source": html(""), "More": left(len(p.Pools) - mostPools)}
+	if p.Token.Symbol == "" {
+		v["Mint"] = code(p.Token.Mint.String())
+	}
 	if p.Source != "" {
 		source, err := s.sourceName(p.Source)
 		if err != nil {
@@ -61,9 +68,10 @@ func (s *replyTx) showPools(p handlers.TokenPools) error {
 		v["Source"] = source
 	}
 	var lines []string
+	var buttons []Button
 	for i, pool := range p.Pools[:min(len(p.Pools), mostPools)] {
-		line := vars{"N": i + 1, "DEX": html(escape(wallet.CleanTokenText(pool.DEX))), "With": priceName(pool.With), "Price": "", "Liquidity": "", "Volume": "", "Since": "", "URL": pool.URL}
-		if pool.With.Native() {
+		line := vars{"N": i + 1, "DEX": html(escape(wallet.CleanTokenText(pool.DEX))), "With": shortTokenName(pool.With), "Price": "", "Liquidity": "", "Volume": "", "Since": ""}
+		if pool.With.Native() || pool.With.Mint == wallet.WrappedSOL {
 			line["With"] = wallet.SOL.Symbol
 		}
 		if pool.Price.Known() {
@@ -83,7 +91,15 @@ func (s *replyTx) showPools(p handlers.TokenPools) error {
 			return err
 		}
 		lines = append(lines, string(text))
+		if pool.URL == "" {
+			continue
+		}
+		label, err := s.words.text("pools.button", line)
+		if err != nil {
+			return err
+		}
+		buttons = append(buttons, Button{Text: plain(label), URL: pool.URL})
 	}
 	v["Lines"] = html(strings.Join(lines, "\n\n"))
-	return s.reply("pools.list", v)
+	return s.reply("pools.list", v, slices.Collect(slices.Chunk(buttons, poolButtonsARow))...)
 }

@@ -113,7 +113,7 @@ func (c *Chat) priceList(ctx context.Context, h Inbound) (Action, error) {
 
 // priceLine is one line of the list.
 func (s *replyTx) priceLine(view handlers.PriceView) (html, error) {
-	v := vars{"Token": priceName(view.Token), "Price": "", "Change": html(""), "Age": html("")}
+	v := vars{"Token": shortTokenName(view.Token), "Price": "", "Change": html(""), "Age": html("")}
 	if view.Known() {
 		v["Price"] = view.Price.Price.Rounded(priceDigits).String()
 		var err error
@@ -129,14 +129,6 @@ func (s *replyTx) priceLine(view handlers.PriceView) (html, error) {
 	return s.words.text("price.line", v)
 }
 
-// priceName returns a token's symbol, or both ends of the mint of a token outside the list, whose name anybody can choose.
-func priceName(token wallet.Token) string {
-	if token.Symbol != "" {
-		return token.Symbol
-	}
-	return token.Mint.String()[:4] + "…" + token.Mint.Tail()
-}
-
 // chartButtons returns a button for each token that shows its chart; none for an app.
 func (s *replyTx) chartButtons(views []handlers.PriceView) (rows [][]Button, _ error) {
 	if s.inbound.app != nil {
@@ -145,7 +137,7 @@ func (s *replyTx) chartButtons(views []handlers.PriceView) (rows [][]Button, _ e
 	for part := range slices.Chunk(views, priceButtonsARow) {
 		var row []Button
 		for _, view := range part {
-			label, err := s.words.text("price_button.token", vars{"Token": priceName(view.Token)})
+			label, err := s.words.text("price_button.token", vars{"Token": shortTokenName(view.Token)})
 			if err != nil {
 				return nil, err
 			}

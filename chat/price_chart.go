@@ -68,15 +68,15 @@ func (c *Chat) tapChart(ctx context.Context, h Inbound, object string) (Action, 
 // priceChart shows what a token costs, with its chart: a symbol of the list, or a mint. It may ask sources and costs one of the
 // person's lookups. The picture is drawn before the transaction. An app gets the text alone.
 func (c *Chat) priceChart(ctx context.Context, h Inbound, word string, span chartSpan) (Action, error) {
-	if err := c.mayAsk(h); err != nil {
-		return nil, err
-	}
 	ref, question, err := c.whichToken(ctx, h, word, func(mint string) string { return "/price " + mint })
 	switch {
 	case err != nil:
 		return refuse(err)
 	case question != nil:
 		return question, nil
+	}
+	if err := c.mayAsk(h); err != nil {
+		return nil, err
 	}
 	p := priceContent{span: span}
 	if p.PriceView, err = c.Prices.Price(ctx, ref); err != nil {
@@ -141,7 +141,7 @@ func (p priceContent) moved(s chart.Series) *wallet.Change {
 // drawChart draws the picture of a price.
 func (c *Chat) drawChart(p priceContent, words catalogue) ([]byte, error) {
 	s := p.series(c.Now())
-	s.Name, s.Price = priceName(p.Token), "$"+p.Price.Price.Rounded(priceDigits).String()
+	s.Name, s.Price = shortTokenName(p.Token), "$"+p.Price.Price.Rounded(priceDigits).String()
 	r := &replyTx{Chat: c, words: words}
 	name, err := r.sourceName(p.Price.Source)
 	if err != nil {
@@ -180,7 +180,7 @@ func (c *Chat) drawChart(p priceContent, words catalogue) ([]byte, error) {
 
 // priceText words what a token costs.
 func (s *replyTx) priceText(view handlers.PriceView) (html, error) {
-	v := vars{"Token": priceName(view.Token), "Mint": html(""), "Price": view.Price.Price.Rounded(priceDigits).String(), "Stale": view.Stale}
+	v := vars{"Token": shortTokenName(view.Token), "Mint": html(""), "Price": view.Price.Price.Rounded(priceDigits).String(), "Stale": view.Stale}
 	if view.Token.Symbol == "" {
 		v["Mint"] = code(view.Token.Mint.String())
 	}

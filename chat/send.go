@@ -57,6 +57,7 @@ func sendConversation() conversation {
 		callbacks: map[string]Callback{
 			"amount":    (*Chat).tapAmount,
 			"to":        (*Chat).tapAddress,
+			"token":     (*Chat).tapToken,
 			"people":    (*Chat).tapPeople,
 			"sendagain": (*Chat).tapSendAgain,
 		},
@@ -302,6 +303,15 @@ func tokenText(token wallet.Token) html {
 func (s *replyTx) askToken() error {
 	if err := s.newQuestion(); err != nil {
 		return err
+	}
+	if choice := s.draft().choice; len(choice.found) > 0 {
+		v, rows, err := s.choices(choice, func(label html, mint string) (Button, error) {
+			return s.button(label, "token:"+mint, s.question.Ask, s.conv.ExpiresAt)
+		})
+		if err != nil {
+			return err
+		}
+		return s.ask("which_token.text", v, rows)
 	}
 	return s.ask("send.ask_token", vars{}, nil)
 }

@@ -17,6 +17,7 @@ type evaluatedDraft struct {
 	all      wallet.Amount     // what max would send, for its button; zero if that is not known exactly
 	proposal handlers.Proposal
 	token    wallet.Token
+	choice   tokenChoice // tokens to offer as buttons
 }
 
 // with returns p with the parts of newer replacing its own. References, label and purpose belong to the recipient of their
@@ -166,6 +167,17 @@ func (c *Chat) findToken(ctx context.Context, h Inbound, at State, w *evaluatedD
 		if err := c.mayAsk(h); err != nil {
 			return false, err
 		}
+	}
+	if named := w.parts.Token; named.Mint.IsZero() && !named.IsZero() {
+		ref, choice, err := c.resolve(ctx, h, named.Symbol)
+		switch {
+		case err != nil && !labelled(err):
+			return false, err
+		case len(choice.found) > 0:
+			w.trigger, w.choice, w.refusal = tokenMissing, choice, nil
+			return false, nil
+		}
+		w.parts.Token = ref
 	}
 	token, err := c.Transfers.Token(ctx, w.parts.Token)
 	if wallet.CodeOf(err) == wallet.TokenNotFound || at == asksToken && labelled(err) {

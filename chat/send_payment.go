@@ -142,6 +142,15 @@ func (c *Chat) tapAddress(ctx context.Context, h Inbound, text string) (Action, 
 	return c.tapAnswer(ctx, h, asksAddress, parts{To: book{}.recipient(text)}, code(text))
 }
 
+// tapToken answers the question for a token by a button.
+func (c *Chat) tapToken(ctx context.Context, h Inbound, mint string) (Action, error) {
+	token, err := wallet.ParseTokenRef(mint)
+	if err != nil {
+		return nil, err
+	}
+	return c.tapAnswer(ctx, h, asksToken, parts{Token: token}, code(mint))
+}
+
 // tapAnswer takes a button as the answer to the question in this state. answer is shown below the question when it closes.
 // Buttons of older questions get a toast. The transfer is evaluated before the transaction; the action then marks the button
 // as used, so that of two quick taps only one is an answer.

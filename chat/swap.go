@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"purser/handlers"
@@ -72,21 +71,8 @@ func (c *Chat) swap(ctx context.Context, h Inbound) (Action, error) {
 	case !complete:
 		return func(s *replyTx) error { return s.replyUsage("swap") }, nil
 	}
-	if err := c.mayAsk(h); err != nil {
-		return nil, err
-	}
 	for _, ref := range []*wallet.TokenRef{&req.Token, &req.ToToken} {
-		word := ref.String()
-		// The person chooses by a button that runs the same command with the mint in the place of the word.
-		found, question, err := c.whichToken(ctx, h, word, func(mint string) string {
-			words := slices.Clone(h.line.args)
-			for i := range words {
-				if strings.EqualFold(strings.TrimPrefix(words[i], "$"), word) {
-					words[i] = mint
-				}
-			}
-			return "/swap " + strings.Join(words, " ")
-		})
+		found, question, err := c.whichToken(ctx, h, ref.String(), restated("/swap", h.line.args, ref.String()))
 		switch {
 		case err != nil:
 			return refuse(err)
@@ -94,6 +80,9 @@ func (c *Chat) swap(ctx context.Context, h Inbound) (Action, error) {
 			return question, nil
 		}
 		*ref = found
+	}
+	if err := c.mayAsk(h); err != nil {
+		return nil, err
 	}
 	proposal, err := c.Swaps.Prepare(ctx, h.caller(), req)
 	if err != nil {

@@ -27,12 +27,11 @@ func SwapCard() Card {
 // swapVars are the variables of the texts of swaps. Below and Impact are "" if there is nothing to say.
 func swapVars(t wallet.Transaction) map[string]any {
 	terms := t.SwapTerms()
-	v := map[string]any{"Out": tokenText(terms.ToToken), "OutMint": html(""), "Least": terms.Least().String(), "Expected": code(terms.Expected().String()),
+	v := map[string]any{"Out": html(escape(shortTokenName(terms.ToToken))), "OutMint": html(""), "Least": terms.Least().String(), "Expected": code(terms.Expected().String()),
 		"Received": "", "Slippage": code(wallet.Change(terms.SlippageBPS).Percent()), "Impact": html(""), "Below": html(""),
 		"Source": escape(terms.Source), "Venues": html(escape(strings.Join(terms.Venues, ", "))), "Slipped": t.Slipped(),
 		"SignMinutes": int(wallet.SwapSignWindow.Minutes()), "QuoteSeconds": int(wallet.QuoteLife.Seconds()), "External": t.Signer == wallet.ExternalWallet}
 	if terms.ToToken.Symbol == "" { // a symbol could imitate another token: its mint has a line of its own
-		v["Out"] = code("…" + terms.ToToken.Mint.Tail())
 		v["OutMint"] = code(terms.ToToken.Mint.String())
 	}
 	if terms.Received > 0 {

@@ -36,7 +36,7 @@ func TestTranscripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := newHarness(t)
+			r := newHarnessIn(t, worldOf(string(want)))
 			var got strings.Builder
 			for line := range strings.Lines(string(want)) {
 				switch {

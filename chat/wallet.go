@@ -308,6 +308,9 @@ func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 		return nil, err
 	}
 	p, err := readParts(h.line.args[1:], b)
+	if mint := p.To.Address; err == nil && p.Token.IsZero() && p.To.Wrong.IsZero() && !mint.IsZero() { // nobody is paid here: it is the token's mint
+		p.Token, p.To = wallet.TokenRef{Mint: mint}, saidRecipient{}
+	}
 	if err == nil && (!p.Amount.given() || p.To.given()) {
 		err = wallet.Refuse(wallet.InvalidRequest, "input.request_amount")
 	}
@@ -328,6 +331,16 @@ func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 	if err := c.mayAsk(h); err != nil {
 		return nil, err
 	}
+	if word := p.Token.String(); p.Token.Mint.IsZero() && !p.Token.IsZero() {
+		found, question, err := c.whichToken(ctx, h, word, restated("/wallet", h.line.args, word))
+		switch {
+		case err != nil:
+			return refuse(err)
+		case question != nil:
+			return question, nil
+		}
+		p.Token = found
+	}
 	r, err := c.Transfers.PrepareRequest(ctx, h.caller(), handlers.RequestFor{Amount: p.Amount.Quantity.Exact, Token: p.Token, Memo: p.Memo})
 	if err != nil {
 		return refuse(err)
@@ -341,7 +354,7 @@ func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 		if err := s.Transfers.CommitRequest(s.tx, r); err != nil {
 			return s.refuse(err)
 		}
-		caption, err := s.words.text("wallet.request", vars{"Sum": r.Transaction.Money().String(), "Token": tokenText(r.Transaction.Token),
+		caption, err := s.words.text("wallet.request", vars{"Sum": r.Transaction.Money().String(), "Token": shortTokenName(r.Transaction.Token),
 			"URL": code(r.URL), "Network": c.network(), "Memo": html(escape(r.Transaction.Memo))})
 		if err != nil {
 			return err

@@ -16,14 +16,12 @@ func (c *Chat) walletBalance(ctx context.Context, h Inbound) (Action, error) {
 
 // walletBalanceOf is walletBalance for one token: a symbol, or the mint address of an unlisted token.
 func (c *Chat) walletBalanceOf(ctx context.Context, h Inbound, word string) (Action, error) {
-	ref, err := wallet.ParseTokenRef(word)
-	if err != nil {
+	ref, question, err := c.whichToken(ctx, h, word, func(mint string) string { return "/wallet balance " + mint })
+	switch {
+	case err != nil:
 		return refuse(err)
-	}
-	if ref.Mint.IsZero() { // a symbol is on our list or unknown; no node is asked
-		if _, err := c.Transfers.Token(ctx, ref); err != nil {
-			return refuse(err)
-		}
+	case question != nil:
+		return question, nil
 	}
 	return c.balanceIn(ctx, h, &ref)
 }

@@ -12,47 +12,84 @@ import (
 // mostMatches is how many tokens a person chooses from.
 const mostMatches = 5
 
-// whichToken returns the token that a word means. A mint, and a symbol of the list, mean themselves. Any other symbol is searched for: if one
-// trusted token alone has it, it is that; otherwise question asks which one is meant, with buttons that run command with a
-// mint. It may ask a source and wait for it. For an app there is no question. Errors: TOKEN_NOT_FOUND.
-func (c *Chat) whichToken(ctx context.Context, h Inbound, word string, command func(mint string) string) (ref wallet.TokenRef, question Action, err error) {
+// tokenChoice is what a symbol outside the list may mean.
+type tokenChoice struct {
+	word  string
+	known bool // the tokens have this symbol; otherwise they only come close
+	found []wallet.TokenMatch
+}
+
+// resolve returns the token that a word means. A mint, and a symbol of the list, mean themselves. Any other symbol is searched for:
+// if one trusted token alone has it, it is that; otherwise choice holds what the person chooses from. A search waits for a source and
+// costs one of the person's lookups. Errors: TOKEN_NOT_FOUND; INVALID_REQUEST for what names no token; a *tooOften.
+func (c *Chat) resolve(ctx context.Context, h Inbound, word string) (ref wallet.TokenRef, choice tokenChoice, err error) {
 	word = strings.TrimPrefix(word, "$")
-	if ref, err = wallet.ParseTokenRef(word); err != nil {
-		return ref, nil, err
+	if ref, err = wallet.ParseTokenRef(word); err != nil || !ref.Mint.IsZero() || c.Transfers.Lists(ref.Symbol) {
+		return ref, choice, err
 	}
-	if !ref.Mint.IsZero() || c.Transfers.Lists(ref.Symbol) {
-		return ref, nil, nil
+	if err := c.mayAsk(h); err != nil {
+		return ref, choice, err
 	}
 	_, unknown := c.Transfers.Token(ctx, ref) // the refusal of a symbol that is on no list
 	found, _, err := c.TokenSearch.Find(ctx, word)
 	if err != nil || len(found) == 0 {
-		return ref, nil, unknown
+		return ref, choice, unknown
 	}
 	exact := slices.DeleteFunc(slices.Clone(found), func(m wallet.TokenMatch) bool { return !strings.EqualFold(m.Symbol, word) })
 	trusted := slices.DeleteFunc(slices.Clone(exact), func(m wallet.TokenMatch) bool { return !m.Trusted() })
-	switch {
-	case len(trusted) == 1 && !trusted[0].Mint.IsZero():
-		return wallet.TokenRef{Mint: trusted[0].Mint}, nil, nil
-	case h.app != nil:
-		return ref, nil, unknown
-	case len(exact) > 0:
+	if len(trusted) == 1 && !trusted[0].Mint.IsZero() {
+		return wallet.TokenRef{Mint: trusted[0].Mint}, choice, nil
+	}
+	if len(exact) > 0 {
 		found = exact
 	}
+	return ref, tokenChoice{word, len(exact) > 0, found[:min(len(found), mostMatches)]}, nil
+}
+
+// whichToken is resolve for commands. If there is a choice, question asks with buttons that run command with a mint. For an app
+// there is no question, and what is not certain is not found.
+func (c *Chat) whichToken(ctx context.Context, h Inbound, word string, command func(mint string) string) (ref wallet.TokenRef, question Action, err error) {
+	ref, choice, err := c.resolve(ctx, h, word)
+	if err != nil || len(choice.found) == 0 {
+		return ref, nil, err
+	}
+	if h.app != nil {
+		_, err = c.Transfers.Token(ctx, ref)
+		return ref, nil, err
+	}
 	return ref, func(s *replyTx) error {
-		return s.askWhich(word, len(exact) > 0, found[:min(len(found), mostMatches)], command)
+		v, rows, err := s.choices(choice, func(label html, mint string) (Button, error) {
+			return s.button(label, "run:"+command(mint), "menu", s.now.Add(menuLife))
+		})
+		if err != nil {
+			return err
+		}
+		return s.reply("which_token.text", v, rows...)
 	}, nil
 }
 
-// askWhich lists tokens with a button for each. known says that they have the symbol that was asked for.
-func (s *replyTx) askWhich(word string, known bool, found []wallet.TokenMatch, command func(mint string) string) error {
+// restated returns a command with a mint in the place of a word, the first one that reads so.
+func restated(command string, args []string, word string) func(mint string) string {
+	return func(mint string) string {
+		words := slices.Clone(args)
+		if i := slices.IndexFunc(words, func(w string) bool {
+			return strings.EqualFold(strings.TrimPrefix(w, "$"), strings.TrimPrefix(word, "$"))
+		}); i >= 0 {
+			words[i] = mint
+		}
+		return strings.Join(append([]string{command}, words...), " ")
+	}
+}
+
+// choices lists tokens, and a button for each.
+func (s *replyTx) choices(choice tokenChoice, button func(label html, mint string) (Button, error)) (v vars, rows [][]Button, err error) {
 	var lines []string
-	var rows [][]Button
-	for i, m := range found {
+	for i, m := range choice.found {
 		ref := wallet.TokenRef{Mint: m.Mint}
 		if m.Mint.IsZero() {
 			ref = wallet.SOL.Ref()
 		}
-		ends := priceName(wallet.Token{Mint: m.Mint})
+		ends := shortTokenName(wallet.Token{Mint: m.Mint})
 		v := vars{"N": i + 1, "Trusted": m.Trusted(), "Suspect": m.Suspect, "Symbol": code(m.Symbol), "Name": html(escape(m.Name)), "Mint": code(ref.String()), "Holders": "", "Liquidity": ""}
 		if m.Holders > 0 {
 			v["Holders"] = strconv.FormatUint(m.Holders, 10)
@@ -62,17 +99,25 @@ func (s *replyTx) askWhich(word string, known bool, found []wallet.TokenMatch, c
 		}
 		line, err := s.words.text("which_token.line", v)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		label, err := s.words.text("which_token.button", vars{"N": i + 1, "Mint": ends})
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		b, err := s.button(label, "run:"+command(ref.String()), "menu", s.now.Add(menuLife))
+		b, err := button(label, ref.String())
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		lines, rows = append(lines, string(line)), append(rows, []Button{b})
 	}
-	return s.reply("which_token.text", vars{"Word": html(escape(echo(word))), "Known": known, "Lines": html(strings.Join(lines, "\n\n"))}, rows...)
+	return vars{"Word": html(escape(echo(choice.word))), "Known": choice.known, "Lines": html(strings.Join(lines, "\n\n"))}, rows, nil
+}
+
+// shortTokenName returns a token's symbol, or both ends of the mint of a token outside the list, whose name anybody can choose.
+func shortTokenName(token wallet.Token) string {
+	if token.Symbol != "" {
+		return token.Symbol
+	}
+	return token.Mint.String()[:4] + "…" + token.Mint.Tail()
 }

@@ -327,25 +327,24 @@ func (f swapSnapshot) StillFits(t wallet.Transaction) error {
 
 // checkAccounts refuses wallets and token accounts that cannot take part in a swap.
 func (f swapSnapshot) checkAccounts() error {
-	no := func(token wallet.Token, key string) error {
-		return wallet.Refuse(wallet.PolicyViolation, key, wallet.TextArg("Token", token.Name()))
-	}
+	no := func(key string, token wallet.Arg) error { return wallet.Refuse(wallet.PolicyViolation, key, token) }
+	in, out := wallet.TextArg("Token", f.in.Name()), wallet.TextArg("Token", f.out.Name())
 	source, destination := f.paying.Source, f.receiving.Destination
 	switch {
 	case f.paying.From.Exists && f.paying.From.Owner != wallet.SystemProgram:
 		return wallet.Refuse(wallet.PolicyViolation, "sender.owned_by_program")
 	case !f.in.Native() && f.paying.Mint.Decimals != f.in.Decimals:
-		return no(f.in, "token.other_decimals")
+		return no("token.other_decimals", in)
 	case !f.out.Native() && f.receiving.Mint.Decimals != f.out.Decimals:
-		return no(f.out, "token.other_decimals")
+		return no("token.other_decimals", out)
 	case source.Frozen:
-		return no(f.in, "token.frozen")
+		return no("token.frozen", in)
 	case destination.Frozen:
-		return no(f.out, "token.frozen")
+		return no("token.frozen", out)
 	case source.Exists && source.Owner != f.owner:
-		return no(f.in, "token.account_given_away")
+		return no("token.account_given_away", in)
 	case destination.Exists && destination.Owner != f.owner:
-		return no(f.out, "token.account_given_away")
+		return no("token.account_given_away", out)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ const (
 // list was searched. Errors: INVALID_REQUEST for a query that cannot mean a token.
 func (s *TokenSearch) Find(ctx context.Context, query string) (found []wallet.TokenMatch, complete bool, err error) {
 	query = strings.Join(strings.Fields(query), " ")
-	if query == "" || len(query) > MaxTokenQuery || strings.ContainsFunc(query, wallet.Unseen) {
+	if query == "" || len(query) > MaxTokenQuery || strings.ContainsFunc(query, func(r rune) bool { return r != ' ' && !wallet.Visible(r) }) {
 		return nil, false, wallet.About("query", wallet.Refuse(wallet.InvalidRequest, "token.query", wallet.NumberArg("Most", MaxTokenQuery)))
 	}
 	found = s.listed(query)

@@ -170,30 +170,26 @@ func (p *Parts) deliver() {
 }
 
 // price makes the parts that know what tokens cost, with the sources of the settings. It returns who quotes swaps; nil for nobody.
-// Jupiter trades on mainnet only, and in the sandbox, which brings its own.
+// Jupiter knows the tokens of mainnet only, and trades there; the sandbox brings its own.
 func (p *Parts) price() (quoter wallet.SwapQuoter) {
 	p.Market = &market.Prices{Store: p.Store, History: p.PastPrices, Tokens: p.Tokens, Node: p.Node, Now: p.Now, Log: p.Log}
+	p.TokenSearch = &handlers.TokenSearch{Tokens: p.Tokens, Now: p.Now}
 	c := p.Config.Market
-	var jupiter *market.Jupiter
 	client := &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	for _, s := range c.Sources {
 		o := market.Options{URL: s.URL, Key: s.Key.Reveal(), PerMinute: s.PerMinute, Client: client, Now: p.Now}
 		switch s.Name {
 		case config.Jupiter:
-			jupiter = market.NewJupiter(o)
+			jupiter := market.NewJupiter(o)
 			p.Market.Sources = append(p.Market.Sources, jupiter)
 			if cluster := p.Config.Chain.Cluster; cluster == wallet.Mainnet || cluster == wallet.Localnet {
-				quoter = jupiter
+				quoter, p.TokenSearch.Source = jupiter, jupiter
 			}
 		case config.CoinGecko:
 			p.Market.Sources = append(p.Market.Sources, market.NewCoinGecko(o))
 		case config.Pyth:
 			p.Market.Sources = append(p.Market.Sources, market.NewPyth(o))
 		}
-	}
-	p.TokenSearch = &handlers.TokenSearch{Tokens: p.Tokens, Now: p.Now}
-	if jupiter != nil {
-		p.TokenSearch.Source = jupiter
 	}
 	p.Prices = &handlers.Prices{Transfers: p.Transfers, Book: p.Market, Now: p.Now}
 	if c.PoolsURL != "" {

@@ -25,21 +25,25 @@ type TokenMatch struct {
 // Trusted reports whether a symbol may stand for this token without asking.
 func (m TokenMatch) Trusted() bool { return m.Listed || m.Verified && !m.Suspect }
 
+func digit(r rune) bool { return '0' <= r && r <= '9' }
+
 // MaxTokenText is the most characters of a symbol or name that are kept.
 const MaxTokenText = 32
 
 // CleanTokenText makes text of an issuer fit to be shown: letters, digits, single blanks and a few signs, at most MaxTokenText characters. What
-// does not show, turns the text around it, or could make a link of it, is dropped.
+// does not show, turns the text around it, or could make a link of it, is dropped. A period stays only between digits, as in "2.0".
 func CleanTokenText(text string) string {
 	var b strings.Builder
 	n, blank := 0, false
-	for _, r := range text {
+	all := []rune(text)
+	for i, r := range all {
 		switch {
 		case n >= MaxTokenText:
 			return b.String()
 		case r == ' ':
 			blank = n > 0
 			continue
+		case r == '.' && i > 0 && i+1 < len(all) && digit(all[i-1]) && digit(all[i+1]):
 		case !Visible(r) || strings.ContainsRune("<>&\"'`@/\\:.", r):
 			continue
 		}
