@@ -300,6 +300,18 @@ func (c *Chat) walletAddress(ctx context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
+// readRequest parses what is asked for. Nobody is paid here, so an address is the mint of the token.
+func readRequest(args []string, b book) (parts, error) {
+	p, err := readParts(args, b)
+	if mint := p.To.Address; err == nil && p.Token.IsZero() && p.To.Wrong.IsZero() && !mint.IsZero() {
+		p.Token, p.To = wallet.TokenRef{Mint: mint}, saidRecipient{}
+	}
+	if err == nil && (!p.Amount.given() || p.To.given()) {
+		err = wallet.Refuse(wallet.InvalidRequest, "input.request_amount")
+	}
+	return p, err
+}
+
 // walletRequest creates a payment request: a Solana Pay link and its QR code. Its payment is recognised by the link's
 // reference.
 func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
@@ -307,13 +319,7 @@ func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := readParts(h.line.args[1:], b)
-	if mint := p.To.Address; err == nil && p.Token.IsZero() && p.To.Wrong.IsZero() && !mint.IsZero() { // nobody is paid here: it is the token's mint
-		p.Token, p.To = wallet.TokenRef{Mint: mint}, saidRecipient{}
-	}
-	if err == nil && (!p.Amount.given() || p.To.given()) {
-		err = wallet.Refuse(wallet.InvalidRequest, "input.request_amount")
-	}
+	p, err := readRequest(h.line.args[1:], b)
 	if err != nil {
 		return refuse(err)
 	}
