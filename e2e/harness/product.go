@@ -44,8 +44,18 @@ func Build() (path string, remove func(), err error) {
 // World is a sandbox that runs until the test ends. Nothing of it is kept.
 func World(t testing.TB, slot time.Duration) *sandbox.World {
 	t.Helper()
+	return WorldWith(t, slot, nil)
+}
+
+// WorldWith is World with other options; nil changes none.
+func WorldWith(t testing.TB, slot time.Duration, change func(*sandbox.Options)) *sandbox.World {
+	t.Helper()
 	const any = "127.0.0.1:0"
-	w, err := sandbox.Open(sandbox.Options{TelegramListen: any, RPCListen: any, WSListen: any, SlotTime: slot, Now: time.Now})
+	options := sandbox.Options{TelegramListen: any, RPCListen: any, WSListen: any, SlotTime: slot, Now: time.Now}
+	if change != nil {
+		change(&options)
+	}
+	w, err := sandbox.Open(options)
 	if err != nil {
 		t.Fatal(err)
 	}
