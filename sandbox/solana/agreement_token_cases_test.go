@@ -313,6 +313,16 @@ func nativeCases(b *caseBook) {
 		tokenCall(p, append([]byte{18}, carol[:]...), w(fresh), r(mint)))
 	b.add("give wrapped SOL away, closer forgotten", "null", with(wrapped[from].changed(func(h tokenAccount) { h.closer().set(bob) })),
 		tokenCall(p, join([]byte{6, 2, 1}, carol[:]), w(from), s(alice)))
+	// The steps that purser puts around a swap, without the swap.
+	own := first(associatedAddress(alice, p, mint))
+	b.add("wrapped, named, and unwrapped again", "null", accounts{mint: wrapped[mint]},
+		createATA([]byte{1}, alice, alice, mint, p), transferTo(alice, own, sol), tokenCall(p, []byte{17}, w(own)),
+		createATA([]byte{1}, alice, alice, theMint, p),
+		system(pack(uint32(2), uint64(0)), meta{alice, "sw"}, meta{alice, "sw"}, r(fresh)),
+		tokenCall(p, []byte{9}, w(own), w(alice), s(alice)))
+	closed := map[address]string{tokenProgram: "InvalidAccountData", token2022Program: "IncorrectProgramId"}[p]
+	b.add("unwrapped twice", instr(2, closed), accounts{mint: wrapped[mint], own: aWrapped(p, mint, alice, sol)},
+		transferTo(alice, bob, 1), tokenCall(p, []byte{9}, w(own), w(alice), s(alice)), tokenCall(p, []byte{9}, w(own), w(alice), s(alice)))
 	b.add("wrap by the associated account", "null", accounts{mint: wrapped[mint]},
 		createATA([]byte{1}, alice, alice, mint, p),
 		transferTo(alice, first(associatedAddress(alice, p, mint)), sol),
