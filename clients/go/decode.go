@@ -64,6 +64,9 @@ func (want Expected) check(message []byte) error {
 	if err != nil {
 		return err
 	}
+	if m.loaded > 0 {
+		return errors.New("purser: the transaction takes accounts from lookup tables, which cannot be seen here")
+	}
 	paid, err := m.payment(to, want.Token)
 	if err != nil {
 		return err
@@ -78,6 +81,7 @@ func (want Expected) check(message []byte) error {
 type message struct {
 	keys         [][]byte
 	readOnly     int // how many of the last keys are read-only
+	loaded       int // how many accounts come from lookup tables; their indexes follow those of keys
 	instructions []instruction
 }
 
@@ -110,10 +114,10 @@ func readMessage(raw []byte) (message, error) {
 	}
 	r.bytes(32) // blockhash
 	all := r.instructions()
-	if versioned && r.count() != 0 {
-		return m, errors.New("purser: the transaction takes accounts from lookup tables, which cannot be seen here")
+	if versioned {
+		m.loaded = r.lookups()
 	}
-	if r.bad || len(r.rest) > 0 || len(m.keys) == 0 {
+	if r.bad || len(r.rest) > 0 || len(m.keys) == 0 || len(m.keys)+m.loaded > 256 {
 		return m, errMalformed
 	}
 	if header[0] != 1 || header[1] != 0 {
@@ -153,7 +157,24 @@ func (r *reader) instructions() (all []unread) {
 	return all
 }
 
-// resolve replaces an instruction's indexes by keys.
+// lookups reads the lookup tables of a message, and returns how many accounts they give it.
+func (r *reader) lookups() (loaded int) {
+	for range r.count() {
+		r.bytes(32) // the table
+		writable := len(r.bytes(r.count()))
+		of := writable + len(r.bytes(r.count()))
+		if of == 0 {
+			r.bad = true
+		}
+		if r.bad {
+			break
+		}
+		loaded += of
+	}
+	return loaded
+}
+
+// resolve replaces an instruction's program by its key.
 func (m message) resolve(one unread) (instruction, error) {
 	in := instruction{data: one.data}
 	if int(one.program) >= len(m.keys) {
@@ -161,7 +182,7 @@ func (m message) resolve(one unread) (instruction, error) {
 	}
 	in.program = base58(m.keys[one.program])
 	for _, at := range one.accounts {
-		if int(at) >= len(m.keys) {
+		if int(at) >= len(m.keys)+m.loaded {
 			return in, errMalformed
 		}
 		in.accounts = append(in.accounts, int(at))
@@ -173,7 +194,7 @@ func (m message) resolve(one unread) (instruction, error) {
 func (m message) payment(to []byte, token string) (payment, error) {
 	var paid *payment
 	memos, created := 0, 0
-	budgets := map[byte]uint64{}
+	budgets := budget{}
 	for i, in := range m.instructions {
 		refuse := func(why string) (payment, error) {
 			return payment{}, fmt.Errorf("purser: instruction %d of the transaction %s", i+1, why)
@@ -196,11 +217,9 @@ func (m message) payment(to []byte, token string) (payment, error) {
 				return refuse("creates a second account")
 			}
 		case budgetProgram:
-			kind, value, ok := budget(in.data)
-			if _, twice := budgets[kind]; !ok || len(in.accounts) > 0 || twice {
+			if !budgets.takes(in) {
 				return refuse("sets a compute budget in an unknown way")
 			}
-			budgets[kind] = value
 		case memoV3, memoV4:
 			if memos++; memos > 1 || len(in.accounts) > 0 {
 				return refuse("is a memo that is not the only one, or is signed")
@@ -212,16 +231,7 @@ func (m message) payment(to []byte, token string) (payment, error) {
 	if paid == nil {
 		return payment{}, errors.New("purser: the transaction pays nothing")
 	}
-	limit, limited := budgets[budgetLimit]
-	price, priced := budgets[budgetPrice]
-	if priced && !limited || limit > maxUnits {
-		return payment{}, errors.New("purser: the transaction's priority fee has no limit")
-	}
-	fee := new(big.Int).Mul(new(big.Int).SetUint64(price), new(big.Int).SetUint64(limit)) // in micro-lamports
-	if fee.Cmp(big.NewInt(maxPriorityFee*1_000_000)) > 0 {
-		return payment{}, errors.New("purser: the transaction's priority fee is too high")
-	}
-	return *paid, nil
+	return *paid, budgets.check()
 }
 
 // writable reports whether an instruction may change an account. The first account is the signer's.
@@ -296,14 +306,41 @@ const (
 	budgetPrice = 3
 )
 
-func budget(data []byte) (kind byte, value uint64, ok bool) {
-	switch {
-	case len(data) == 5 && data[0] == budgetLimit:
-		return data[0], uint64(binary.LittleEndian.Uint32(data[1:])), true
-	case len(data) == 9 && data[0] == budgetPrice:
-		return data[0], binary.LittleEndian.Uint64(data[1:]), true
+// budget is the compute budget of a transaction: the values of its instructions by their first byte.
+type budget map[byte]uint64
+
+// takes reads an instruction of the compute budget; false for one that is unknown, or the second of its kind.
+func (b budget) takes(in instruction) bool {
+	if len(in.accounts) > 0 || len(in.data) == 0 {
+		return false
 	}
-	return 0, 0, false
+	kind := in.data[0]
+	if _, twice := b[kind]; twice {
+		return false
+	}
+	switch {
+	case len(in.data) == 5 && kind == budgetLimit:
+		b[kind] = uint64(binary.LittleEndian.Uint32(in.data[1:]))
+	case len(in.data) == 9 && kind == budgetPrice:
+		b[kind] = binary.LittleEndian.Uint64(in.data[1:])
+	default:
+		return false
+	}
+	return true
+}
+
+// check refuses a priority fee above maxPriorityFee.
+func (b budget) check() error {
+	limit, limited := b[budgetLimit]
+	price, priced := b[budgetPrice]
+	if priced && !limited || limit > maxUnits {
+		return errors.New("purser: the transaction's priority fee has no limit")
+	}
+	fee := new(big.Int).Mul(new(big.Int).SetUint64(price), new(big.Int).SetUint64(limit)) // in micro-lamports
+	if fee.Cmp(big.NewInt(maxPriorityFee*1_000_000)) > 0 {
+		return errors.New("purser: the transaction's priority fee is too high")
+	}
+	return nil
 }
 
 // isAssociated reports whether a token account is derived from its owner and mint. The real one has the highest bump

@@ -69,3 +69,33 @@ func (c *Client) PriceHistory(ctx context.Context, token, span string) (PriceHis
 	}
 	return do[PriceHistory](ctx, c, call{method: http.MethodGet, path: "/v1/prices/" + url.PathEscape(token) + "/history", query: query})
 }
+
+// Pool is a place where a token is traded. What is not known is "".
+type Pool struct {
+	Address      string `json:"address"`
+	DEX          string `json:"dex"`
+	QuoteToken   string `json:"quote_token"` // what it is traded against: the symbol of a listed token, otherwise its mint
+	PriceUSD     string `json:"price_usd"`
+	LiquidityUSD string `json:"liquidity_usd"`
+	VolumeUSD    string `json:"volume_24h_usd"`
+	CreatedAt    string `json:"created_at"` // RFC 3339
+	URL          string `json:"url"`        // of the source's page about it
+}
+
+func (p Pool) complete() bool { return p.Address != "" }
+
+// Pools are the pools of a token, the deepest first, at most 20. Source is "" if the service asks nobody about pools.
+type Pools struct {
+	Token     string    `json:"token"` // the symbol of a listed token, otherwise its mint
+	Mint      string    `json:"mint"`  // "" for SOL
+	Source    string    `json:"source"`
+	UpdatedAt time.Time `json:"updated_at"`
+	Pools     []Pool    `json:"pools"`
+}
+
+func (p Pools) complete() bool { return p.Token != "" && p.Pools != nil && all(p.Pools) }
+
+// Pools is GET /v1/pools: where a token is traded, by symbol or mint.
+func (c *Client) Pools(ctx context.Context, token string) (Pools, error) {
+	return do[Pools](ctx, c, call{method: http.MethodGet, path: "/v1/pools", query: url.Values{"token": {token}}})
+}
