@@ -1,0 +1,136 @@
+package product_test
+
+import (
+	"context"
+	"encoding/binary"
+	"testing"
+
+	solanago "github.com/gagliardetto/solana-go"
+
+	"purser/e2e/world"
+	"purser/sandbox/solana"
+	"purser/store"
+	"purser/wallet"
+)
+
+// liar is a source of quotes that asks an honest one for something else, or changes what it says.
+type liar struct {
+	honest wallet.SwapQuoter
+	asks   func(*wallet.SwapRequest)
+	says   func(*wallet.SwapQuote)
+}
+
+func (l liar) Quote(ctx context.Context, req wallet.SwapRequest) (wallet.SwapQuote, error) {
+	if l.asks != nil {
+		l.asks(&req)
+	}
+	q, err := l.honest.Quote(ctx, req)
+	if l.says != nil {
+		l.says(&q)
+	}
+	return q, err
+}
+
+// TestALyingSourceIsNotBelieved: what a quote does is read from its instruction, and one that does something else than what was asked
+// for is proposed to nobody. What it says beside the instruction can only make it refused.
+func TestALyingSourceIsNotBelieved(t *testing.T) {
+	s := newSwapper(t, 10*world.SOL)
+	honest := s.Swaps.Quoter
+	bean := wallet.MustAddress(solana.MintAddress("purser", "BEAN"))
+	for name, c := range map[string]struct {
+		liar liar
+		want string // the key of the refusal
+	}{
+		"pays more":               {liar{asks: func(r *wallet.SwapRequest) { r.Units++ }}, "swap.other_terms"},
+		"pays less":               {liar{asks: func(r *wallet.SwapRequest) { r.Units-- }}, "swap.other_terms"},
+		"brings another token":    {liar{asks: func(r *wallet.SwapRequest) { r.OutMint = bean }}, "swap.other_terms"},
+		"takes another token":     {liar{asks: func(r *wallet.SwapRequest) { r.InMint = bean }}, "swap.other_terms"},
+		"may bring less":          {liar{asks: func(r *wallet.SwapRequest) { r.SlippageBPS++ }}, "swap.other_terms"},
+		"brings it to others":     {liar{asks: func(r *wallet.SwapRequest) { r.Taker = wallet.Address{9} }}, "swap.unreadable"},
+		"another program":         {liar{says: func(q *wallet.SwapQuote) { q.Program = wallet.TokenProgram }}, "swap.unreadable"},
+		"moves the price by much": {liar{says: func(q *wallet.SwapQuote) { q.ImpactBPS = 1_001 }}, "swap.impact"},
+	} {
+		c.liar.honest = honest
+		s.Swaps.Quoter = c.liar
+		code := wallet.PolicyViolation
+		_, err := s.Swaps.Prepare(context.Background(), s.Caller(), swapOf("1", "SOL", "USDC"))
+		if wallet.CodeOf(err) != code || wallet.ReasonOf(err).Key != c.want {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+	// Less slippage than asked for is no lie, and it is what is shown.
+	s.Swaps.Quoter = liar{honest: honest, asks: func(r *wallet.SwapRequest) { r.SlippageBPS = 7 }}
+	better := s.proposes(swapOf("1", "SOL", "USDC")).SwapTerms()
+	if better.SlippageBPS != 7 || better.Minimum != wallet.MinimumOut(better.Quoted, 7) {
+		t.Errorf("%+v", better)
+	}
+	for impact, want := range map[int64]int{99: 0, 100: 1, 1_000: 1} {
+		s.Swaps.Quoter = liar{honest: honest, says: func(q *wallet.SwapQuote) { q.ImpactBPS = impact }}
+		if got := s.proposes(swapOf("0.1", "SOL", "USDC")).Warnings; len(got) != want {
+			t.Errorf("an impact of %d: %v", impact, got)
+		}
+	}
+}
+
+// TestPricesOfUnlistedTokensJudgeNothing: anybody can give them any price, so that a quote is neither refused nor called good by one.
+func TestPricesOfUnlistedTokensJudgeNothing(t *testing.T) {
+	s := newSwapper(t, 10*world.SOL)
+	bean := solana.MintAddress("purser", "BEAN")
+	s.Must(s.Update(func(tx store.Tx) error {
+		return tx.SavePrices([]wallet.TokenPrice{{Mint: wallet.MustAddress(bean), Price: wallet.MustPrice("1000"), At: s.Now(), Source: "jupiter"}})
+	}))
+	got := s.proposes(swapOf("1", "SOL", bean))
+	if terms := got.SwapTerms(); terms.BelowMarketBPS != nil || len(got.Warnings) != 2 || got.Warnings[0] != wallet.WarnUnlisted || got.Warnings[1] != wallet.WarnNoPrice {
+		t.Errorf("%v %v", terms.BelowMarketBPS, got.Warnings)
+	}
+}
+
+// TestWrappedSOLThatIsThereIsCounted: it comes back as SOL with the swap, and what the swap itself brought is said.
+func TestWrappedSOLThatIsThereIsCounted(t *testing.T) {
+	s := newSwapper(t, 10*world.SOL)
+	s.signs(s.proposes(swapOf("2", "SOL", "USDC")))
+	for _, step := range []struct{ amount, in, out string }{{"1", "SOL", "USDC"}, {"100", "USDC", "SOL"}} {
+		s.wraps(world.SOL)
+		before, usdc := s.holds("SOL"), s.holds("USDC")
+		done := s.signs(s.proposes(swapOf(step.amount, step.in, step.out)))
+		terms := done.SwapTerms()
+		if done.Status != wallet.Confirmed {
+			t.Fatalf("%v: %s %v", step, done.Status, done.ErrorReason)
+		}
+		// The account's deposit and the SOL in it come back.
+		back := uint64(world.SOL) + 2_039_280
+		if step.in == "SOL" {
+			if got := s.holds("SOL"); got != before-done.Amount-done.Fee+back || terms.Received != s.holds("USDC")-usdc {
+				t.Errorf("%v: %d lamports of %d, received %d", step, got, before, terms.Received)
+			}
+			continue
+		}
+		if got := s.holds("SOL"); got != before-done.Fee+back+terms.Received {
+			t.Errorf("%v: %d lamports of %d, received %d", step, got, before, terms.Received)
+		}
+	}
+}
+
+// wraps makes the wallet's account for wrapped SOL, with lamports in it, as another wallet app does.
+func (s swapper) wraps(lamports uint64) {
+	s.Helper()
+	from, account := solanago.PublicKey(s.Address()), solanago.PublicKey(wallet.AssociatedAccount(s.Address(), wallet.WrappedSOL, wallet.TokenProgram))
+	program := func(a wallet.Address) solanago.PublicKey { return solanago.PublicKey(a) }
+	hash, err := s.Chain.Blockhash(context.Background())
+	s.Must(err)
+	tx, err := solanago.NewTransaction([]solanago.Instruction{
+		solanago.NewInstruction(program(wallet.AssociatedProgram), solanago.AccountMetaSlice{solanago.Meta(from).WRITE().SIGNER(), solanago.Meta(account).WRITE(), solanago.Meta(from),
+			solanago.Meta(program(wallet.WrappedSOL)), solanago.Meta(program(wallet.SystemProgram)), solanago.Meta(program(wallet.TokenProgram))}, []byte{1}),
+		solanago.NewInstruction(program(wallet.SystemProgram), solanago.AccountMetaSlice{solanago.Meta(from).WRITE().SIGNER(), solanago.Meta(account).WRITE()},
+			binary.LittleEndian.AppendUint64([]byte{2, 0, 0, 0}, lamports)),
+		solanago.NewInstruction(program(wallet.TokenProgram), solanago.AccountMetaSlice{solanago.Meta(account).WRITE()}, []byte{17}),
+	}, solanago.Hash(hash.Hash), solanago.TransactionPayer(from))
+	s.Must(err)
+	private := solanago.PrivateKey(s.Key)
+	_, err = tx.Sign(func(solanago.PublicKey) *solanago.PrivateKey { return &private })
+	s.Must(err)
+	wire, err := tx.MarshalBinary()
+	s.Must(err)
+	s.Must(s.Chain.Broadcast(context.Background(), wire))
+	s.Blocks(2)
+}
