@@ -88,6 +88,9 @@ func (c *Client) roundTrips(ctx context.Context, r call) (*found, error) {
 		lost = lost || !answered || refused.Status >= 500
 		if !answered {
 			err = fmt.Errorf("purser: %s %s: %w", r.method, r.path, err)
+			if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) { // the connection's end may be noticed first
+				err = fmt.Errorf("%w: %w", err, ended)
+			}
 		}
 		if ctx.Err() != nil || try >= c.tries || answered && !passing(refused) {
 			return nil, err

@@ -31,6 +31,7 @@ const (
 	TokenNotFound       Code = "TOKEN_NOT_FOUND"
 	MethodNotAllowed    Code = "METHOD_NOT_ALLOWED"
 	Conflict            Code = "CONFLICT"
+	QuoteExpired        Code = "QUOTE_EXPIRED"
 	LengthRequired      Code = "LENGTH_REQUIRED"
 	PayloadTooLarge     Code = "PAYLOAD_TOO_LARGE"
 	InsufficientFunds   Code = "INSUFFICIENT_FUNDS"

@@ -52,8 +52,8 @@ type town struct {
 
 func newTown(t *testing.T) *town {
 	t.Helper()
-	w := harness.World(t, 50*time.Millisecond)
-	p := harness.NewProduct(t, binary, w, "PURSER_WEBHOOKS_ALLOW_PRIVATE=127.0.0.0/8", "PURSER_WEBHOOKS_ALLOW_HTTP=true")
+	w, market := harness.MarketWorld(t, 50*time.Millisecond)
+	p := harness.NewProduct(t, binary, w, append(market, "PURSER_WEBHOOKS_ALLOW_PRIVATE=127.0.0.0/8", "PURSER_WEBHOOKS_ALLOW_HTTP=true")...)
 	p.Start()
 	alice := harness.NewPerson(t, w, telegram.Alice)
 	alice.Say("/start")

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync, sign as nodeSign } from "node:crypto";
 import { setTimeout as after } from "node:timers/promises";
-import { PurserClient, PurserError, SecretLostError, sign, signBlindly, signChallenge } from "../../clients/typescript/dist/index.js";
+import { PurserClient, PurserError, SecretLostError, sign, signBlindly, signChallenge, signSwap } from "../../clients/typescript/dist/index.js";
 import { base58 } from "../../clients/typescript/dist/bytes.js";
 
 const s = JSON.parse(process.argv[2]);
@@ -64,6 +64,31 @@ async function pay(client) {
     (e) => e instanceof PurserError && e.code === "INSUFFICIENT_FUNDS" && e.requestId !== "" && e.details !== "" && e.field === "amount" &&
       e.reason === "funds.sol_short" && e.arguments.amount === "1000" && typeof e.arguments.free === "string" && e.message.includes("INSUFFICIENT_FUNDS funds.sol_short: "));
   await assert.rejects(new PurserClient(s.url, s.bot).wallets(), { code: "INVALID_API_KEY", status: 401 });
+}
+
+/** What a program finds out about tokens, and a swap with a key of its own. */
+async function market(client) {
+  const found = await client.tokens("usdc");
+  assert.deepEqual([found.complete, found.tokens[0].listed, found.tokens[0].holders > 0, found.tokens[1].suspect], [true, true, true, true]);
+  const usdc = found.tokens[0].mint;
+  const pools = await client.pools(usdc);
+  assert.deepEqual([pools.token, pools.source !== "", pools.updatedAt instanceof Date, pools.pools[0].liquidityUsd !== "", pools.pools[0].url !== ""], ["USDC", true, true, true, true]);
+  const prices = await client.prices(["SOL", usdc]);
+  assert.equal(prices.prices.length + prices.missing.length, 2);
+  const quote = await client.swapQuote({ address: own, fromToken: "SOL", toToken: usdc, amount: "0.5", slippageBps: 100 }, { signal });
+  assert.deepEqual([quote.inAmount, quote.toToken.mint, quote.slippageBps, quote.expiresAt > new Date(), quote.route.length > 0], ["0.5", usdc, 100, true, true]);
+  const proposal = await client.swap(quote.quoteId, { signal });
+  const [whole, fraction = ""] = quote.minOutAmount.split(".");
+  const want = { from: own, fromToken: "SOL", toToken: usdc, paidUnits: 500_000_000n, leastUnits: BigInt(whole + fraction.padEnd(6, "0")) };
+  await assert.rejects(signSwap(proposal.unsignedTransaction, signer, { ...want, leastUnits: want.leastUnits + 1n }), /at least/);
+  const signature = await signSwap(proposal.unsignedTransaction, signer, want);
+  await client.submitSignature(proposal.transactionId, { signature });
+  await until(async () => {
+    const t = await client.transaction(proposal.transactionId);
+    assert.ok(t.status === "confirmed" || t.errorCode === "", t.errorCode);
+    return t.status === "confirmed";
+  });
+  await assert.rejects(client.swap(quote.quoteId), { code: "QUOTE_EXPIRED", status: 409 });
 }
 
 async function rotate(client) {
@@ -172,6 +197,7 @@ await connect(operator);
 const airdrop = { jsonrpc: "2.0", id: 1, method: "requestAirdrop", params: [own, 5_000_000_000] };
 await fetch(s.rpc, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(airdrop) });
 await pay(operator);
+await market(operator);
 await person(new PurserClient(s.url, s.own));
 await bot(new PurserClient(s.url, s.bot));
 await hooks(new PurserClient(s.url, s.own), operator);

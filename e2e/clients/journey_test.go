@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"errors"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,7 @@ func TestGoClientOverTheRealBinary(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.pay(operator)
+	j.market(operator)
 	j.person(purser.New(s.URL, s.Own))
 	j.bot(purser.New(s.URL, s.Bot))
 	j.hooks(purser.New(s.URL, s.Own), operator)
@@ -172,6 +174,56 @@ func (j *journey) pay(c *purser.Client) {
 	_, err = purser.New(j.URL, j.Bot).Wallets(j.ctx)
 	if !errors.As(err, &refused) || refused.Code != purser.InvalidAPIKey {
 		j.Errorf("a bot token: %v", err)
+	}
+}
+
+// market is what a program finds out about tokens, and a swap with a key of its own.
+func (j *journey) market(c *purser.Client) {
+	j.Helper()
+	found, err := c.Tokens(j.ctx, "usdc")
+	if err != nil || !found.Complete || len(found.Tokens) < 2 || !found.Tokens[0].Listed || found.Tokens[0].Holders == 0 || !found.Tokens[1].Suspect {
+		j.Fatalf("tokens: %+v (%v)", found, err)
+	}
+	usdc := found.Tokens[0].Mint
+	pools, err := c.Pools(j.ctx, usdc)
+	if err != nil || pools.Token != "USDC" || pools.Source == "" || pools.UpdatedAt.IsZero() || len(pools.Pools) == 0 || pools.Pools[0].LiquidityUSD == "" || pools.Pools[0].URL == "" {
+		j.Errorf("pools: %+v (%v)", pools, err)
+	}
+	prices, err := c.Prices(j.ctx, "SOL", usdc)
+	if err != nil || len(prices.Prices)+len(prices.Missing) != 2 {
+		j.Errorf("prices: %+v (%v)", prices, err)
+	}
+	quote, err := c.SwapQuote(j.ctx, purser.SwapRequest{Address: purser.Address(j.own), FromToken: "SOL", ToToken: usdc, Amount: "0.5", SlippageBPS: 100})
+	if err != nil || quote.InAmount != "0.5" || quote.ToToken.Mint != usdc || quote.SlippageBPS != 100 || quote.ExpiresAt.Before(time.Now()) || len(quote.Route) == 0 {
+		j.Fatalf("quote: %+v (%v)", quote, err)
+	}
+	proposal, err := c.Swap(j.ctx, quote.QuoteID)
+	j.must("swap", err)
+	least, ok := new(big.Rat).SetString(quote.MinOut + "e6") // in base units of USDC
+	if !ok || !least.IsInt() {
+		j.Fatalf("the least is %s", quote.MinOut)
+	}
+	want := purser.ExpectedSwap{FromToken: "SOL", ToToken: usdc, PaidUnits: 500_000_000, LeastUnits: least.Num().Uint64()}
+	more := want
+	more.LeastUnits++
+	if _, err := purser.SignSwap(proposal.UnsignedTransaction, j.own, more); err == nil {
+		j.Error("signed a swap that brings less than was expected")
+	}
+	signature, err := purser.SignSwap(proposal.UnsignedTransaction, j.own, want)
+	j.must("sign the swap", err)
+	_, err = c.SubmitSignature(j.ctx, proposal.TransactionID, purser.Signature{Signature: signature})
+	j.must("submit the swap", err)
+	j.until("swapped", func() bool {
+		t, err := c.Transaction(j.ctx, proposal.TransactionID)
+		j.must("transaction", err)
+		if t.Status != purser.Confirmed && t.ErrorCode != "" {
+			j.Fatalf("the swap ended as %+v", t)
+		}
+		return t.Status == purser.Confirmed
+	})
+	var refused *purser.Error
+	if _, err := c.Swap(j.ctx, quote.QuoteID); !errors.As(err, &refused) || refused.Code != purser.QuoteExpired {
+		j.Errorf("the quote again: %v", err)
 	}
 }
 

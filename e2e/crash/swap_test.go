@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"purser/e2e/harness"
-	"purser/sandbox"
 	"purser/sandbox/telegram"
 	"purser/store"
 	"purser/wallet"
@@ -25,10 +24,8 @@ func TestKilledWhileSwapping(t *testing.T) {
 		rounds = 8
 	}
 	random := seeded(t)
-	w := harness.WorldWith(t, 100*time.Millisecond, func(o *sandbox.Options) { o.MarketListen = "127.0.0.1:0" })
-	c := &couple{T: t, world: w, purser: harness.NewProduct(t, binary, w, "PURSER_MARKET_SOURCES=jupiter", "PURSER_MARKET_URL="+w.MarketURL(), "PURSER_MARKET_CALLS_PER_MINUTE=60000"),
-		alice: harness.NewPerson(t, w, telegram.Alice)}
-	c.must(w.Market.SetLimit("jupiter", 60_000))
+	w, market := harness.MarketWorld(t, 100*time.Millisecond)
+	c := &couple{T: t, world: w, purser: harness.NewProduct(t, binary, w, market...), alice: harness.NewPerson(t, w, telegram.Alice)}
 	c.purser.Start()
 	c.alice.Connect()
 	c.alice.Fund(funds)

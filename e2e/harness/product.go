@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"purser/sandbox"
+	"purser/sandbox/market"
 	"purser/sandbox/telegram"
 )
 
@@ -44,17 +45,29 @@ func Build() (path string, remove func(), err error) {
 // World is a sandbox that runs until the test ends. Nothing of it is kept.
 func World(t testing.TB, slot time.Duration) *sandbox.World {
 	t.Helper()
-	return WorldWith(t, slot, nil)
+	return open(t, sandbox.Options{SlotTime: slot})
 }
 
-// WorldWith is World with other options; nil changes none.
-func WorldWith(t testing.TB, slot time.Duration, change func(*sandbox.Options)) *sandbox.World {
+// MarketWorld is World with a market, and the settings by which a purser uses it.
+func MarketWorld(t testing.TB, slot time.Duration) (w *sandbox.World, settings []string) {
 	t.Helper()
-	const any = "127.0.0.1:0"
-	options := sandbox.Options{TelegramListen: any, RPCListen: any, WSListen: any, SlotTime: slot, Now: time.Now}
-	if change != nil {
-		change(&options)
+	w = open(t, sandbox.Options{SlotTime: slot, MarketListen: anyAddress})
+	const calls = 60_000 // tests ask more often than people
+	for _, provider := range []string{market.Jupiter, market.GeckoTerminal} {
+		if err := w.Market.SetLimit(provider, calls); err != nil {
+			t.Fatal(err)
+		}
 	}
+	return w, []string{"PURSER_MARKET_SOURCES=jupiter", "PURSER_MARKET_URL=" + w.MarketURL(), "PURSER_MARKET_POOLS_URL=" + w.MarketURL(), fmt.Sprint("PURSER_MARKET_CALLS_PER_MINUTE=", calls)}
+}
+
+// anyAddress is a free address of this machine.
+const anyAddress = "127.0.0.1:0"
+
+// open runs a sandbox until the test ends.
+func open(t testing.TB, options sandbox.Options) *sandbox.World {
+	t.Helper()
+	options.TelegramListen, options.RPCListen, options.WSListen, options.Now = anyAddress, anyAddress, anyAddress, time.Now
 	w, err := sandbox.Open(options)
 	if err != nil {
 		t.Fatal(err)

@@ -1,8 +1,8 @@
 import { SecretLostError } from "./errors.js";
 import { read } from "./records.js";
 import type {
-  Balance, BotUser, BotWebhookRequest, Challenge, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, HistoryEntry, Key, Message,
-  NotificationSettings, Notifications, OwnerCommand, OwnerMessage, PaymentRequest, PriceHistory, Prices, PriceSpan, Progress, Proposal, Recovery, RequestedPayment, RotatedKey, SendRequest, SentMessage, Signature, StakePositions, StakeRequest, StakeRewards, StakeValidator, Transaction,
+  Balance, BotUser, BotWebhookRequest, Challenge, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, FoundTokens, HistoryEntry, Key, Message,
+  NotificationSettings, Notifications, OwnerCommand, OwnerMessage, PaymentRequest, Pools, PriceHistory, Prices, PriceSpan, Progress, Proposal, Recovery, RequestedPayment, RotatedKey, SendRequest, SentMessage, Signature, StakePositions, StakeRequest, StakeRewards, StakeValidator, SwapQuote, SwapRequest, Transaction,
   TransactionFilter, TransactionPage, Wallet, WalletLink, Webhook, WebhookChange, WebhookEvent, WebhookRequest, WebhookSecret, WebhookStatus,
   WebhookTest, WholeDelivery,
 } from "./records.js";
@@ -133,6 +133,27 @@ export class PurserClient {
   /** GET /v1/stake/validators: the best first, at most 100. The first is the default of stake. */
   async stakeValidators(options?: CallOptions): Promise<StakeValidator[]> {
     return this.#wire.call("GET", "/v1/stake/validators", read.stakeValidators, options);
+  }
+
+  /** POST /v1/swap/quote: what a swap would bring. It proposes nothing. */
+  async swapQuote(request: SwapRequest, options?: CallOptions): Promise<SwapQuote> {
+    const { address, fromToken, toToken, amount, slippageBps } = request;
+    return this.#wire.call("POST", "/v1/swap/quote", read.swapQuote, options, { address, from_token: fromToken, to_token: toToken, amount, slippage_bps: slippageBps });
+  }
+
+  /** POST /v1/swap. Like send, it asks the owner, or waits for the signature of the program that holds the key (signSwap). */
+  async swap(quoteId: string, options?: CallOptions): Promise<Proposal> {
+    return this.#wire.call("POST", "/v1/swap", read.proposal, options, { quote_id: quoteId });
+  }
+
+  /** GET /v1/tokens: tokens by symbol, name or mint. */
+  async tokens(query: string, options?: CallOptions): Promise<FoundTokens> {
+    return this.#wire.call("GET", `/v1/tokens?${new URLSearchParams({ query })}`, read.foundTokens, options);
+  }
+
+  /** GET /v1/pools: where a token is traded, by symbol or mint. */
+  async pools(token: string, options?: CallOptions): Promise<Pools> {
+    return this.#wire.call("GET", `/v1/pools?${new URLSearchParams({ token })}`, read.pools, options);
   }
 
   /** GET /v1/prices: of 1 to 50 tokens, by symbol or mint. */

@@ -12,10 +12,10 @@ export interface Expected {
   token: string;
 }
 
-const system = "11111111111111111111111111111111";
-const tokenPrograms: readonly string[] = ["TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"];
-const associated = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL";
-const budgetProgram = "ComputeBudget111111111111111111111111111111";
+export const system = "11111111111111111111111111111111";
+export const tokenPrograms: readonly string[] = ["TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"];
+export const associated = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL";
+export const budgetProgram = "ComputeBudget111111111111111111111111111111";
 const memoPrograms: readonly string[] = ["MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr", "Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH"]; // of versions 3 and 4
 
 const solDecimals = 9;
@@ -32,6 +32,8 @@ export interface Message {
   names: string[];
   /** How many of the last keys are read-only. */
   readOnly: number;
+  /** How many accounts come from lookup tables. Their indexes follow those of keys. */
+  loaded: number;
   instructions: { program: string; accounts: number[]; data: Bytes }[];
 }
 
@@ -61,14 +63,20 @@ export function readMessage(raw: Bytes): Message {
   const names = keys.map(base58);
   bytes(32); // blockhash
   const raws = Array.from({ length: count() }, () => ({ program: byte(), accounts: [...bytes(count())], data: bytes(count()) }));
-  if (version === 0x80 && count() !== 0) throw new Error("purser: the transaction takes accounts from lookup tables, which cannot be seen here");
-  if (at !== raw.length || readOnly >= keys.length || new Set(names).size < names.length) throw malformed();
+  let loaded = 0;
+  for (let tables = version === 0x80 ? count() : 0; tables > 0; tables--) {
+    bytes(32); // the table
+    const of = bytes(count()).length + bytes(count()).length; // writable and read-only
+    if (of === 0) throw malformed();
+    loaded += of;
+  }
+  if (at !== raw.length || readOnly >= keys.length || keys.length + loaded > 256 || new Set(names).size < names.length) throw malformed();
   if (signers !== 1 || readOnlySigners !== 0) throw new Error("purser: the transaction needs not exactly one signer who pays");
   const instructions = raws.map(({ program, accounts, data }) => {
-    if (program >= keys.length || accounts.some((a) => a >= keys.length)) throw malformed();
+    if (program >= keys.length || accounts.some((a) => a >= keys.length + loaded)) throw malformed();
     return { program: names[program]!, accounts, data };
   });
-  return { keys, names, readOnly, instructions };
+  return { keys, names, readOnly, loaded, instructions };
 }
 
 /** Throws unless the message makes the expected payment from its only signer, and nothing else. */
@@ -77,10 +85,11 @@ export async function check(m: Message, want: Expected): Promise<void> {
   const to = fromBase58(want.to);
   if (to === undefined) throw new Error("purser: expected to: that is no Solana address");
   if (want.from !== undefined && want.from !== m.names[0]) throw new Error("purser: the transaction is another wallet's");
+  if (m.loaded > 0) throw new Error("purser: the transaction takes accounts from lookup tables, which cannot be seen here");
   let paid: string | undefined;
   let memos = 0;
   let created = 0;
-  const budgets = new Map<number, bigint>();
+  const budget = new Budget();
   for (const [i, { program, accounts, data }] of m.instructions.entries()) {
     const refuse = (why: string) => new Error(`purser: instruction ${i + 1} of the transaction ${why}`);
     if (program === system || tokenPrograms.includes(program)) {
@@ -91,10 +100,7 @@ export async function check(m: Message, want: Expected): Promise<void> {
       await creates(m, accounts, data, want, refuse);
       if (++created > 1) throw refuse("creates a second account");
     } else if (program === budgetProgram) {
-      const kind = data[0] ?? 0;
-      const known = kind === 2 && data.length === 5 || kind === 3 && data.length === 9; // units, price of one
-      if (!known || accounts.length > 0 || budgets.has(kind)) throw refuse("sets a compute budget in an unknown way");
-      budgets.set(kind, littleEndian(data.slice(1)));
+      if (!budget.takes(accounts, data)) throw refuse("sets a compute budget in an unknown way");
     } else if (memoPrograms.includes(program)) {
       if (++memos > 1 || accounts.length > 0) throw refuse("is a memo that is not the only one, or is signed");
     } else {
@@ -102,10 +108,29 @@ export async function check(m: Message, want: Expected): Promise<void> {
     }
   }
   if (paid === undefined) throw new Error("purser: the transaction pays nothing");
-  const limit = budgets.get(2) ?? 0n;
-  if (budgets.has(3) && !budgets.has(2) || limit > maxUnits) throw new Error("purser: the transaction's priority fee has no limit");
-  if ((budgets.get(3) ?? 0n) * limit > maxPriorityFee * 1_000_000n) throw new Error("purser: the transaction's priority fee is too high");
+  budget.check();
   if (paid !== amount) throw new Error(`purser: the transaction pays ${paid}, not ${amount}`);
+}
+
+/** The compute budget of a transaction. */
+export class Budget {
+  readonly #values = new Map<number, bigint>();
+
+  /** Reads an instruction of the compute budget; false for one that is unknown, or the second of its kind. */
+  takes(accounts: number[], data: Bytes): boolean {
+    const kind = data[0] ?? 0;
+    const known = kind === 2 && data.length === 5 || kind === 3 && data.length === 9; // units, price of one
+    if (!known || accounts.length > 0 || this.#values.has(kind)) return false;
+    this.#values.set(kind, littleEndian(data.slice(1)));
+    return true;
+  }
+
+  /** Throws for a priority fee above maxPriorityFee. */
+  check(): void {
+    const limit = this.#values.get(2) ?? 0n;
+    if (this.#values.has(3) && !this.#values.has(2) || limit > maxUnits) throw new Error("purser: the transaction's priority fee has no limit");
+    if ((this.#values.get(3) ?? 0n) * limit > maxPriorityFee * 1_000_000n) throw new Error("purser: the transaction's priority fee is too high");
+  }
 }
 
 /** Reads a transfer of SOL (System program) or of a token (TransferChecked), and returns how much it pays. */
@@ -148,7 +173,7 @@ async function creates(m: Message, accounts: number[], data: Bytes, want: Expect
  * address off the curve. Being off the curve is not checked: nobody can find a key for another bump's address, and the
  * program creates no account there.
  */
-async function isAssociated(account: Bytes, owner: Bytes, mint: Bytes, program: Bytes): Promise<boolean> {
+export async function isAssociated(account: Bytes, owner: Bytes, mint: Bytes, program: Bytes): Promise<boolean> {
   const end = [...fromBase58(associated)!, ...utf8("ProgramDerivedAddress")];
   for (let bump = 255; bump >= 0; bump--) {
     const seeds = Uint8Array.from([...owner, ...program, ...mint, bump, ...end]);
@@ -158,7 +183,7 @@ async function isAssociated(account: Bytes, owner: Bytes, mint: Bytes, program: 
   return false;
 }
 
-function littleEndian(bytes: Bytes): bigint {
+export function littleEndian(bytes: Bytes): bigint {
   return bytes.reduceRight((n, b) => n << 8n | BigInt(b), 0n);
 }
 

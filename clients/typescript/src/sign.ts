@@ -1,5 +1,6 @@
 import { base58, fromBase64, utf8, type Bytes } from "./bytes.js";
 import { check, readMessage, type Expected, type Message } from "./decode.js";
+import { checkSwap, type ExpectedSwap } from "./swap.js";
 
 /** Signs bytes with a wallet's Ed25519 key, wherever the key is kept, and returns 64 bytes. */
 export type Signer = (message: Uint8Array) => Promise<Uint8Array>;
@@ -17,6 +18,17 @@ const maxTransaction = 1232;
 export async function sign(unsignedTransaction: string, signer: Signer, expected: Expected): Promise<string> {
   const { bytes, message } = ownMessage(unsignedTransaction);
   await check(message, expected);
+  return signed(bytes, message.keys[0]!, signer);
+}
+
+/**
+ * Does what sign does, for the unsignedTransaction of a swap. It is signed only if it pays exactly paidUnits from the
+ * signer's own account, at least leastUnits arrive in the signer's own account, and no other program can act with the
+ * signature. The swap program enforces both numbers.
+ */
+export async function signSwap(unsignedTransaction: string, signer: Signer, expected: ExpectedSwap): Promise<string> {
+  const { bytes, message } = ownMessage(unsignedTransaction);
+  await checkSwap(message, expected);
   return signed(bytes, message.keys[0]!, signer);
 }
 
