@@ -33,7 +33,7 @@ type quoteData struct {
 	OutAmount   string           `json:"out_amount"`     // expected
 	MinOut      string           `json:"min_out_amount"` // received at least, or nothing happens
 	SlippageBPS uint16           `json:"slippage_bps"`
-	PriceImpact string           `json:"price_impact"` // percent, as the source says
+	PriceImpact string           `json:"price_impact"` // percent, as the source says; "" if it does not
 	BelowMarket *string          `json:"below_market"` // percent by which it is worse than the market; negative if better; null if not known
 	Fee         string           `json:"fee"`          // SOL: the network fee
 	Rent        string           `json:"rent"`         // SOL: the deposit for a new token account
@@ -72,8 +72,11 @@ func quoted(q store.SwapQuote, t wallet.Transaction) quoteData {
 	terms := q.Draft.SwapTerms()
 	data := quoteData{QuoteID: q.ID, Address: q.Draft.From, FromToken: swapTokenOf(q.Draft.Token), ToToken: swapTokenOf(terms.ToToken),
 		InAmount: q.Draft.Money().String(), OutAmount: terms.Expected().String(), MinOut: terms.Least().String(), SlippageBPS: terms.SlippageBPS,
-		PriceImpact: wallet.Change(terms.ImpactBPS).Percent(), Fee: wallet.Lamports(t.Fee).String(), Rent: wallet.Lamports(t.Rent).String(), Source: terms.Source, Route: append([]string{}, terms.Venues...),
+		Fee: wallet.Lamports(t.Fee).String(), Rent: wallet.Lamports(t.Rent).String(), Source: terms.Source, Route: append([]string{}, terms.Venues...),
 		Warnings: append([]wallet.Warning{}, t.Warnings...), ExpiresAt: wallet.Timestamp(q.EndsAt)}
+	if !terms.ImpactUnknown {
+		data.PriceImpact = wallet.Change(terms.ImpactBPS).Percent()
+	}
 	if below := terms.BelowMarketBPS; below != nil {
 		text := wallet.Change(*below).Percent()
 		if *below < 0 {

@@ -3,6 +3,7 @@ package api
 import (
 	"github.com/gofiber/fiber/v2"
 
+	"purser/handlers"
 	"purser/wallet"
 )
 
@@ -28,7 +29,7 @@ type tokenData struct {
 }
 
 // tokens is GET /v1/tokens?query=.
-func (s *Server) tokens(c *fiber.Ctx, _ wallet.Key) error {
+func (s *Server) tokens(c *fiber.Ctx, key wallet.Key) error {
 	q, err := query(c, "query")
 	if err != nil {
 		return err
@@ -36,7 +37,7 @@ func (s *Server) tokens(c *fiber.Ctx, _ wallet.Key) error {
 	if q["query"] == "" {
 		return bad("query", "body.missing")
 	}
-	found, complete, err := s.TokenSearch.Find(c.UserContext(), q["query"])
+	found, complete, err := s.TokenSearch.Find(c.UserContext(), handlers.CallerOf(key), q["query"])
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func (c *Client) fill(ctx context.Context, n *node, l *wallet.Landing) {
 		if tx, err := transaction(ctx, n, l.Signature); err == nil && tx != nil && *tx.Slot == l.Slot {
 			known.fee, known.spent = *tx.Meta.Fee, tx.spent()
 			if e, err := tx.effects(l.Signature); err == nil {
-				known.gained = wallet.OnlyGain(e.activities(e.keys[:1])[0].Net)
+				known.gained = e.gain()
 			}
 		}
 		known.height = c.height(ctx, n, l.Slot)
@@ -144,6 +144,24 @@ func (c *Client) fill(ctx context.Context, n *node, l *wallet.Landing) {
 		}
 	}
 	l.Fee, l.Spent, l.BlockHeight, l.Gained = known.fee, known.spent, known.height, known.gained
+}
+
+// gain is what the fee payer gained by a transaction (Landing.Gained). Lamports that lay at the address of its account for wrapped SOL before there
+// was an account, where anybody can send some, come to it with the account's end, and are not counted.
+func (e *effects) gain() wallet.Gain {
+	gain := wallet.OnlyGain(e.activities(e.keys[:1])[0].Net)
+	at := slices.Index(e.keys, wrappedAccount(e.keys[0]))
+	if at < 0 || !gain.Mint.IsZero() {
+		return gain
+	}
+	if account := e.tokens[byte(at)]; account.pre != nil || e.post[at] > 0 {
+		return gain
+	}
+	if gain.Units <= e.pre[at] {
+		return wallet.Gain{}
+	}
+	gain.Units -= e.pre[at]
+	return gain
 }
 
 // height is the height of the block in a slot, 0 if the node cannot tell (getBlock).

@@ -113,8 +113,11 @@ func (c *Chat) priceList(ctx context.Context, h Inbound) (Action, error) {
 
 // priceLine is one line of the list.
 func (s *replyTx) priceLine(view handlers.PriceView) (html, error) {
-	v := vars{"Token": shortTokenName(view.Token), "Price": "", "Change": html(""), "Age": html("")}
+	v := vars{"Token": shortTokenName(view.Token), "Price": "", "Change": html(""), "Age": html(""), "Other": "", "OtherPrice": ""}
 	if view.Known() {
+		if err := s.dispute(view, v); err != nil {
+			return "", err
+		}
 		v["Price"] = view.Price.Price.Rounded(priceDigits).String()
 		var err error
 		if v["Change"], err = s.change(view.Price.Change24h); err != nil {
@@ -127,6 +130,16 @@ func (s *replyTx) priceLine(view handlers.PriceView) (html, error) {
 		}
 	}
 	return s.words.text("price.line", v)
+}
+
+// dispute sets which other source says another price; "" if none does.
+func (s *replyTx) dispute(view handlers.PriceView, v vars) (err error) {
+	v["Other"], v["OtherPrice"] = "", ""
+	if other := view.Price.Disagrees; other != nil {
+		v["OtherPrice"] = other.Price.Rounded(priceDigits).String()
+		v["Other"], err = s.sourceName(other.Source)
+	}
+	return err
 }
 
 // chartButtons returns a button for each token that shows its chart; none for an app.

@@ -194,6 +194,9 @@ func (s *replyTx) priceText(view handlers.PriceView) (html, error) {
 	if v["Source"], err = s.sourceName(view.Price.Source); err != nil {
 		return "", err
 	}
+	if err := s.dispute(view, v); err != nil {
+		return "", err
+	}
 	return s.words.text("price.text", v)
 }
 

@@ -366,3 +366,24 @@ func TestChartsAreLookups(t *testing.T) {
 		t.Errorf("%d charts were asked for", len(f.spans))
 	}
 }
+
+// TestADisputeIsSaid: another source that says something else is named beside the price, in the list and below the chart.
+func TestADisputeIsSaid(t *testing.T) {
+	f := &fakePrices{}
+	r := withPrices(t, f)
+	f.view = viewOf(r, "147.5")
+	f.list = []handlers.PriceView{f.view}
+	for _, command := range []string{"/price", "/price SOL"} {
+		f.view.Price.Disagrees, f.list[0].Price.Disagrees = nil, nil
+		r.says("alice", command)
+		if said := r.last().Text; strings.Contains(said, "Pyth") {
+			t.Errorf("%s: %s", command, said)
+		}
+		other := &wallet.SourcePrice{Source: "pyth", Price: wallet.MustPrice("120.25")}
+		f.view.Price.Disagrees, f.list[0].Price.Disagrees = other, other
+		r.says("alice", command)
+		if said := r.last().Text; !strings.Contains(said, "⚠️ Pyth says $120.25") {
+			t.Errorf("%s: %s", command, said)
+		}
+	}
+}

@@ -28,7 +28,7 @@ func SwapCard() Card {
 func swapVars(t wallet.Transaction) map[string]any {
 	terms := t.SwapTerms()
 	v := map[string]any{"Out": html(escape(shortTokenName(terms.ToToken))), "OutMint": html(""), "Least": terms.Least().String(), "Expected": code(terms.Expected().String()),
-		"Received": "", "Slippage": code(wallet.Change(terms.SlippageBPS).Percent()), "Impact": html(""), "Below": html(""),
+		"Received": "", "Slippage": code(wallet.Change(terms.SlippageBPS).Percent()), "Impact": html(""), "ImpactUnknown": terms.ImpactUnknown, "Below": html(""),
 		"Source": escape(terms.Source), "Venues": html(escape(strings.Join(terms.Venues, ", "))), "Slipped": t.Slipped(),
 		"SignMinutes": int(wallet.SwapSignWindow.Minutes()), "QuoteSeconds": int(wallet.QuoteLife.Seconds()), "External": t.Signer == wallet.ExternalWallet}
 	if terms.ToToken.Symbol == "" { // a symbol could imitate another token: its mint has a line of its own

@@ -31,7 +31,7 @@ func (c *Chat) resolve(ctx context.Context, h Inbound, word string) (ref wallet.
 		return ref, choice, err
 	}
 	_, unknown := c.Transfers.Token(ctx, ref) // the refusal of a symbol that is on no list
-	found, _, err := c.TokenSearch.Find(ctx, word)
+	found, _, err := c.TokenSearch.Find(ctx, h.caller(), word)
 	if err != nil || len(found) == 0 {
 		return ref, choice, unknown
 	}
@@ -68,17 +68,27 @@ func (c *Chat) whichToken(ctx context.Context, h Inbound, word string, command f
 	}, nil
 }
 
-// restated returns a command with a mint in the place of a word, the first one that reads so.
+// restated returns a command with a mint in the place of a word: the first that reads so, but for one that is read as an amount ("404 404 SOL").
 func restated(command string, args []string, word string) func(mint string) string {
 	return func(mint string) string {
 		words := slices.Clone(args)
-		if i := slices.IndexFunc(words, func(w string) bool {
+		reads := func(w string) bool {
 			return strings.EqualFold(strings.TrimPrefix(w, "$"), strings.TrimPrefix(word, "$"))
-		}); i >= 0 {
+		}
+		if i := slices.IndexFunc(words, reads); i >= 0 {
+			if later := slices.IndexFunc(words[i+1:], reads); later >= 0 && isQuantity(words[i]) {
+				i += 1 + later
+			}
 			words[i] = mint
 		}
 		return strings.Join(append([]string{command}, words...), " ")
 	}
+}
+
+// isQuantity reports whether a word is an amount or max.
+func isQuantity(word string) bool {
+	_, err := wallet.ParseQuantity(strings.ToLower(word))
+	return err == nil
 }
 
 // choices lists tokens, and a button for each.

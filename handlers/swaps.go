@@ -25,6 +25,7 @@ type Swaps struct {
 	Quoter    wallet.SwapQuoter // nil: nobody quotes on this cluster
 	Reader    wallet.SwapReader
 	Book      PriceBook // what the market says, beside the quote
+	Limit     *SourceLimit
 }
 
 // Limits of quotes, in hundredths of a percent.
@@ -64,7 +65,7 @@ type SwapRequest struct {
 // Prepare asks for a quote, checks it, and prepares the swap that it offers. Nothing is stored.
 //
 // Errors: INVALID_REQUEST, also if nobody makes this swap; TOKEN_NOT_FOUND, WALLET_NOT_FOUND, INSUFFICIENT_FUNDS; POLICY_VIOLATION for
-// a quote that is far worse than the market, and for one that no device of purser may sign; NETWORK_ERROR.
+// a quote that is far worse than the market, and for one that no device of purser may sign; NETWORK_ERROR; RATE_LIMIT_EXCEEDED.
 func (s *Swaps) Prepare(ctx context.Context, who Caller, req SwapRequest) (Proposal, error) {
 	t, from, f, err := s.quote(ctx, who, req)
 	if err != nil {
@@ -100,11 +101,15 @@ func (s *Swaps) quote(ctx context.Context, who Caller, req SwapRequest) (t walle
 	if t.Amount, err = s.amount(ctx, req, t, f); err != nil {
 		return t, from, f, err
 	}
+	if err := s.Limit.take(who, s.Now()); err != nil {
+		return t, from, f, err
+	}
 	// Then the quote. All that counts is read from its instruction.
 	if terms, err = s.offer(ctx, t, terms); err != nil {
 		return t, from, f, err
 	}
 	t.Warnings = warningsOf(t, terms)
+	terms.Passing = f.passing
 	t.Rent, t.Terms, t.Deadline = f.rent, terms.Terms(), terms.Expires
 	return t, from, f, nil
 }
@@ -176,30 +181,31 @@ func (s *Swaps) offer(ctx context.Context, t wallet.Transaction, terms wallet.Sw
 		return terms, wallet.Refuse(wallet.PolicyViolation, "swap.passes_signature")
 	}
 	terms.Quoted, terms.Minimum, terms.SlippageBPS, terms.Route = does.Quoted, does.Minimum, does.SlippageBPS, does.Route
-	terms.Source, terms.Venues, terms.ImpactBPS = q.Source, q.Venues, q.ImpactBPS
+	terms.Source, terms.Venues, terms.ImpactBPS, terms.ImpactUnknown = q.Source, q.Venues, q.ImpactBPS, q.ImpactUnknown
 	terms.Expires = s.Now().UTC().Add(wallet.QuoteLife)
 	if terms.BelowMarketBPS, err = s.belowMarket(ctx, t, terms); err != nil {
 		return terms, err
 	}
 	switch {
-	case terms.ImpactBPS > maxImpact:
+	case terms.ImpactBPS >= maxImpact:
 		return terms, wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.PolicyViolation, "swap.impact", wallet.TextArg("Percent", wallet.Change(terms.ImpactBPS).Percent())))
-	case terms.BelowMarketBPS != nil && *terms.BelowMarketBPS > maxBelowMarket:
+	case terms.BelowMarketBPS != nil && *terms.BelowMarketBPS >= maxBelowMarket:
 		return terms, wallet.Refuse(wallet.PolicyViolation, "swap.below_market", wallet.TextArg("Percent", wallet.Change(*terms.BelowMarketBPS).Percent()))
 	}
 	return terms, nil
 }
 
 // belowMarket compares what the quote promises with the market's prices: by how many hundredths of a percent it is worth less than what
-// is paid; negative if it is worth more. nil if a price is unknown or old.
+// is paid; negative if it is worth more. Where two sources disagree, each side counts at the price that is worse for the person: who quotes is often
+// who prices. nil if a price is unknown or old.
 func (s *Swaps) belowMarket(ctx context.Context, t wallet.Transaction, terms wallet.SwapTerms) (*int64, error) {
 	prices, err := s.Book.Lookup(ctx, []wallet.Address{t.Token.Mint, terms.ToToken.Mint})
 	if err != nil {
 		return nil, err
 	}
 	now := s.Now()
-	paid, ok := prices[t.Token.Mint].Value(t.Money(), now)
-	promised, also := prices[terms.ToToken.Mint].Value(terms.Expected(), now)
+	_, paid, ok := prices[t.Token.Mint].Values(t.Money(), now)
+	promised, _, also := prices[terms.ToToken.Mint].Values(terms.Expected(), now)
 	if !ok || !also || !s.trusted(t.Token) || !s.trusted(terms.ToToken) {
 		return nil, nil
 	}

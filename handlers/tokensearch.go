@@ -26,6 +26,7 @@ type TokenList interface {
 type TokenSearch struct {
 	Tokens TokenList
 	Source TokenSource // nil: only the list is searched
+	Limit  *SourceLimit
 	Now    Clock
 
 	mu     sync.Mutex
@@ -50,8 +51,8 @@ const (
 
 // Find returns the tokens that a query may mean, the most likely first: SOL and listed tokens, then verified ones, then others. A token that
 // takes the symbol of a listed one is suspect, whatever the source says. If the source does not answer, complete is false and only the
-// list was searched. Errors: INVALID_REQUEST for a query that cannot mean a token.
-func (s *TokenSearch) Find(ctx context.Context, query string) (found []wallet.TokenMatch, complete bool, err error) {
+// list was searched. Errors: INVALID_REQUEST for a query that cannot mean a token; RATE_LIMIT_EXCEEDED.
+func (s *TokenSearch) Find(ctx context.Context, who Caller, query string) (found []wallet.TokenMatch, complete bool, err error) {
 	query = strings.Join(strings.Fields(query), " ")
 	if query == "" || len(query) > MaxTokenQuery || strings.ContainsFunc(query, func(r rune) bool { return r != ' ' && !wallet.Visible(r) }) {
 		return nil, false, wallet.About("query", wallet.Refuse(wallet.InvalidRequest, "token.query", wallet.NumberArg("Most", MaxTokenQuery)))
@@ -60,8 +61,11 @@ func (s *TokenSearch) Find(ctx context.Context, query string) (found []wallet.To
 	if s.Source == nil {
 		return found, true, nil
 	}
-	theirs, err := s.ask(ctx, strings.ToLower(query))
+	theirs, err := s.ask(ctx, who, strings.ToLower(query))
 	if err != nil {
+		if wallet.CodeOf(err) == wallet.RateLimitExceeded {
+			return nil, false, err
+		}
 		if ctx.Err() != nil {
 			return nil, false, ctx.Err()
 		}
@@ -132,13 +136,17 @@ func (s *TokenSearch) judged(m wallet.TokenMatch) wallet.TokenMatch {
 }
 
 // ask asks the source, once for all who search the same, and remembers the answer for a few minutes.
-func (s *TokenSearch) ask(ctx context.Context, query string) ([]wallet.TokenMatch, error) {
+func (s *TokenSearch) ask(ctx context.Context, who Caller, query string) ([]wallet.TokenMatch, error) {
 	s.mu.Lock()
 	if s.recent == nil {
 		s.recent = map[string]*searched{}
 	}
 	one, known := s.recent[query]
 	if !known || s.Now().Sub(one.at) > searchedFor {
+		if err := s.Limit.take(who, s.Now()); err != nil {
+			s.mu.Unlock()
+			return nil, err
+		}
 		if len(s.recent) >= keptSearches {
 			s.recent = map[string]*searched{} // the next ones ask again: cheaper than an order of them
 		}

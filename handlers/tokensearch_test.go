@@ -36,7 +36,7 @@ func newTokenSearch(t *testing.T, at *time.Time, answer func(context.Context, st
 // found is what a search found, in one line each.
 func found(t *testing.T, s *handlers.TokenSearch, query string) (lines []string, complete bool) {
 	t.Helper()
-	matches, complete, err := s.Find(t.Context(), query)
+	matches, complete, err := s.Find(t.Context(), handlers.Caller{User: "usr_1"}, query)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestTheListComesFirstAndCannotBeImitated(t *testing.T) {
 	if want := "USDC listed trusted jupiter|Verified trusted jupiter|USDC suspect jupiter|UЅDC suspect jupiter|other jupiter|sol suspect jupiter|warned of suspect jupiter"; strings.Join(lines, "|") != want || !complete {
 		t.Errorf("%v %q", complete, lines)
 	}
-	matches, _, _ := s.Find(t.Context(), "usdc")
+	matches, _, _ := s.Find(t.Context(), handlers.Caller{User: "usr_1"}, "usdc")
 	if m := matches[0]; m.Mint != usdc.Mint || m.Decimals != usdc.Decimals || m.Holders != 5 {
 		t.Errorf("%+v", m)
 	}
@@ -132,7 +132,7 @@ func TestTheSameSearchIsMadeOnce(t *testing.T) {
 	results := make(chan int, 10)
 	for range 10 {
 		go func() {
-			matches, _, _ := s.Find(context.Background(), "Bean")
+			matches, _, _ := s.Find(context.Background(), handlers.Caller{User: "usr_1"}, "Bean")
 			results <- len(matches)
 		}()
 	}
@@ -142,7 +142,7 @@ func TestTheSameSearchIsMadeOnce(t *testing.T) {
 	// One who gives up takes nothing from the others.
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := s.Find(gone, "BEAN"); !errors.Is(err, context.Canceled) {
+	if _, _, err := s.Find(gone, handlers.Caller{User: "usr_1"}, "BEAN"); !errors.Is(err, context.Canceled) {
 		t.Errorf("gave up with %v", err)
 	}
 	close(answers)
@@ -166,7 +166,7 @@ func TestAQueryThatMeansNothingIsRefused(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	s, source := newTokenSearch(t, &at, func(context.Context, string) ([]wallet.TokenMatch, error) { return nil, nil })
 	for _, query := range []string{"", "   ", strings.Repeat("x", handlers.MaxTokenQuery+1), "a\u202eb", "a\x00"} {
-		if _, _, err := s.Find(t.Context(), query); wallet.CodeOf(err) != wallet.InvalidRequest || wallet.FieldOf(err) != "query" {
+		if _, _, err := s.Find(t.Context(), handlers.Caller{User: "usr_1"}, query); wallet.CodeOf(err) != wallet.InvalidRequest || wallet.FieldOf(err) != "query" {
 			t.Errorf("%q: %v", query, err)
 		}
 	}
@@ -175,7 +175,7 @@ func TestAQueryThatMeansNothingIsRefused(t *testing.T) {
 	}
 	// However many different things are searched for, few are remembered.
 	for i := range 2000 {
-		if _, _, err := s.Find(t.Context(), strings.Repeat("x", 1+i%40)+string(rune('a'+i/40%26))+string(rune('a'+i/1000))); err != nil {
+		if _, _, err := s.Find(t.Context(), handlers.Caller{User: "usr_1"}, strings.Repeat("x", 1+i%40)+string(rune('a'+i/40%26))+string(rune('a'+i/1000))); err != nil {
 			t.Fatal(err)
 		}
 		for len(source.asked) > 0 {

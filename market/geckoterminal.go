@@ -33,6 +33,7 @@ const (
 	geckoTerminalURL = "https://api.geckoterminal.com"
 	geckoCalls       = 30                 // a minute, without a key
 	poolKept         = time.Hour          // how long the deepest pool of a token is remembered
+	mostPools        = 20                 // of one token that are returned
 	mostPoolsKept    = 10_000             // of these
 	mostCandles      = 1000               // in an answer
 	geckoNetwork     = "solana"           // the id of Solana there
@@ -82,6 +83,7 @@ func (g *GeckoTerminal) Pools(ctx context.Context, priority Priority, mint walle
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Pool) int { return cmpWorth(b.Liquidity, a.Liquidity) })
+	out = out[:min(len(out), mostPools)]
 	return out, nil
 }
 

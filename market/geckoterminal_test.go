@@ -204,3 +204,17 @@ func (s saying) RoundTrip(*http.Request) (*http.Response, error) {
 	_, _ = w.WriteString(string(s))
 	return w.Result(), nil
 }
+
+// TestPoolsAreAtMostTwenty, the deepest ones, whatever the source sends.
+func TestPoolsAreAtMostTwenty(t *testing.T) {
+	var rows []string
+	for i := range 300 {
+		rows = append(rows, poolRow(wallet.Address{1, byte(i), byte(i >> 8)}.String(), usdc.String(), wallet.WrappedSOL.String(), `"1"`, fmt.Sprint(i)))
+	}
+	s := newStandIn(t)
+	s.says(`{"data":[` + strings.Join(rows, ",") + `]}`)
+	pools, err := NewGeckoTerminal(s.options()).Pools(t.Context(), ForPerson, usdc)
+	if err != nil || len(pools) != 20 || pools[0].Liquidity.String() != "299" || pools[19].Liquidity.String() != "280" {
+		t.Errorf("%d pools, %v", len(pools), err)
+	}
+}

@@ -11,7 +11,10 @@ import (
 )
 
 // Jupiter is the price API of jup.ag. Its documentation: https://dev.jup.ag/docs/price (read in November 2026).
-type Jupiter struct{ api *provider }
+type Jupiter struct {
+	api       *provider
+	perMinute int
+}
 
 // jupiterURL is where Jupiter is.
 const jupiterURL = "https://api.jup.ag"
@@ -32,8 +35,11 @@ func NewJupiter(o Options) *Jupiter {
 	if o.URL == "" {
 		o.URL = jupiterURL
 	}
-	return &Jupiter{api: newProvider("jupiter", "x-api-key", o, budget{perMinute, time.Minute})}
+	return &Jupiter{api: newProvider("jupiter", "x-api-key", o, budget{perMinute, time.Minute}), perMinute: perMinute}
 }
+
+// PerMinute is how many calls a minute it allows, of all kinds together.
+func (j *Jupiter) PerMinute() int { return j.perMinute }
 
 // Name returns "jupiter".
 func (j *Jupiter) Name() string { return j.api.name }

@@ -19,7 +19,7 @@ import (
 
 // Limits of a call to a provider.
 const (
-	maxAnswer   = 4 << 20 // bytes, unpacked
+	maxAnswer   = 512 << 10 // bytes, unpacked: some times the largest answer that was seen, and reading it as JSON takes some ten times more
 	callTimeout = 5 * time.Second
 )
 
@@ -45,7 +45,8 @@ type provider struct {
 
 	mu       sync.Mutex
 	all      *rate.Limiter // every call
-	sampling *rate.Limiter // the share of ForSampling: the rest stays for people
+	common   *rate.Limiter // the share of all but ForTrade: the rest stays for swaps
+	sampling *rate.Limiter // the share of ForSampling within common: the rest stays for people
 	pausedTo time.Time     // until when the provider said, or its failures say, that no call is welcome
 	failures int           // in a row
 }
@@ -68,13 +69,14 @@ type budget struct {
 // mostAtOnce bounds how many calls may come at once.
 const mostAtOnce = 15
 
-// newProvider makes a provider. Two thirds of its budget may be used for sampling.
+// newProvider makes a provider. A fifth of its budget stays for swaps, however much else is asked, and at most three fifths are for sampling.
 func newProvider(name, header string, o Options, b budget) *provider {
 	client := *o.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return errors.New("it redirects") } // a key would go along
 	each, burst := float64(b.calls)/b.span.Seconds(), min(max(1, b.calls/2), mostAtOnce)
 	return &provider{name: name, base: o.URL, header: header, key: o.Key, client: &client, now: o.Now,
-		all: rate.NewLimiter(rate.Limit(each), burst), sampling: rate.NewLimiter(rate.Limit(each*2/3), max(1, burst*2/3))}
+		all: rate.NewLimiter(rate.Limit(each), burst), common: rate.NewLimiter(rate.Limit(each*4/5), max(1, burst*4/5)),
+		sampling: rate.NewLimiter(rate.Limit(each*3/5), max(1, burst*3/5))}
 }
 
 // get calls a path and decodes its JSON into out. The error is an *UnavailableError.
@@ -96,8 +98,17 @@ func (p *provider) admit(priority Priority) error {
 	if now.Before(p.pausedTo) {
 		return &UnavailableError{Source: p.name, Until: p.pausedTo, Err: ErrOpen}
 	}
-	if priority == ForSampling && !p.sampling.AllowN(now, 1) || !p.all.AllowN(now, 1) {
-		return &UnavailableError{Source: p.name, Err: ErrOverBudget}
+	shares := []*rate.Limiter{p.all, p.common, p.sampling}[:3-min(1, int(ForSampling-priority))]
+	if priority == ForTrade {
+		shares = shares[:1]
+	}
+	for _, share := range shares { // all of them have one, or none is taken
+		if share.TokensAt(now) < 1 {
+			return &UnavailableError{Source: p.name, Err: ErrOverBudget}
+		}
+	}
+	for _, share := range shares {
+		share.AllowN(now, 1)
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func (a buildAnswer) quote() (q wallet.SwapQuote, ok bool) {
 	if q.Tables, ok = lookupTables(a.Tables); !ok {
 		return q, false
 	}
-	q.ImpactBPS = basisPoints(a.PriceImpactPct)
+	q.ImpactBPS, q.ImpactUnknown = basisPoints(a.PriceImpactPct), a.PriceImpactPct == ""
 	for _, step := range a.RoutePlan {
 		name := venueName(step.SwapInfo.Label)
 		if len(q.Venues) < maxVenues && name != "" && !slices.Contains(q.Venues, name) {

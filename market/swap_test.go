@@ -100,6 +100,37 @@ func manyTables(n int) string {
 	return "{" + strings.Join(tables, ",") + "}"
 }
 
+// TestAnImpactThatIsNotSaidIsUnknown, which is not the same as none.
+func TestAnImpactThatIsNotSaidIsUnknown(t *testing.T) {
+	for text, unknown := range map[string]bool{`"0"`: false, `0`: false, `"0.0012"`: false, `null`: true, `{}`: true, `[]`: true, `true`: true, `""`: true} {
+		s := newStandIn(t)
+		s.says(built(`"0.0012"`, text))
+		if q, err := NewJupiter(s.options()).Quote(t.Context(), asked); err != nil || q.ImpactUnknown != unknown {
+			t.Errorf("%s: unknown %v, %v", text, q.ImpactUnknown, err)
+		}
+	}
+}
+
+// TestSearchesLeaveQuotesAlone: however much is searched for, a swap can be quoted.
+func TestSearchesLeaveQuotesAlone(t *testing.T) {
+	s := newStandIn(t)
+	s.says(`[]`)
+	jupiter := NewJupiter(s.options())
+	for i := range 100 {
+		_, _ = jupiter.Search(t.Context(), fmt.Sprint("word ", i))
+	}
+	searched := s.calls.Load()
+	s.says(built())
+	for range 3 {
+		if _, err := jupiter.Quote(t.Context(), asked); err != nil {
+			t.Error(err)
+		}
+	}
+	if searched != 12 {
+		t.Errorf("%d searches were made at once", searched)
+	}
+}
+
 // TestTablesAreInTheSameOrder whatever order the answer has them in: the same quote makes the same transaction.
 func TestTablesAreInTheSameOrder(t *testing.T) {
 	for _, body := range []string{`{"` + dipMint + `":[],"` + beanMint + `":[]}`, `{"` + beanMint + `":[],"` + dipMint + `":[]}`} {

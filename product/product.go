@@ -111,7 +111,7 @@ func New(o Options) (*Parts, error) {
 	p.Transfers = &handlers.Transfers{Transactions: p.Transactions, Chain: o.Chain, Tokens: tokens}
 	p.History = &handlers.History{Transfers: p.Transfers, Chain: o.Chain}
 	quoter := p.price()
-	p.Swaps = &handlers.Swaps{Transactions: p.Transactions, Transfers: p.Transfers, Chain: o.Chain, Quoter: quoter, Reader: o.Kinds.Codec(), Book: p.Market}
+	p.Swaps = &handlers.Swaps{Transactions: p.Transactions, Transfers: p.Transfers, Chain: o.Chain, Quoter: quoter, Limit: p.TokenSearch.Limit, Reader: o.Kinds.Codec(), Book: p.Market}
 	p.Stakes = &handlers.Stakes{Transactions: p.Transactions, Chain: o.Chain, Preferred: c.Stake.Validators}
 	// The operations of kinds need parts that exist by now, such as Transfers.
 	if p.Transactions.Operations, err = o.Kinds.operations(p); err != nil {
@@ -183,7 +183,7 @@ func (p *Parts) price() (quoter wallet.SwapQuoter) {
 			jupiter := market.NewJupiter(o)
 			p.Market.Sources = append(p.Market.Sources, jupiter)
 			if cluster := p.Config.Chain.Cluster; cluster == wallet.Mainnet || cluster == wallet.Localnet {
-				quoter, p.TokenSearch.Source = jupiter, jupiter
+				quoter, p.TokenSearch.Source, p.TokenSearch.Limit = jupiter, jupiter, handlers.NewSourceLimit(jupiter.PerMinute())
 			}
 		case config.CoinGecko:
 			p.Market.Sources = append(p.Market.Sources, market.NewCoinGecko(o))

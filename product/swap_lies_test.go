@@ -48,7 +48,7 @@ func TestALyingSourceIsNotBelieved(t *testing.T) {
 		"may bring less":          {liar{asks: func(r *wallet.SwapRequest) { r.SlippageBPS++ }}, "swap.other_terms"},
 		"brings it to others":     {liar{asks: func(r *wallet.SwapRequest) { r.Taker = wallet.Address{9} }}, "swap.unreadable"},
 		"another program":         {liar{says: func(q *wallet.SwapQuote) { q.Program = wallet.TokenProgram }}, "swap.unreadable"},
-		"moves the price by much": {liar{says: func(q *wallet.SwapQuote) { q.ImpactBPS = 1_001 }}, "swap.impact"},
+		"moves the price by much": {liar{says: func(q *wallet.SwapQuote) { q.ImpactBPS = 1_000 }}, "swap.impact"},
 	} {
 		c.liar.honest = honest
 		s.Swaps.Quoter = c.liar
@@ -64,7 +64,7 @@ func TestALyingSourceIsNotBelieved(t *testing.T) {
 	if better.SlippageBPS != 7 || better.Minimum != wallet.MinimumOut(better.Quoted, 7) {
 		t.Errorf("%+v", better)
 	}
-	for impact, want := range map[int64]int{99: 0, 100: 1, 1_000: 1} {
+	for impact, want := range map[int64]int{99: 0, 100: 1, 999: 1} {
 		s.Swaps.Quoter = liar{honest: honest, says: func(q *wallet.SwapQuote) { q.ImpactBPS = impact }}
 		if got := s.proposes(swapOf("0.1", "SOL", "USDC")).Warnings; len(got) != want {
 			t.Errorf("an impact of %d: %v", impact, got)
@@ -107,6 +107,24 @@ func TestWrappedSOLThatIsThereIsCounted(t *testing.T) {
 		}
 		if got := s.holds("SOL"); got != before-done.Fee+back+terms.Received {
 			t.Errorf("%v: %d lamports of %d, received %d", step, got, before, terms.Received)
+		}
+	}
+}
+
+// TestLamportsAtTheAccountsAddressAreNoProceeds: anybody can send some there before there is an account. They come to the wallet with the
+// swap, and the swap did not bring them.
+func TestLamportsAtTheAccountsAddressAreNoProceeds(t *testing.T) {
+	s := newSwapper(t, 10*world.SOL)
+	s.signs(s.proposes(swapOf("1", "SOL", "USDC")))
+	for _, gift := range []uint64{700_000_000, 1} {
+		_, err := s.Cluster.Airdrop(context.Background(), s.Cluster.Associated(s.Address().String(), wallet.WrappedSOL.String()), gift+890_880)
+		s.Must(err)
+		s.Blocks(2)
+		before := s.holds("SOL")
+		done := s.signs(s.proposes(swapOf("10", "USDC", "SOL")))
+		terms := done.SwapTerms()
+		if done.Status != wallet.Confirmed || terms.Received < terms.Minimum || terms.Received > terms.Quoted || s.holds("SOL") != before-done.Fee+terms.Received+gift+890_880 {
+			t.Errorf("with %d lamports there: %s, received %d of %d to %d; %d lamports became %d", gift, done.Status, terms.Received, terms.Minimum, terms.Quoted, before, s.holds("SOL"))
 		}
 	}
 }

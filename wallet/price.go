@@ -304,6 +304,16 @@ func (p TokenPrice) Value(a Amount, now time.Time) (value USD, ok bool) {
 	return p.Price.Value(a)
 }
 
+// Values returns the lowest and the highest that an amount is worth by the sources that disagree; the same twice if none does. ok is as of Value.
+func (p TokenPrice) Values(a Amount, now time.Time) (low, high USD, ok bool) {
+	low, ok = p.Value(a, now)
+	if high = low; !ok || p.Disagrees == nil {
+		return low, high, ok
+	}
+	other, ok := p.Disagrees.Price.Value(a)
+	return min(low, other), max(high, other), ok
+}
+
 // Worth is a value in US dollars that may be unknown. The zero value is known, and nothing.
 type Worth struct {
 	USD     USD

@@ -146,12 +146,15 @@ type SwapTerms struct {
 	SlippageBPS uint16 `json:"slippage_bps"`
 	// Source names who quoted it, Venues the exchanges on the route, and ImpactBPS how far the swap itself moves their price, in
 	// hundredths of a percent. All are words of the source, and nothing depends on them.
-	Source    string   `json:"source,omitempty"`
-	Venues    []string `json:"venues,omitempty"`
-	ImpactBPS int64    `json:"impact_bps,omitempty"`
-	// BelowMarketBPS is how much less the minimum is worth than what is paid, by the market's prices, in hundredths of a percent;
+	Source        string   `json:"source,omitempty"`
+	Venues        []string `json:"venues,omitempty"`
+	ImpactBPS     int64    `json:"impact_bps,omitempty"`
+	ImpactUnknown bool     `json:"impact_unknown,omitempty"` // the source did not say ImpactBPS
+	// BelowMarketBPS is how much less the expected amount is worth than what is paid, by the market's prices, in hundredths of a percent;
 	// nil if a price is unknown.
 	BelowMarketBPS *int64 `json:"below_market_bps,omitempty"`
+	// Passing are lamports that an account for wrapped SOL needs while the swap runs, and that come back with it.
+	Passing uint64 `json:"passing,string,omitempty"`
 	// Expires is when the quote ends.
 	Expires time.Time `json:"expires"`
 	Route   SwapRoute `json:"route"`
@@ -205,10 +208,11 @@ func SwapRules() Rules {
 			return []Address{t.From, t.swapAccount(t.Token), t.swapAccount(t.SwapTerms().ToToken)}
 		},
 		Spends: func(t Transaction) Spending {
+			around := t.Fee + t.Rent + t.SwapTerms().Passing
 			if t.Token.Native() {
-				return Spending{Lamports: t.Amount + t.Fee + t.Rent}
+				return Spending{Lamports: t.Amount + around}
 			}
-			return Spending{Lamports: t.Fee + t.Rent, Mint: t.Token.Mint, Units: t.Amount}
+			return Spending{Lamports: around, Mint: t.Token.Mint, Units: t.Amount}
 		},
 		Landed: func(t *Transaction, l Landing) {
 			terms := t.SwapTerms()

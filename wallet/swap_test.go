@@ -95,6 +95,9 @@ func TestWhatASwapReserves(t *testing.T) {
 	if got := rules.Spends(goodSwap(nil)); got != (Spending{Lamports: 1_012}) {
 		t.Errorf("of SOL: %+v", got)
 	}
+	if got := rules.Spends(goodSwap(func(s *SwapTerms) { s.Passing = 100 })); got != (Spending{Lamports: 1_112}) {
+		t.Errorf("with what passes through: %+v", got)
+	}
 	token := goodSwap(func(s *SwapTerms) { s.ToToken = SOL })
 	token.Token = Token{Mint: Address{50}, Decimals: 6, Program: TokenProgram}
 	if got := rules.Spends(token); got != (Spending{Lamports: 12, Mint: Address{50}, Units: 1_000}) {

@@ -14,9 +14,11 @@ type SwapRequest struct {
 // SwapQuote is what a source offers for a SwapRequest: what it says of the swap, and the instruction that does it. None of it is
 // trusted: what counts is read from the instruction (SwapReader).
 type SwapQuote struct {
-	Source    string
-	Venues    []string // names of exchanges on the route, for people
-	ImpactBPS int64    // how far the swap moves the price, in hundredths of a percent
+	Source string
+	Venues []string // names of exchanges on the route, for people
+	// ImpactBPS is how far the swap moves the price, in hundredths of a percent, unless ImpactUnknown.
+	ImpactBPS     int64
+	ImpactUnknown bool
 
 	Program  Address
 	Accounts []QuotedAccount
