@@ -148,3 +148,106 @@ func TestASwapThatPassesTheSignatureOnIsKnownAsOne(t *testing.T) {
 		t.Errorf("it is built: %v", err)
 	}
 }
+
+// TestASwapOnChainIsRecognisedByWhatItDoes: the same data by the same wallet between the same accounts, beside the reference. A swap that
+// differs in any of them is another one.
+func TestASwapOnChainIsRecognisedByWhatItDoes(t *testing.T) {
+	usdc := wallet.Token{Symbol: "USDC", Mint: wallet.Address{50}, Decimals: 6, Program: wallet.TokenProgram}
+	from := wallet.MustAddress("AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9")
+	swap, err := swapOf(t, from, wallet.SOL, usdc, 1_000, 2_001, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := wallet.SwapRules()
+	raw, err := Codec{}.Build(swap, rules.Actions(swap))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(a *wallet.Action){
+		"nothing":           func(*wallet.Action) {},
+		"another reference": func(a *wallet.Action) { a.Reference = addressBut(a.Reference) },
+		"another sender":    func(a *wallet.Action) { a.From = addressBut(a.From) },
+		"other data": func(a *wallet.Action) {
+			a.Swap = swapBut(a.Swap, func(s *wallet.SwapAction) { s.Route.Data = append([]byte{}, s.Route.Data[1:]...) })
+		},
+		"another source": func(a *wallet.Action) {
+			a.Swap = swapBut(a.Swap, func(s *wallet.SwapAction) { s.Source = addressBut(s.Source) })
+		},
+		"another destination": func(a *wallet.Action) {
+			a.Swap = swapBut(a.Swap, func(s *wallet.SwapAction) { s.Destination = addressBut(s.Destination) })
+		},
+		"no swap's own fields": func(a *wallet.Action) { a.Swap = nil },
+	} {
+		query := rules.Query(swap)
+		for i := range query.Actions {
+			change(&query.Actions[i])
+		}
+		if ok, err := (Codec{}).recognises(m, query); err != nil || ok != (name == "nothing") {
+			t.Errorf("%s: recognised %v, %v", name, ok, err)
+		}
+	}
+}
+
+// addressBut is another address; none stays none.
+func addressBut(a wallet.Address) wallet.Address {
+	if !a.IsZero() {
+		a[5]++
+	}
+	return a
+}
+
+func swapBut(s *wallet.SwapAction, change func(*wallet.SwapAction)) *wallet.SwapAction {
+	if s == nil {
+		return nil
+	}
+	other := *s
+	change(&other)
+	return &other
+}
+
+// TestARouteIsPackedAsTheNetworkLoadsIt: the fixed accounts stand in the message whatever the tables hold, and so do those that its other
+// instructions name; an account is loaded once, with the most that is done to it; of two places the first is taken.
+func TestARouteIsPackedAsTheNetworkLoadsIt(t *testing.T) {
+	usdc := wallet.Token{Symbol: "USDC", Mint: wallet.Address{50}, Decimals: 6, Program: wallet.TokenProgram}
+	from := wallet.MustAddress("AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9")
+	pool := wallet.Address{202}
+	swap, err := swapOf(t, from, wallet.SOL, usdc, 1_000, 2_001, func(q *wallet.SwapQuote) {
+		fixed := wallet.LookupTable{Address: wallet.Address{210}}
+		for _, a := range q.Accounts[:12] {
+			fixed.Addresses = append(fixed.Addresses, a.Address)
+		}
+		fixed.Addresses = append(fixed.Addresses, from, wallet.SystemProgram, wallet.TokenProgram, wallet.AssociatedProgram, wallet.SwapProgram, wrappedAccount(from))
+		again := wallet.LookupTable{Address: wallet.Address{211}, Addresses: []wallet.Address{pool, {203}}}
+		q.Tables = append([]wallet.LookupTable{fixed}, append(q.Tables, again)...)
+		// The pool's account is named once more, to be read; a step names the own token account, the System program and the token program.
+		q.Accounts = append(q.Accounts, wallet.QuotedAccount{Address: pool}, wallet.QuotedAccount{Address: wallet.SystemProgram}, wallet.QuotedAccount{Address: wallet.TokenProgram})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	route := swap.SwapTerms().Route
+	for i, a := range route.Accounts {
+		if i < 12 && a.LookedUp || i >= len(route.Accounts)-2 && a.LookedUp {
+			t.Errorf("account %d is looked up", i)
+		}
+	}
+	if len(route.Tables) != 1 || route.Tables[0] != (wallet.Address{200}) {
+		t.Errorf("tables %v", route.Tables)
+	}
+	first, second := route.Accounts[13], route.Accounts[15]
+	if !first.LookedUp || first.Index != 2 || !first.Writable || second != first {
+		t.Errorf("the pool is loaded as %+v and %+v", first, second)
+	}
+	rules := wallet.SwapRules()
+	raw, err := Codec{}.Build(swap, rules.Actions(swap))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Decode(raw, from); err != nil {
+		t.Error(err)
+	}
+}
