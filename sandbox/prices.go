@@ -42,6 +42,15 @@ func (f tradingFloor) MovePrice(mint string, percent int) error {
 	return knownPrice(f.market.Jump(mint, percent))
 }
 
+func (f tradingFloor) Quotes() string { return f.market.QuoteMode() }
+
+func (f tradingFloor) SetQuotes(mode string) error {
+	if err := f.market.SetQuotes(mode); err != nil {
+		return errors.Join(telegram.ErrNoMode, err)
+	}
+	return nil
+}
+
 // knownPrice translates the errors of the market that a person can do something about. Other errors pass through
 // unchanged.
 func knownPrice(err error) error {

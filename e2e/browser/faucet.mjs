@@ -156,6 +156,11 @@ async function pricesMove(tab) {
   await panel.getByText(/^USDC is now \$0\.02(2|19)/).waitFor();
   await panel.getByRole('button', { name: /^GHOST .* no price$/ }).click();
   assert.ok(await panel.getByRole('button', { name: 'GHOST down 10 percent' }).isDisabled());
+  const quotes = panel.getByRole('combobox', { name: 'Quotes for swaps' });
+  await quotes.selectOption({ label: 'half of what the pools pay' });
+  await panel.getByText('Swaps: half of what the pools pay.').waitFor();
+  await quotes.selectOption({ label: 'as the pools pay' });
+  await panel.getByText('Swaps: as the pools pay.').waitFor();
   const look = accessibility();
   await tab.setViewportSize(PHONE);
   await tab.getByRole('button', { name: 'Test SOL & shop' }).click();

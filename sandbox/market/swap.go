@@ -301,3 +301,10 @@ func (m *Market) SetQuotes(mode string) error {
 	m.quotes = mode
 	return nil
 }
+
+// QuoteMode is what SetQuotes set last; "" is honest.
+func (m *Market) QuoteMode() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.quotes
+}

@@ -53,6 +53,7 @@ func (s *Server) pageHandler() http.Handler {
 	mux.HandleFunc("POST /app/faucet", pagePost(s.pageFaucet))
 	mux.HandleFunc("POST /app/epoch", pagePost(s.pageEpoch))
 	mux.HandleFunc("POST /app/price", pagePost(s.pagePrice))
+	mux.HandleFunc("POST /app/quotes", pagePost(s.pageQuotes))
 	mux.HandleFunc("POST /app/buy", pagePost(s.pageBuy))
 	mux.HandleFunc("POST /app/paid", pagePost(s.pagePaid))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -289,6 +290,7 @@ type pageRequest struct {
 	Mint      string `json:"mint"`      // token whose price changes
 	Price     string `json:"price"`     // its new price in dollars, or else
 	Percent   int    `json:"percent"`   // by how much it moves
+	Quotes    string `json:"quotes"`    // how quotes of swaps are answered
 }
 
 // pageError is a refusal with its HTTP status. The page shows the text to the person.

@@ -23,6 +23,9 @@ type Market interface {
 	SetPrice(mint, price string) error
 	// MovePrice changes the price of a mint by so many percent. Errors: those of SetPrice, and ErrNoPrice.
 	MovePrice(mint string, percent int) error
+	// Quotes is how quotes of swaps are answered, and SetQuotes changes it: "" for honestly, or one of QuoteModes. Errors: ErrNoMode.
+	Quotes() string
+	SetQuotes(mode string) error
 }
 
 // Errors of a Market.
@@ -30,6 +33,7 @@ var (
 	ErrBadPrice = errors.New("sandbox telegram: this is no price")
 	ErrNoPrice  = errors.New("sandbox telegram: this token has no price")
 	ErrNoToken  = errors.New("sandbox telegram: no such token")
+	ErrNoMode   = errors.New("sandbox telegram: quotes are not answered like that")
 )
 
 // pagePrices lists all tokens of the market.
@@ -38,7 +42,7 @@ func (s *Server) pagePrices(w http.ResponseWriter, _ *http.Request) {
 		pageAnswer(w, http.StatusNotFound, map[string]string{"error": "This sandbox has no market."})
 		return
 	}
-	pageAnswer(w, http.StatusOK, map[string]any{"prices": s.opt.Market.Prices()})
+	pageAnswer(w, http.StatusOK, s.marketState())
 }
 
 // pagePrice sets a price, or moves it by percent if only that is sent, and returns all of them.
@@ -62,5 +66,21 @@ func (s *Server) pagePrice(_ *http.Request, in pageRequest) (any, error) {
 	case err != nil:
 		return nil, &pageError{http.StatusBadGateway, "The price could not be changed: " + err.Error()}
 	}
-	return map[string]any{"prices": s.opt.Market.Prices()}, nil
+	return s.marketState(), nil
+}
+
+// marketState is what the page shows of the market.
+func (s *Server) marketState() map[string]any {
+	return map[string]any{"prices": s.opt.Market.Prices(), "quotes": s.opt.Market.Quotes()}
+}
+
+// pageQuotes sets how quotes of swaps are answered.
+func (s *Server) pageQuotes(_ *http.Request, in pageRequest) (any, error) {
+	if s.opt.Market == nil {
+		return nil, &pageError{http.StatusNotFound, "This sandbox has no market."}
+	}
+	if err := s.opt.Market.SetQuotes(in.Quotes); err != nil {
+		return nil, &pageError{http.StatusBadRequest, "The page is out of date. Reload it."}
+	}
+	return s.marketState(), nil
 }

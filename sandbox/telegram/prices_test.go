@@ -9,8 +9,19 @@ import (
 
 // ticker is a market of one token that remembers what it was asked.
 type ticker struct {
-	price string
-	done  []string
+	price  string
+	quotes string
+	done   []string
+}
+
+func (m *ticker) Quotes() string { return m.quotes }
+
+func (m *ticker) SetQuotes(mode string) error {
+	if mode != "" && mode != "low" {
+		return ErrNoMode
+	}
+	m.quotes = mode
+	return nil
 }
 
 func (m *ticker) Prices() []Price {
@@ -46,7 +57,7 @@ func TestPageMovesPrices(t *testing.T) {
 	if _, _, state := w.visit("GET", "/app/state", ""); !strings.Contains(state, `"market":true`) {
 		t.Errorf("the page does not know of prices: %s", state)
 	}
-	const list = `{"prices":[{"mint":"mint-1","symbol":"TEA","name":"Tea \u003cb\u003e","verified":true,"price":"%s","change":"-1.25"}]}`
+	const list = `{"prices":[{"mint":"mint-1","symbol":"TEA","name":"Tea \u003cb\u003e","verified":true,"price":"%s","change":"-1.25"}],"quotes":""}`
 	if status, _, says := w.visit("GET", "/app/prices", ""); status != 200 || says != fmt.Sprintf(list, "") {
 		t.Errorf("%d %s", status, says)
 	}
@@ -69,6 +80,14 @@ func TestPageMovesPrices(t *testing.T) {
 			t.Errorf("%s: %d %s", c.body, status, says)
 		}
 	}
+	for body, want := range map[string]string{`{"quotes":"low"}`: `"quotes":"low"`, `{"quotes":"lies"}`: "Reload", `{"quotes":7}`: "Reload"} {
+		if status, _, says := w.visit("POST", "/app/quotes", body); (status == 200) != (want != "Reload") || !strings.Contains(says, want) {
+			t.Errorf("%s: %d %s", body, status, says)
+		}
+	}
+	if _, _, says := w.visit("GET", "/app/prices", ""); !strings.Contains(says, `"quotes":"low"`) {
+		t.Error(says)
+	}
 	want := "move mint-1 10 | set mint-1 151.5 | move mint-1 -10 | set mint-1 1,5 | set mint-1  | set mint-1  | set mint-2 1 | set mint-1 13"
 	if got := strings.Join(market.done, " | "); got != want {
 		t.Errorf("the market was asked:\n%s\nwant\n%s", got, want)
@@ -76,6 +95,9 @@ func TestPageMovesPrices(t *testing.T) {
 	without := newWorld(t, Options{})
 	if _, _, state := without.visit("GET", "/app/state", ""); !strings.Contains(state, `"market":false`) {
 		t.Errorf("prices without a market: %s", state)
+	}
+	if status, _, _ := without.visit("POST", "/app/quotes", `{"quotes":""}`); status != 404 {
+		t.Errorf("quotes without a market: %d", status)
 	}
 	if status, _, _ := without.visit("GET", "/app/prices", ""); status != 404 {
 		t.Errorf("prices without a market: %d", status)

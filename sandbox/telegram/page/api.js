@@ -28,9 +28,9 @@ export async function loadMails() {
   return answer?.ok ? (await answer.json()).mails : null; // null: what is shown stays; the next mail asks again
 }
 
-export async function loadPrices() {
+export async function loadMarket() {
   const answer = await fetch(new URL("prices", app)).catch(() => null);
-  return answer?.ok ? (await answer.json()).prices : null; // null: what is shown stays
+  return answer?.ok ? answer.json() : null; // null: what is shown stays
 }
 
 export async function loadState() {

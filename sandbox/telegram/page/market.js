@@ -1,6 +1,6 @@
-// Prices of the sandbox's own market, and buttons that move them. They are no part of Telegram.
+// Prices of the sandbox's own market and how it quotes swaps, with controls for both. They are no part of Telegram.
 
-import { loadPrices, post } from "./api.js";
+import { loadMarket, post } from "./api.js";
 import { byId, el } from "./dom.js";
 
 const interval = 5000; // ms between two looks at prices that somebody looks at
@@ -12,6 +12,8 @@ export class Market {
     this.panel = byId("market");
     this.list = byId("market-tokens");
     this.status = byId("market-status");
+    this.quotes = byId("market-quotes");
+    this.quotes.addEventListener("change", () => this.quote());
     this.rows = new Map(); // mint -> its elements
     this.chosen = null; // mint of the token with controls
     this.timer = null;
@@ -28,14 +30,15 @@ export class Market {
   async look() {
     clearTimeout(this.timer);
     if (this.panel.hidden || !this.panel.open || document.visibilityState !== "visible") return;
-    const prices = await loadPrices();
-    if (prices) this.draw(prices);
+    const state = await loadMarket();
+    if (state) this.draw(state);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.look(), interval);
   }
 
   /** Rows stay as they are, with the focus and what is typed there; only their numbers change. */
-  draw(prices) {
+  draw({ prices, quotes }) {
+    if (document.activeElement !== this.quotes) this.quotes.value = quotes;
     for (const token of prices) {
       if (!this.rows.has(token.mint)) this.add(token);
       const row = this.rows.get(token.mint);
@@ -83,10 +86,19 @@ export class Market {
   async change(token, how) {
     const row = this.rows.get(token.mint);
     try {
-      const { prices } = await post("price", { mint: token.mint, ...how });
-      this.draw(prices);
+      this.draw(await post("price", { mint: token.mint, ...how }));
       row.input.value = "";
       this.say(`${token.symbol} is now ${row.price.textContent}.`, "good");
+    } catch (error) {
+      this.say(error.message, "bad");
+    }
+  }
+
+  async quote() {
+    this.panel.append(this.status);
+    try {
+      await post("quotes", { quotes: this.quotes.value });
+      this.say(`Swaps: ${this.quotes.selectedOptions[0].textContent}.`, "good");
     } catch (error) {
       this.say(error.message, "bad");
     }
