@@ -27,7 +27,7 @@ func packages() map[string][]string {
 		"handlers":          {"quota", "store", "wallet"},
 		"work":              {"store", "wallet"},
 		"settle":            {"wallet", "store", "work"},
-		"chat":              {"chart", "wallet", "store", "handlers", "locale", "work"},
+		"chat":              {"chart", "wallet", "store", "handlers", "locale", "quota", "work"},
 		"bot":               {"chat", "store", "work"},
 		"api":               {"handlers", "chat", "locale", "quota", "signer", "wallet", "store"},
 		"signer":            {},
@@ -41,7 +41,7 @@ func packages() map[string][]string {
 		"quota":             {"store", "wallet"},
 		"mail":              {"wallet"},
 		"webhooks":          {"locale", "quota", "store", "wallet", "work"},
-		"e2e/harness":       {"sandbox", "sandbox/telegram"},
+		"e2e/harness":       {"sandbox", "sandbox/market", "sandbox/telegram"},
 		"product":           {"chain", "chat", "config", "handlers", "mail", "market", "pages", "quota", "settle", "store", "wallet", "webhooks", "work"},
 		"e2e/world":         {"chain", "config", "handlers", "product", "quota", "sandbox", "sandbox/market", "sandbox/solana", "settle", "store", "store/bolt", "store/engine", "store/local", "store/records", "store/storetest", "wallet", "webhooks"},
 		"e2e/crash":         {},
@@ -68,7 +68,7 @@ func libraryOwners() map[string][]string {
 		"github.com/nicksnyder/go-i18n/v2":                         {"locale"},
 		"github.com/boombuler/barcode":                             {"chat"},
 		"golang.org/x/crypto":                                      {"store", "sandbox/solana"},
-		"golang.org/x/time":                                        {"chain", "chat", "market"},
+		"golang.org/x/time":                                        {"chain", "market", "quota"},
 		"github.com/getkin/kin-openapi":                            {}, // tests alone
 		"github.com/santhosh-tekuri/jsonschema/v6":                 {}, // tests alone
 		"github.com/standard-webhooks/standard-webhooks/libraries": {}, // tests alone

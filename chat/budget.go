@@ -3,11 +3,11 @@ package chat
 import (
 	"errors"
 	"maps"
+	"strconv"
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
+	"purser/quota"
 	"purser/wallet"
 )
 
@@ -26,56 +26,36 @@ const (
 // budget counts lookups by person in the memory of this node. A restart resets all counts, and each node counts on its own
 // (docs/decisions/0034).
 type budget struct {
-	most   int // lookups that each person has at once; never changes
-	mu     sync.Mutex
-	people map[int64]*lookups // by Telegram id; guarded by mu. People who have all lookups left may be missing
-	sweep  int                // number of entries at which forget removes full ones; guarded by mu
+	lookups *quota.Buckets // by Telegram id
+
+	mu       sync.Mutex
+	notified map[int64]time.Time // when a person last got a message about the limit; guarded by mu
 }
 
-// lookups is the state of one person.
-type lookups struct {
-	// bucket has its own lock. Its state depends only on the times passed to it, so tests use a fixed clock.
-	bucket     *rate.Limiter
-	notifiedAt time.Time // when the person last got a message about the limit
-}
+// mostNotified is how many people are remembered before those are forgotten who may get a message again.
+const mostNotified = 1024
 
 // newBudget returns a budget in which each person has most lookups at once.
 func newBudget(most int) *budget {
-	return &budget{most: most, people: map[int64]*lookups{}, sweep: 1024}
+	return &budget{lookups: quota.NewBuckets(most, lookupPause), notified: map[int64]time.Time{}}
 }
 
 // take uses one lookup. If none is left, it returns how long the person has to wait, and notify reports whether to send a
 // message about it.
 func (b *budget) take(who int64, now time.Time) (wait time.Duration, notify bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	p := b.people[who]
-	if p == nil {
-		b.forget(now)
-		p = &lookups{bucket: rate.NewLimiter(rate.Every(lookupPause), b.most)}
-		b.people[who] = p
-	}
-	// ReserveN, unlike AllowN, also returns how long the person has to wait.
-	taken := p.bucket.ReserveN(now, 1)
-	if wait = taken.DelayFrom(now).Round(time.Millisecond); wait <= 0 {
+	if wait = b.lookups.Take(strconv.FormatInt(who, 10), now); wait <= 0 {
 		return 0, false
 	}
-	// A refused lookup must not delay the next one.
-	taken.CancelAt(now)
-	if notify = now.Sub(p.notifiedAt) >= notifiedPause; notify {
-		p.notifiedAt = now
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if last, ok := b.notified[who]; ok && now.Sub(last) < notifiedPause {
+		return wait, false
 	}
-	return wait, notify
-}
-
-// forget removes people who have all lookups left again, so that memory does not grow with every person ever seen. It runs
-// when the map has reached sweep entries, and sets sweep to twice of what remains.
-func (b *budget) forget(now time.Time) {
-	if len(b.people) < b.sweep {
-		return
+	if len(b.notified) >= mostNotified {
+		maps.DeleteFunc(b.notified, func(_ int64, at time.Time) bool { return now.Sub(at) >= notifiedPause })
 	}
-	maps.DeleteFunc(b.people, func(_ int64, p *lookups) bool { return p.bucket.TokensAt(now) >= float64(b.most) })
-	b.sweep = max(1024, 2*len(b.people))
+	b.notified[who] = now
+	return wait, true
 }
 
 // tooOften is the error of a lookup over the limit. quiet means that the person just got a message about it.
