@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -138,7 +139,7 @@ func (p *Prices) askNow(ctx context.Context, mints []wallet.Address) map[wallet.
 // ask asks one source after the other for what those before it did not price, and saves the answers. A source that fails is
 // skipped. It returns what it learned.
 func (p *Prices) ask(ctx context.Context, priority Priority, mints []wallet.Address) map[wallet.Address]wallet.TokenPrice {
-	learned, answered := map[wallet.Address]wallet.TokenPrice{}, false
+	learned, answered := map[wallet.Address]wallet.TokenPrice{}, map[wallet.Address]bool{}
 	for _, source := range p.Sources {
 		missing := without(mints, learned)
 		for len(missing) > 0 {
@@ -149,15 +150,16 @@ func (p *Prices) ask(ctx context.Context, priority Priority, mints []wallet.Addr
 				p.complain(ctx, source, err)
 				break
 			}
-			answered = true
+			for _, mint := range batch {
+				answered[mint] = true
+			}
 			for _, price := range prices {
 				learned[price.Mint] = p.withDispute(price)
 			}
 		}
 	}
-	if answered {
-		p.noteUnpriced(without(mints, learned))
-	}
+	// Of what nobody answered, for example because the budget was used up, nothing is known.
+	p.noteUnpriced(slices.DeleteFunc(without(mints, learned), func(mint wallet.Address) bool { return !answered[mint] }))
 	if err := p.save(ctx, learned); err != nil && ctx.Err() == nil {
 		p.Log.Warn("prices could not be saved", "error", err)
 	}

@@ -5,8 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -257,21 +259,26 @@ func TestWhatSomebodyHoldsOrAsksForIsSampled(t *testing.T) {
 			return flat
 		}
 		known := r.wellKnown()
-		if got, want := sample(), append(slices.Clone(known), held, bonk); !slices.Equal(got, want) {
-			t.Errorf("sampled %v, want %v", got, want)
+		want := func(when string, tokens ...wallet.Address) {
+			t.Helper()
+			if got := sample(); !slices.Equal(got, tokens) {
+				t.Errorf("%s sampled %v, want %v", when, got, tokens)
+			}
 		}
+		want("what was asked for just now is fresh:", append(slices.Clone(known), held)...)
+		want("at once again")
 		r.first.say(held, "3")
-		sample()
-		time.Sleep(time.Minute)
+		time.Sleep(SampleEvery - time.Second)
+		want("a second too early")
+		time.Sleep(time.Second)
+		want("what nobody prices waits:", sol, bonk)
+		time.Sleep(unpricedFor)
+		want("the oldest first:", append(slices.Clone(known), held, bonk)...)
 		r.first.say(bonk, "") // so its price gets old
-		sample()
-		if got, want := sample(), append(slices.Clone(known), bonk, held); !slices.Equal(got, want) {
-			t.Errorf("sampled %v, want %v: the oldest first", got, want)
-		}
+		time.Sleep(SampleEvery)
+		want("a minute later", sol, held, bonk)
 		time.Sleep(25 * time.Hour)
-		if got, want := sample(), append(slices.Clone(known), held); !slices.Equal(got, want) {
-			t.Errorf("a day later sampled %v, want %v", got, want)
-		}
+		want("a day later", append(slices.Clone(known), held)...)
 		if how := r.first.how; how[0] != ForPerson || how[len(how)-1] != ForSampling {
 			t.Errorf("asked with priorities %v", how)
 		}
@@ -400,4 +407,83 @@ func TestAChartIsFilledWhereNobodySampled(t *testing.T) {
 			t.Errorf("%d calls for a history that was asked for", candles.calls)
 		}
 	})
+}
+
+// TestAThousandTokensFitAFreePlan: with 30 calls a minute, of 50 tokens each, a thousand tokens are read about once a minute while people ask for prices
+// and every swap gets its quote; and what the budget did not reach is not taken for unpriced.
+func TestAThousandTokensFitAFreePlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRates(t)
+		var calls []time.Time
+		provider := &http.Client{Transport: roundTrip(func(request *http.Request) string {
+			calls = append(calls, time.Now())
+			if strings.HasSuffix(request.URL.Path, "/build") {
+				return built()
+			}
+			var rows []string
+			for _, id := range strings.Split(request.URL.Query().Get("ids"), ",") {
+				rows = append(rows, `"`+id+`":{"usdPrice":1.5}`)
+			}
+			return "{" + strings.Join(rows, ",") + "}"
+		})}
+		jupiter := NewJupiter(Options{URL: "http://provider", Client: provider, Now: time.Now})
+		r.Sources = []Source{jupiter}
+		var mints []wallet.Address
+		for i := range 1_000 {
+			mints = append(mints, wallet.Address{3, byte(i), byte(i >> 8)})
+		}
+		var old []wallet.TokenPrice
+		for _, mint := range mints {
+			old = append(old, wallet.TokenPrice{Mint: mint, Price: wallet.MustPrice("1"), At: time.Now().Add(-time.Hour), Source: "jupiter"})
+		}
+		if err := r.Store.Update(t.Context(), func(tx store.Tx) error { return errors.Join(tx.SavePrices(old), tx.AskPrices(mints, time.Now())) }); err != nil {
+			t.Fatal(err)
+		}
+		quoted := 0
+		oldest := time.Duration(0)
+		const span = 20 * time.Minute
+		for begin := time.Now(); time.Since(begin) < span; time.Sleep(sampleTick) {
+			if err := r.Sample(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if quoted++; quoted%2 == 0 { // three swaps a minute
+				if _, err := jupiter.Quote(t.Context(), asked); err != nil {
+					t.Errorf("after %s a swap has no quote: %v", time.Since(begin), err)
+				}
+			}
+			if time.Since(begin) < 3*time.Minute {
+				continue
+			}
+			known, err := r.Latest(t.Context(), mints)
+			if err != nil || len(known) != len(mints) {
+				t.Fatalf("%d of %d have a price: %v", len(known), len(mints), err)
+			}
+			for _, price := range known {
+				oldest = max(oldest, time.Since(price.At))
+			}
+		}
+		if oldest > 90*time.Second {
+			t.Errorf("the oldest price was %s old", oldest)
+		}
+		for i, at := range calls {
+			last := i
+			for last < len(calls) && calls[last].Sub(at) < time.Minute {
+				last++
+			}
+			if last-i > 30+mostAtOnce {
+				t.Errorf("%d calls within a minute", last-i)
+				break
+			}
+		}
+		if n := len(calls); n > int(span/time.Minute)*30+mostAtOnce {
+			t.Errorf("%d calls in %s", n, span)
+		}
+	})
+}
+
+// roundTrip answers requests with JSON.
+type roundTrip func(*http.Request) string
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) {
+	return saying(f(r)).RoundTrip(r)
 }
