@@ -122,6 +122,8 @@ func TestQuotesThatNobodyMaySignAreRefused(t *testing.T) {
 		"a platform's fee":                {set(27, 1), SwapFee},
 		"a share of what is more":         {set(29, 0, 1), SwapFee},
 		"no steps":                        {set(31, 0), Malformed},
+		"a source that cannot change":     {func(q *wallet.SwapQuote) { q.Accounts[2].Writable = false }, Malformed},
+		"a destination that cannot":       {func(q *wallet.SwapQuote) { q.Accounts[5].Writable = false }, Malformed},
 	} {
 		_, err := swapOf(t, from, wallet.SOL, usdc, 1_000, 2_001, one.change)
 		var refused *NotAllowed
@@ -224,14 +226,14 @@ func TestARouteIsPackedAsTheNetworkLoadsIt(t *testing.T) {
 		again := wallet.LookupTable{Address: wallet.Address{211}, Addresses: []wallet.Address{pool, {203}}}
 		q.Tables = append([]wallet.LookupTable{fixed}, append(q.Tables, again)...)
 		// The pool's account is named once more, to be read; a step names the own token account, the System program and the token program.
-		q.Accounts = append(q.Accounts, wallet.QuotedAccount{Address: pool}, wallet.QuotedAccount{Address: wallet.SystemProgram}, wallet.QuotedAccount{Address: wallet.TokenProgram})
+		q.Accounts = append(q.Accounts, wallet.QuotedAccount{Address: pool}, wallet.QuotedAccount{Address: wallet.SystemProgram}, wallet.QuotedAccount{Address: wallet.TokenProgram}, wallet.QuotedAccount{Address: usdc.Mint})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	route := swap.SwapTerms().Route
 	for i, a := range route.Accounts {
-		if i < 12 && a.LookedUp || i >= len(route.Accounts)-2 && a.LookedUp {
+		if i < 12 && a.LookedUp || i >= len(route.Accounts)-3 && a.LookedUp {
 			t.Errorf("account %d is looked up", i)
 		}
 	}

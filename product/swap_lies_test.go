@@ -77,7 +77,7 @@ func TestPricesOfUnlistedTokensJudgeNothing(t *testing.T) {
 	s := newSwapper(t, 10*world.SOL)
 	bean := solana.MintAddress("purser", "BEAN")
 	s.Must(s.Update(func(tx store.Tx) error {
-		return tx.SavePrices([]wallet.TokenPrice{{Mint: wallet.MustAddress(bean), Price: wallet.MustPrice("1000"), At: s.Now(), Source: "jupiter"}})
+		return tx.SavePrices([]wallet.TokenPrice{{Mint: wallet.MustAddress(bean), Price: wallet.MustPrice("0.000001"), At: s.Now(), Source: "jupiter"}})
 	}))
 	got := s.proposes(swapOf("1", "SOL", bean))
 	if terms := got.SwapTerms(); terms.BelowMarketBPS != nil || len(got.Warnings) != 2 || got.Warnings[0] != wallet.WarnUnlisted || got.Warnings[1] != wallet.WarnNoPrice {
@@ -108,6 +108,25 @@ func TestWrappedSOLThatIsThereIsCounted(t *testing.T) {
 		if got := s.holds("SOL"); got != before-done.Fee+back+terms.Received {
 			t.Errorf("%v: %d lamports of %d, received %d", step, got, before, terms.Received)
 		}
+	}
+}
+
+// TestWhatPassesThroughMustBeThere: the deposit of the account for wrapped SOL, while the swap runs; not if there is such an account already.
+func TestWhatPassesThroughMustBeThere(t *testing.T) {
+	s := newSwapper(t, 2_000_000) // less than the deposit
+	s.FundToken(s.Address(), "USDC", 100_000_000)
+	s.refused(wallet.InsufficientFunds, "swap.fee_short", swapOf("100", "USDC", "SOL"))
+	s.Fund(s.Address(), 50_000)
+	done := s.signs(s.proposes(swapOf("100", "USDC", "SOL")))
+	if done.Status != wallet.Confirmed || done.SwapTerms().Passing != 2_039_280 {
+		t.Errorf("it ended as %s: %+v", done.Status, done.SwapTerms())
+	}
+	const fee, floor = 5_000, 890_880
+	all := func() string { return wallet.Lamports(s.holds("SOL") - fee - floor).String() }
+	s.refused(wallet.InsufficientFunds, "swap.sol_short", swapOf(all(), "SOL", "USDC"))
+	s.wraps(1)
+	if done := s.signs(s.proposes(swapOf(all(), "SOL", "USDC"))); done.Status != wallet.Confirmed || done.SwapTerms().Passing != 0 {
+		t.Errorf("with an account there it ended as %s: %+v", done.Status, done.SwapTerms())
 	}
 }
 
