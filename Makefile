@@ -35,7 +35,7 @@ race: deps
 
 # The garbage collector is set as purser's main sets it.
 bench:
-	GOGC=400 GOMEMLIMIT=512MiB go test -run "^$$" -bench . -timeout 30m . ./api ./bot ./store/bolt ./chain ./settle ./signer ./webhooks
+	GOGC=400 GOMEMLIMIT=512MiB go test -run "^$$" -bench . -timeout 30m . ./api ./bot ./chart ./chat ./store/bolt ./chain ./market ./settle ./signer ./webhooks
 
 staticcheck:
 	go run $(STATICCHECK) ./...
