@@ -130,6 +130,26 @@ func TestWhatPassesThroughMustBeThere(t *testing.T) {
 	}
 }
 
+// TestWhatIsConfirmedIsSpentOnce: a confirmed swap reserves what it pays, so that no second one can be confirmed or quoted with it.
+func TestWhatIsConfirmedIsSpentOnce(t *testing.T) {
+	for _, token := range []string{"SOL", "USDC"} {
+		s := newSwapper(t, 10*world.SOL)
+		s.FundToken(s.Address(), "USDC", 10_000_000)
+		other := map[string]string{"SOL": "USDC", "USDC": "SOL"}[token]
+		first, second := s.proposes(swapOf("6", token, other)), s.proposes(swapOf("6", token, other))
+		_, err := s.Confirm(s.Caller(), first.ID)
+		s.Must(err)
+		if _, err := s.Confirm(s.Caller(), second.ID); wallet.CodeOf(err) != wallet.InsufficientFunds {
+			t.Errorf("6 %s of 10 are spent twice: %v", token, err)
+		}
+		_, err = s.Swaps.Prepare(context.Background(), s.Caller(), swapOf("5", token, other))
+		s.Refused(wallet.InsufficientFunds, err)
+		if rest := s.proposes(swapOf("max", token, other)); rest.Amount > 4*map[string]uint64{"SOL": world.SOL, "USDC": 1_000_000}[token] {
+			t.Errorf("of 4 %s all is %s", token, rest.Money())
+		}
+	}
+}
+
 // TestLamportsAtTheAccountsAddressAreNoProceeds: anybody can send some there before there is an account. They come to the wallet with the
 // swap, and the swap did not bring them.
 func TestLamportsAtTheAccountsAddressAreNoProceeds(t *testing.T) {
