@@ -21,7 +21,7 @@ it('sign: what is shown comes from the bytes, and the signature fits them', () =
     for (const part of ['1.5 SOL', BOB, 'Compare the whole address', '0.000005009 SOL', '1.500005009 SOL', 'Lunch, thank you', 'Solana mainnet']) {
       assert.ok(decides.includes(part), `${part} stands below the buttons: ${decides}`);
     }
-    await tab.getByText('More about this payment').click();
+    await tab.getByText('More details').click();
     assert.deepEqual(await tab.locator('main .address').evaluateAll((all) => all.map((a) => a.textContent)), [BOB, ADDRESS], 'the reference looks like an address');
     assert.ok((await text(tab)).includes(REFERENCE));
     assert.deepEqual(server.posted('/w/tx/refresh'), [], 'refreshed before approval');

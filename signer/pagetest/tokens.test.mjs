@@ -46,7 +46,7 @@ it('a listed token is shown by its symbol, with its mint and the owner that the 
   assert.match(said, /rent/);
   assert.match(said, /0\.0000062 SOL/);
   assert.ok(!said.includes('does not know this token') && !said.includes('who owns this token account'), said);
-  await tab.getByText('More about this payment').click();
+  await tab.getByText('More details').click();
   assert.match(await text(tab), groups(USDC));
   assert.ok(await tab.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'it scrolls sideways');
 });

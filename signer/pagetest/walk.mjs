@@ -114,7 +114,7 @@ export async function walk(browser, server, options, look) {
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
   await seen('sign', tab);
-  await tab.getByText(part(tab, 'More about this payment')).click();
+  await tab.getByText(part(tab, 'More details')).click();
   await seen('sign-more', tab);
   await press(tab, 'Approve');
   await title(tab, 'Sign with your passphrase');
