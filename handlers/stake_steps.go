@@ -130,9 +130,14 @@ func (f stakeSnapshot) chooseStakes(amount uint64, everything bool) ([]wallet.St
 		}
 	}
 	// No single account fits. The active accounts of each validator are tried together, as many as one transaction can merge.
+	byVoter := map[wallet.Address][]wallet.StakeAccount{} // grouped once: anybody can give a wallet stakes at any number of validators
+	for _, a := range f.usable(func(_ wallet.StakeAccount, state wallet.StakeState) bool { return state == wallet.StakeActive }) {
+		byVoter[a.Voter] = append(byVoter[a.Voter], a)
+	}
 	var largest uint64
 	for _, a := range all {
-		together, sum := f.mergeable(a.Voter), uint64(0)
+		together, sum := byVoter[a.Voter], uint64(0)
+		delete(byVoter, a.Voter) // tried once
 		for n, part := range together[:min(len(together), maxMerged)] {
 			sum += part.Stake
 			if sum == amount || sum > amount && sum-amount >= f.minimum {

@@ -15,13 +15,16 @@ const lagSlots = 9000
 // addAccounts adds token accounts that the wallet has, or is expected to have, and that no transaction showed. One that
 // was not listed the last time was none of the wallet's then.
 func (l *look) addAccounts(ctx context.Context) {
-	all, err := l.accountsOf(ctx, l.of.Address)
+	all, few, err := l.accountsOf(ctx, l.of.Address)
 	if err != nil {
 		l.trouble = errors.Join(l.trouble, err)
 		return
 	}
 	from := max(l.row.Since, l.row.FullSlot-min(l.row.FullSlot, lagSlots))
-	for _, at := range all {
+	for i, at := range all {
+		if i < few && len(l.row.Accounts) >= mostAccounts && !l.row.Lists(at) {
+			l.giveWay()
+		}
 		// What it held before nobody knows: see missing.
 		l.add(wallet.WatchedAccount{Address: at, Slot: from - min(from, 2), Mark: wallet.Watermark{Slot: from}})
 	}
@@ -40,6 +43,17 @@ func (l *look) add(a wallet.WatchedAccount) {
 		if len(l.row.Accounts) == mostAccounts {
 			l.Log.Warn("watch: a wallet has as many token accounts as are watched: payments into others are not announced", "wallet", l.of.Address, "accounts", mostAccounts)
 		}
+	}
+}
+
+// giveWay ends the watch of one empty account of an unlisted token, for one of a listed token.
+func (l *look) giveWay() {
+	at := slices.IndexFunc(l.row.Accounts, func(a wallet.WatchedAccount) bool {
+		_, listed := l.Listed(a.Mint)
+		return !listed && a.Exists && a.Units == 0 && a.Address != l.of.Address
+	})
+	if at >= 0 {
+		l.row.Accounts = slices.Delete(slices.Clone(l.row.Accounts), at, at+1)
 	}
 }
 

@@ -25,7 +25,7 @@ func (p part) complete() bool { return p.taken == len(p.entries) && !p.walk.More
 // what the account held to what it holds leaves one out: the next one is asked. false: no node can be believed yet.
 func (l *look) history(ctx context.Context, i int, to wallet.WatchedAccount, changed bool) (p part, ok bool) {
 	a := l.row.Accounts[i]
-	hopeless := !a.DeniedSince.IsZero() && l.Now().Sub(a.DeniedSince) >= patience
+	hopeless := !a.DeniedSince.IsZero() && pastDue(a.DeniedSince, patience, l.Now())
 	query := wallet.HistoryQuery{Address: a.Address, From: a.Mark, Cursor: a.Cursor, Finalized: true, MinSlot: to.Slot, Changed: changed && !hopeless}
 	for {
 		walk, err := l.Chain.Walk(ctx, query)

@@ -63,7 +63,7 @@ func (l *look) tryUnread(ctx context.Context, now time.Time) {
 	l.row.Unread = slices.Clone(l.row.Unread)
 	shown := map[wallet.Signature]uint64{} // slots that nodes show instead of the noted ones
 	l.row.Unread = slices.DeleteFunc(l.row.Unread, func(u wallet.UnreadTransaction) bool {
-		if now.Before(u.Next) || l.trouble != nil {
+		if !isDue(u, now) || l.trouble != nil {
 			return false
 		}
 		l.reads++
@@ -88,7 +88,7 @@ func (l *look) tryUnread(ctx context.Context, now time.Time) {
 		if slot, ok := shown[u.Signature]; ok {
 			l.row.Unread[i].Slot = slot
 		}
-		if !now.Before(u.Next) {
+		if isDue(u, now) {
 			l.row.Unread[i].Next = now.Add(min(max(now.Sub(u.Since), firstUnread), unreadEvery))
 		}
 	}

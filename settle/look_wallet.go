@@ -52,7 +52,7 @@ func (l *look) run(ctx context.Context, order store.WatchOrder) (work.Result, er
 	l.skipped, l.early, l.closed = map[wallet.Signature]bool{}, map[wallet.Signature]bool{}, map[wallet.Address]bool{}
 	l.before = slices.Clone(l.row.Accounts)
 	now := l.Now().UTC()
-	l.full = l.row.FullTo > 0 || !now.Before(l.row.FullAt.Add(l.Pace.Full))
+	l.full = l.row.FullTo > 0 || pastDue(l.row.FullAt, l.Pace.Full, now)
 	found := order.Found
 	if l.full {
 		l.addAccounts(ctx)

@@ -118,7 +118,7 @@ func (w *Watcher) stakes(ctx context.Context, job store.Job) (work.Result, error
 // after an hour, a node had said a wrong one. Rewards from the present epoch on are announced.
 func (l *stakesLook) takeBack(now time.Time) {
 	k := l.known
-	if k == nil || k.Rewarded <= l.epoch.Epoch || now.Sub(k.ReadAt) < patience {
+	if k == nil || k.Rewarded <= l.epoch.Epoch || !pastDue(k.ReadAt, patience, now) {
 		return
 	}
 	l.Log.Error("a node had named an epoch that is still to come: rewards of the epochs since then are not announced", "wallet", l.of.Address,

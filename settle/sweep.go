@@ -224,15 +224,25 @@ func hasLook(tx store.Tx, at wallet.Address) bool {
 
 // fullDue tells whether all of a wallet's histories are due, or a transaction that could not be read.
 func (w *Watcher) fullDue(row wallet.Watch, now time.Time) bool {
-	if !now.Before(row.FullAt.Add(w.Pace.Full)) {
+	if pastDue(row.FullAt, w.Pace.Full, now) {
 		return true
 	}
 	for _, u := range row.Unread {
-		if !now.Before(u.Next) {
+		if isDue(u, now) {
 			return true
 		}
 	}
 	return false
+}
+
+// pastDue tells whether what was done at a time is due again. A time that is still to come was written by a clock that was ahead.
+func pastDue(last time.Time, every time.Duration, now time.Time) bool {
+	return !now.Before(last.Add(every)) || now.Before(last)
+}
+
+// isDue tells whether a transaction that could not be read is due to be tried again.
+func isDue(u wallet.UnreadTransaction, now time.Time) bool {
+	return pastDue(u.Next.Add(-unreadEvery), unreadEvery, now)
 }
 
 // later looks at wallets again soon that were not swept.

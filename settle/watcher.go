@@ -225,7 +225,7 @@ const (
 // a second.
 func (w *Watcher) begin(ctx context.Context, of wallet.Wallet) (work.Result, error) {
 	row := wallet.Watch{Address: of.Address, FullAt: w.Now().UTC()}
-	accounts, err := w.accountsOf(ctx, of.Address)
+	accounts, _, err := w.accountsOf(ctx, of.Address)
 	if err != nil {
 		return work.Result{}, err
 	}
@@ -275,6 +275,9 @@ func (w *Watcher) sinceConnected(ctx context.Context, of wallet.Wallet, a wallet
 	}
 	balance := a.Slot
 	for _, entry := range page { // newest first
+		if entry.At.IsZero() {
+			continue // the node does not know the time of its block. It is in if an older one is
+		}
 		if entry.At.Before(of.ConnectedAt.Add(-blockClocks)) {
 			return a, nil
 		}
@@ -293,9 +296,9 @@ func (w *Watcher) sinceConnected(ctx context.Context, of wallet.Wallet, a wallet
 const mostAccounts = 256
 
 // accountsOf lists what is watched of a wallet: itself, the accounts that it is expected to be paid to, and those that it
-// has.
-func (w *Watcher) accountsOf(ctx context.Context, owner wallet.Address) ([]wallet.Address, error) {
-	out := []wallet.Address{owner}
+// has. Those of SOL and of listed tokens come first, and are the first few of them: strangers can open any number of accounts of worthless ones.
+func (w *Watcher) accountsOf(ctx context.Context, owner wallet.Address) (out []wallet.Address, few int, err error) {
+	out = []wallet.Address{owner}
 	known := map[wallet.Address]bool{owner: true}
 	add := func(at wallet.Address) {
 		if !known[at] && len(out) < mostAccounts {
@@ -308,12 +311,19 @@ func (w *Watcher) accountsOf(ctx context.Context, owner wallet.Address) ([]walle
 	}
 	held, err := w.Chain.TokenAccounts(ctx, owner)
 	if err != nil {
-		return nil, fmt.Errorf("list the token accounts of %s: %w", owner, err)
+		return nil, 0, fmt.Errorf("list the token accounts of %s: %w", owner, err)
 	}
-	for _, account := range held {
-		add(account.Address)
+	for _, listed := range []bool{true, false} {
+		for _, account := range held {
+			if _, ok := w.Listed(account.Mint); ok == listed {
+				add(account.Address)
+			}
+		}
+		if listed {
+			few = len(out)
+		}
 	}
-	return out, nil
+	return out, few, nil
 }
 
 // watched is a balance of a wallet or of its token account. A token account that is not the wallet's any more holds
