@@ -16,6 +16,9 @@ const (
 	unreadFor  = 7 * 24 * time.Hour
 	// firstUnread and unreadEvery are the waits before another try: the first one, and the longest.
 	firstUnread, unreadEvery = time.Minute, 6 * time.Hour
+	// garbageFor is how long a transaction is kept that nodes show in a way that can't be read, when there is no room for others. Anybody can
+	// make such transactions, so that they must not hold up the history for long.
+	garbageFor = 10 * time.Minute
 	// failuresBefore is how many looks in a row failed, about an hour of them, before a transaction that could not be asked
 	// for is kept for later as one that cannot be read: one node may be down for good while the others do not have it.
 	failuresBefore = 60
@@ -30,24 +33,34 @@ func unreadableNow(err error) bool {
 	return errors.As(err, &unreadable) || errors.Is(err, wallet.ErrTransactionUnknown) || errors.Is(err, errAnotherSlot)
 }
 
+// isGarbage tells whether nodes show a transaction, and in a way that can't be read.
+func isGarbage(err error) bool {
+	var unreadable *wallet.UnreadableTransaction
+	return errors.As(err, &unreadable)
+}
+
 func (l *look) isUnread(signature wallet.Signature) bool {
 	return slices.ContainsFunc(l.row.Unread, func(u wallet.UnreadTransaction) bool { return u.Signature == signature })
 }
 
-// keepUnread notes a transaction that is tried again later. If there are too many, the history is not read beyond it until
-// one of them was read or given up: a node that shows nothing for a while must not make it all lost.
+// keepUnread notes a transaction that is tried again later. If there are too many, one that nodes do show, and that stays unreadable, gives way.
+// Without one the history is not read beyond this until one of them was read or given up: a node that shows nothing for a while must not
+// make it all lost.
 func (l *look) keepUnread(entry wallet.SignatureEntry, cause error) error {
 	now := l.Now().UTC()
 	if len(l.row.Unread) >= mostUnread {
-		if now.Sub(l.row.Unread[0].Since) <= unreadFor {
+		at := slices.IndexFunc(l.row.Unread, func(u wallet.UnreadTransaction) bool { return u.Shown && pastDue(u.Since, garbageFor, now) })
+		if at < 0 && now.Sub(l.row.Unread[0].Since) <= unreadFor {
 			return fmt.Errorf("%w: %w", errManyUnread, cause)
 		}
-		l.giveUp(l.row.Unread[0])
-		l.row.Unread = slices.Delete(l.row.Unread, 0, 1)
+		at = max(at, 0)
+		l.giveUp(l.row.Unread[at])
+		l.skipped[l.row.Unread[at].Signature] = true
+		l.row.Unread = slices.Delete(slices.Clone(l.row.Unread), at, at+1)
 	}
 	l.skipped[entry.Signature] = true
 	l.Log.Warn("watch: a transaction cannot be read; it is tried again", "wallet", l.of.Address, "transaction", entry.Signature, "error", cause)
-	l.row.Unread = append(l.row.Unread, wallet.UnreadTransaction{Signature: entry.Signature, Slot: entry.Slot, Since: now, Next: now.Add(firstUnread)})
+	l.row.Unread = append(l.row.Unread, wallet.UnreadTransaction{Signature: entry.Signature, Slot: entry.Slot, Since: now, Next: now.Add(firstUnread), Shown: isGarbage(cause)})
 	return nil
 }
 
@@ -62,12 +75,14 @@ func (l *look) giveUp(u wallet.UnreadTransaction) {
 func (l *look) tryUnread(ctx context.Context, now time.Time) {
 	l.row.Unread = slices.Clone(l.row.Unread)
 	shown := map[wallet.Signature]uint64{} // slots that nodes show instead of the noted ones
+	garbage := map[wallet.Signature]bool{}
 	l.row.Unread = slices.DeleteFunc(l.row.Unread, func(u wallet.UnreadTransaction) bool {
 		if !isDue(u, now) || l.trouble != nil {
 			return false
 		}
 		l.reads++
-		switch activity, err := l.activity(ctx, u.Signature, u.Slot); {
+		activity, err := l.activity(ctx, u.Signature, u.Slot)
+		switch {
 		case err == nil:
 			l.tell(activity)
 			return true
@@ -77,6 +92,7 @@ func (l *look) tryUnread(ctx context.Context, now time.Time) {
 		case errors.Is(err, errAnotherSlot):
 			shown[u.Signature] = activity.Slot
 		}
+		garbage[u.Signature] = isGarbage(err)
 		if now.Sub(u.Since) > unreadFor {
 			l.giveUp(u)
 			l.skipped[u.Signature] = true
@@ -87,6 +103,9 @@ func (l *look) tryUnread(ctx context.Context, now time.Time) {
 	for i, u := range l.row.Unread {
 		if slot, ok := shown[u.Signature]; ok {
 			l.row.Unread[i].Slot = slot
+		}
+		if again, tried := garbage[u.Signature]; tried {
+			l.row.Unread[i].Shown = again
 		}
 		if isDue(u, now) {
 			l.row.Unread[i].Next = now.Add(min(max(now.Sub(u.Since), firstUnread), unreadEvery))

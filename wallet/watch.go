@@ -51,7 +51,8 @@ type UnreadTransaction struct {
 	Signature Signature `json:"signature"`
 	Slot      uint64    `json:"slot"`
 	Since     time.Time `json:"since"`
-	Next      time.Time `json:"next"` // when it is tried again
+	Next      time.Time `json:"next"`            // when it is tried again
+	Shown     bool      `json:"shown,omitempty"` // nodes showed it at the last try, in a way that can't be read
 }
 
 // Lists tells whether an account is among those that are watched.

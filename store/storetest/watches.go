@@ -22,7 +22,7 @@ func testWatches(t *testing.T, open Open) {
 	same(t, "nobody", len(connected(wallet.Address{}, 10)), 0)
 	watch := wallet.Watch{Address: mine.Address, Since: 7, FullAt: noon(), FullSlot: 6, FullTo: 8, Failures: 2, News: true,
 		Accounts: []wallet.WatchedAccount{{Address: mine.Address, Slot: 8, Exists: true, Units: 9, Mint: wallet.Address{4}, Before: new(uint64), Mark: wallet.Watermark{Slot: 8, Seen: []wallet.Signature{{1}}}, Cursor: wallet.HistoryCursor{{2}}}},
-		Unread:   []wallet.UnreadTransaction{{Signature: wallet.Signature{3}, Slot: 8, Since: noon(), Next: noon().Add(time.Hour)}}}
+		Unread:   []wallet.UnreadTransaction{{Signature: wallet.Signature{3}, Slot: 8, Since: noon(), Next: noon().Add(time.Hour), Shown: true}}}
 	refuses(t, s, store.ErrNotFound, func(tx store.Tx) error { return tx.PutWatch(watch) })
 	for _, w := range []wallet.Wallet{mine, keys, last} {
 		update(t, s, func(tx store.Tx) error { return tx.PutWallet(w) })
