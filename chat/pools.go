@@ -60,12 +60,11 @@ func (s *replyTx) showPools(p handlers.TokenPools) error {
 	if p.Token.Symbol == "" {
 		v["Mint"] = code(p.Token.Mint.String())
 	}
+	var err error
 	if p.Source != "" {
-		source, err := s.sourceName(p.Source)
-		if err != nil {
+		if v["Source"], err = s.sourceName(p.Source); err != nil {
 			return err
 		}
-		v["Source"] = source
 	}
 	var lines []string
 	var buttons []Button
@@ -77,11 +76,11 @@ func (s *replyTx) showPools(p handlers.TokenPools) error {
 		if pool.Price.Known() {
 			line["Price"] = pool.Price.Rounded(priceDigits).String()
 		}
-		if !pool.Liquidity.Unknown {
-			line["Liquidity"] = pool.Liquidity.Cents()
+		if line["Liquidity"], err = s.roundDollars(pool.Liquidity); err != nil {
+			return err
 		}
-		if !pool.Volume24h.Unknown {
-			line["Volume"] = pool.Volume24h.Cents()
+		if line["Volume"], err = s.roundDollars(pool.Volume24h); err != nil {
+			return err
 		}
 		if !pool.CreatedAt.IsZero() {
 			line["Since"] = pool.CreatedAt.UTC().Format("2006-01-02")

@@ -104,8 +104,8 @@ func (s *replyTx) choices(choice tokenChoice, button func(label html, mint strin
 		if m.Holders > 0 {
 			v["Holders"] = strconv.FormatUint(m.Holders, 10)
 		}
-		if !m.Liquidity.Unknown {
-			v["Liquidity"] = m.Liquidity.Cents()
+		if v["Liquidity"], err = s.roundDollars(m.Liquidity); err != nil {
+			return nil, nil, err
 		}
 		line, err := s.words.text("which_token.line", v)
 		if err != nil {
@@ -122,6 +122,26 @@ func (s *replyTx) choices(choice tokenChoice, button func(label html, mint strin
 		lines, rows = append(lines, string(line)), append(rows, []Button{b})
 	}
 	return vars{"Word": html(escape(echo(choice.word))), "Known": choice.known, "Lines": html(strings.Join(lines, "\n\n"))}, rows, nil
+}
+
+// roundDollars returns a value for people to compare: from 1,000 dollars on without cents, in groups of three digits; "" if it is not known.
+func (s *replyTx) roundDollars(w wallet.Worth) (string, error) {
+	if w.Unknown {
+		return "", nil
+	}
+	whole, _, _ := strings.Cut(w.Cents(), ".")
+	if len(whole) < 4 {
+		return w.Cents(), nil
+	}
+	separator, err := s.words.text("number.thousands", nil)
+	if err != nil {
+		return "", err
+	}
+	grouped := whole[:(len(whole)-1)%3+1]
+	for rest := whole[len(grouped):]; rest != ""; rest = rest[3:] {
+		grouped += string(separator) + rest[:3]
+	}
+	return grouped, nil
 }
 
 // shortTokenName returns a token's symbol, or both ends of the mint of a token outside the list, whose name anybody can choose.
