@@ -17,8 +17,8 @@ func TestRandomQuotesAreRefusedOrCarriedThrough(t *testing.T) {
 	}
 	some := []wallet.Address{owner, wallet.SystemProgram, wallet.TokenProgram, wallet.WrappedSOL, out, wallet.SwapProgram, swapEvents, wrappedAccount(owner), own(out),
 		computeBudgetProgram, {9}, {10}, {11}, wallet.AssociatedProgram}
-	account := func(signs int) wallet.QuotedAccount {
-		return wallet.QuotedAccount{Address: some[random.IntN(len(some))], Writable: random.IntN(2) == 0, Signer: random.IntN(signs) == 0}
+	account := func(oneIn int) wallet.QuotedAccount {
+		return wallet.QuotedAccount{Address: some[random.IntN(len(some))], Writable: random.IntN(2) == 0, Signer: random.IntN(oneIn) == 0}
 	}
 	carried := 0
 	for range 20_000 {
