@@ -102,7 +102,9 @@ func (s *replyTx) choices(choice tokenChoice, button func(label html, mint strin
 		ends := shortTokenName(wallet.Token{Mint: m.Mint})
 		v := vars{"N": i + 1, "Trusted": m.Trusted(), "Suspect": m.Suspect, "Symbol": code(m.Symbol), "Name": html(escape(m.Name)), "Mint": code(ref.String()), "Holders": "", "Liquidity": ""}
 		if m.Holders > 0 {
-			v["Holders"] = strconv.FormatUint(m.Holders, 10)
+			if v["Holders"], err = s.grouped(strconv.FormatUint(m.Holders, 10)); err != nil {
+				return nil, nil, err
+			}
 		}
 		if v["Liquidity"], err = s.roundDollars(m.Liquidity); err != nil {
 			return nil, nil, err
@@ -133,6 +135,11 @@ func (s *replyTx) roundDollars(w wallet.Worth) (string, error) {
 	if len(whole) < 4 {
 		return w.Cents(), nil
 	}
+	return s.grouped(whole)
+}
+
+// grouped writes digits in groups of three.
+func (s *replyTx) grouped(whole string) (string, error) {
 	separator, err := s.words.text("number.thousands", nil)
 	if err != nil {
 		return "", err
