@@ -307,7 +307,7 @@ func (in *invocation) readRoute(shared bool) (r route, _ *InstructionError) {
 	} else { // behind the fixed accounts: authority, vaults, then pools
 		r.user, r.source, r.destination, r.inMint, r.outMint, r.inProgram, r.outProgram = 0, 1, 2, 3, 4, 5, 6
 		r.vaultIn, r.vaultOut, r.pools = fixed+1, fixed+2, fixed+3
-		if len(in.accounts) < r.pools {
+		if len(in.accounts) < r.pools+r.steps {
 			return r, in.anchor("NotEnoughAccountKeys", swapNoAccounts, "Not Enough Account keys")
 		}
 	}
@@ -340,6 +340,7 @@ func (in *invocation) checkRoute(r route, rest, fixed int) *InstructionError {
 // runRoute takes the amount from the user, trades it through the pools, checks the minimum, and pays it out.
 func (in *invocation) runRoute(r route) *InstructionError {
 	units, mint := r.units, in.key(r.inMint)
+	dollars := in.isUSDC(mint) // what is held on the way is USDC, otherwise it is mint
 	for step := range r.steps {
 		at := r.pools + step
 		p, ok := readPool(in.account(at).Data)
@@ -347,17 +348,17 @@ func (in *invocation) runRoute(r route) *InstructionError {
 			return in.anchor("SwapNotSupported", swapNotSupported, "Swap not supported")
 		}
 		bought, next, ok := p.trade(mint, units)
-		if !ok {
+		if !ok || !dollars && mint != p.mint {
 			return in.anchor("SwapNotSupported", swapNotSupported, "Swap not supported")
 		}
 		in.account(at).Data = next.data()
-		if units = bought; mint == p.mint {
-			mint = address{} // USDC, whose mint the next pool does not have
+		if units, dollars = bought, !dollars; dollars {
+			mint = address{}
 		} else {
 			mint = p.mint
 		}
 	}
-	if mint != in.key(r.outMint) && (mint != address{} || in.isPooled(in.key(r.outMint))) {
+	if dollars != in.isUSDC(in.key(r.outMint)) || !dollars && mint != in.key(r.outMint) {
 		return in.anchor("InvalidRoutePlan", swapBadRoute, "Invalid route plan")
 	}
 	if units < minimumOut(r.quoted, r.slippage) {
@@ -370,8 +371,11 @@ func (in *invocation) runRoute(r route) *InstructionError {
 	return in.moveTokens(r.outProgram, r.vaultOut, r.outMint, r.destination, exchangeAuthority(), []address{exchangeAuthority()}, units)
 }
 
-// isPooled says whether a mint has a pool of its own: then it is not USDC.
-func (in *invocation) isPooled(mint address) bool { return in.read(poolOf(mint)).exists() }
+// isUSDC says whether a mint is the sandbox's USDC. The exchange knows it by its vault, the second address in the lookup table (tableAddresses).
+func (in *invocation) isUSDC(mint address) bool {
+	table := in.read(exchangeTable()).Data
+	return len(table) >= tableMeta+64 && keyAt(table, tableMeta+32) == vaultOf(mint)
+}
 
 // minimumOut is the least that a swap may bring: quoted less the slippage, rounded up.
 func minimumOut(quoted uint64, slippage uint16) uint64 {

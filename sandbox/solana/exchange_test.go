@@ -215,21 +215,35 @@ func TestRandomSwapsAddUp(t *testing.T) {
 // TestTheExchangeRefuses what the router refuses, with its codes.
 func TestTheExchangeRefuses(t *testing.T) {
 	usdc := func(f floor) address { return f.mints[0] }
+	direct := func(f floor, c *call, steps byte, accounts int) {
+		shared := c.metas
+		c.metas = []meta{shared[1], shared[2], shared[5], shared[6], shared[7], shared[8], shared[9], shared[11], shared[10], shared[11], shared[0], shared[3], shared[4], shared[12], shared[12]}[:accounts]
+		c.data = append(bytes.Clone(routeDirect), c.data[9:]...)
+		c.data[30] = steps
+		c.data = append(c.data, c.data[34:]...)
+	}
 	for name, c := range map[string]struct {
 		change func(f floor, c *call)
 		want   string
 	}{
-		"nothing changed":            {func(floor, *call) {}, "null"},
-		"another instruction":        {func(_ floor, c *call) { c.data[0]++ }, customError(0, 101)},
-		"half an instruction":        {func(_ floor, c *call) { c.data = c.data[:30] }, customError(0, 102)},
-		"no steps":                   {func(_ floor, c *call) { c.data[31] = 0 }, customError(0, swapEmptyRoute)},
-		"three steps":                {func(_ floor, c *call) { c.data[31] = 3 }, customError(0, swapBadRoute)},
-		"a step that is missing":     {func(_ floor, c *call) { c.data[31] = 2 }, customError(0, swapBadRoute)},
-		"slippage beyond all":        {func(_ floor, c *call) { binary.LittleEndian.PutUint16(c.data[25:], 10_001) }, customError(0, swapBadSlippage)},
-		"more than it brings":        {func(_ floor, c *call) { binary.LittleEndian.PutUint64(c.data[17:], 1<<40) }, customError(0, swapSlippage)},
-		"no pool":                    {func(_ floor, c *call) { c.metas = c.metas[:12] }, customError(0, swapNoAccounts)},
-		"another's account":          {func(f floor, c *call) { c.metas[12] = w(usdc(f)) }, customError(0, swapNotSupported)},
-		"another token's pool":       {func(f floor, c *call) { c.metas[12] = w(poolOf(f.mints[2])) }, customError(0, swapBadRoute)},
+		"nothing changed":          {func(floor, *call) {}, "null"},
+		"another instruction":      {func(_ floor, c *call) { c.data[0]++ }, customError(0, 101)},
+		"half an instruction":      {func(_ floor, c *call) { c.data = c.data[:30] }, customError(0, 102)},
+		"no steps":                 {func(_ floor, c *call) { c.data[31] = 0 }, customError(0, swapEmptyRoute)},
+		"three steps":              {func(_ floor, c *call) { c.data[31] = 3 }, customError(0, swapBadRoute)},
+		"a step that is missing":   {func(_ floor, c *call) { c.data[31] = 2 }, customError(0, swapBadRoute)},
+		"slippage beyond all":      {func(_ floor, c *call) { binary.LittleEndian.PutUint16(c.data[25:], 10_001) }, customError(0, swapBadSlippage)},
+		"more than it brings":      {func(_ floor, c *call) { binary.LittleEndian.PutUint64(c.data[17:], 1<<40) }, customError(0, swapSlippage)},
+		"no pool":                  {func(_ floor, c *call) { c.metas = c.metas[:12] }, customError(0, swapNoAccounts)},
+		"another's account":        {func(f floor, c *call) { c.metas[12] = w(usdc(f)) }, customError(0, swapNotSupported)},
+		"another token's pool":     {func(f floor, c *call) { c.metas[12] = w(poolOf(f.mints[2])) }, customError(0, swapNotSupported)},
+		"direct":                   {func(f floor, c *call) { direct(f, c, 1, 14) }, "null"},
+		"direct without its pool":  {func(f floor, c *call) { direct(f, c, 1, 13) }, customError(0, swapNoAccounts)},
+		"direct, a pool too few":   {func(f floor, c *call) { direct(f, c, 2, 14) }, customError(0, swapNoAccounts)},
+		"a worthless mint as USDC": {func(f floor, c *call) { worthless(f, c) }, customError(0, swapNotSupported)},
+		"one pool, no USDC": {func(f floor, c *call) {
+			c.metas[5], c.metas[4], c.metas[7], c.metas[12] = w(f.own(f.mints[2])), w(vaultOf(f.mints[2])), r(f.mints[2]), w(poolOf(f.mints[2]))
+		}, customError(0, swapNotSupported)},
 		"one mint":                   {func(_ floor, c *call) { c.metas[7] = c.metas[6] }, customError(0, swapOneMint)},
 		"alice's account as vault":   {func(_ floor, c *call) { c.metas[4] = c.metas[5] }, customError(0, swapWrongAccounts)},
 		"another authority":          {func(_ floor, c *call) { c.metas[0] = r(alice) }, customError(0, 2006)},
@@ -254,4 +268,14 @@ func TestTheExchangeRefuses(t *testing.T) {
 			}
 		}
 	}
+}
+
+// worthless makes a swap pay with a mint of alice's own, for which she has made the exchange an account.
+func worthless(f floor, c *call) {
+	mint := addressOf("worthless")
+	f.state.set(mint, 0, aMint(tokenProgram, alice, 1_000_000_000), 0)
+	f.state.set(f.own(mint), 0, aHolding(tokenProgram, mint, alice, 1_000_000_000), 0)
+	f.state.set(vaultOf(mint), 0, aHolding(tokenProgram, mint, exchangeAuthority(), 0), 0)
+	c.metas[2], c.metas[3], c.metas[6] = w(f.own(mint)), w(vaultOf(mint)), r(mint)
+	c.metas[5], c.metas[4], c.metas[7], c.metas[12] = w(f.own(f.mints[2])), w(vaultOf(f.mints[2])), r(f.mints[2]), w(poolOf(f.mints[2]))
 }
