@@ -156,6 +156,26 @@ func (f floor) held() (sums []uint64) {
 	return append(sums, f.state.total(0))
 }
 
+// reserves are the data of pools.
+func (f floor) reserves(keys []address) (out [][]byte) {
+	for _, key := range keys {
+		out = append(out, bytes.Clone(f.state.at(key, 0).Data))
+	}
+	return out
+}
+
+// moved says whether every one of these pools has other reserves than before, and none a smaller product of them.
+func (f floor) moved(keys []address, before [][]byte) bool {
+	for i, data := range f.reserves(keys) {
+		was, _ := readPool(before[i])
+		is, _ := readPool(data)
+		if was == is || new(big.Int).Mul(new(big.Int).SetUint64(is.token), new(big.Int).SetUint64(is.usdc)).Cmp(new(big.Int).Mul(new(big.Int).SetUint64(was.token), new(big.Int).SetUint64(was.usdc))) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // TestRandomSwapsAddUp: whatever is swapped, what alice pays and gets is what the vaults get and pay, a swap pays exactly what it names and
 // brings at least its minimum, and one that fails moves nothing.
 func TestRandomSwapsAddUp(t *testing.T) {
@@ -178,6 +198,7 @@ func TestRandomSwapsAddUp(t *testing.T) {
 		}
 		quoted := expected + expected/100*random.Uint64N(4)
 		paid, got := f.units(f.own(in)), f.units(f.own(out))
+		pools := f.reserves(f.way(in, out))
 		slippage := uint16(random.IntN(200))
 		said := f.run(f.route(in, out, units, quoted, slippage))
 		outcomes[said]++
@@ -188,6 +209,8 @@ func TestRandomSwapsAddUp(t *testing.T) {
 			}
 		case !also || in == out || expected < minimumOut(quoted, slippage):
 			t.Fatalf("swap %d worked: %d for %d at %d", n, expected, quoted, slippage)
+		case expected > 0 && !f.moved(f.way(in, out), pools):
+			t.Fatalf("swap %d left a pool as it was", n)
 		case paid-f.units(f.own(in)) != units || f.units(f.own(out))-got != expected:
 			t.Fatalf("swap %d paid %d of %d and brought %d of %d", n, paid-f.units(f.own(in)), units, f.units(f.own(out))-got, expected)
 		}
@@ -244,6 +267,9 @@ func TestTheExchangeRefuses(t *testing.T) {
 		"one pool, no USDC": {func(f floor, c *call) {
 			c.metas[5], c.metas[4], c.metas[7], c.metas[12] = w(f.own(f.mints[2])), w(vaultOf(f.mints[2])), r(f.mints[2]), w(poolOf(f.mints[2]))
 		}, customError(0, swapNotSupported)},
+		"the wrong end": {func(f floor, c *call) {
+			c.metas[5], c.metas[4], c.metas[7] = w(f.own(f.mints[2])), w(vaultOf(f.mints[2])), r(f.mints[2])
+		}, customError(0, swapBadRoute)},
 		"one mint":                   {func(_ floor, c *call) { c.metas[7] = c.metas[6] }, customError(0, swapOneMint)},
 		"alice's account as vault":   {func(_ floor, c *call) { c.metas[4] = c.metas[5] }, customError(0, swapWrongAccounts)},
 		"another authority":          {func(_ floor, c *call) { c.metas[0] = r(alice) }, customError(0, 2006)},
