@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	_ "time/tzdata" // the time zones of people, on machines without a database of them
 
 	"github.com/spf13/cobra"
 

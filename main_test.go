@@ -301,7 +301,7 @@ func TestNothingRealIsTouchedFromTheSandbox(t *testing.T) {
 	}))
 	defer real.Close()
 	i := newInstance(t, "PURSER_CHAIN_RPC_URL="+real.URL, "PURSER_CHAIN_CLUSTER=mainnet", "PURSER_TELEGRAM_API_URL="+real.URL,
-		"PURSER_MARKET_SOURCES=coingecko,jupiter", "PURSER_MARKET_URL="+real.URL, "PURSER_MARKET_POOLS_URL="+real.URL, "PURSER_MARKET_KEYS=jupiter=precious",
+		"PURSER_MARKET_SOURCES=coingecko,jupiter", "PURSER_MARKET_URL="+real.URL, "PURSER_MARKET_POOLS_URL="+real.URL, "PURSER_MARKET_RATES_URL="+real.URL, "PURSER_MARKET_KEYS=jupiter=precious",
 		"PURSER_STORE_URL=bolt:"+filepath.Join(t.TempDir(), "real", "purser.db"))
 	i.start(i.sandboxArgs()...)
 }
@@ -309,8 +309,8 @@ func TestNothingRealIsTouchedFromTheSandbox(t *testing.T) {
 func TestPricesOfTheSandboxAreItsOwn(t *testing.T) {
 	o := worldOptions{dir: t.TempDir(), telegram: "127.0.0.1:1", rpc: "127.0.0.1:2", ws: "127.0.0.1:3", market: "127.0.0.1:4", mail: "127.0.0.1:5"}
 	c, err := config.Load(o.settings(config.Options{Environ: []string{"PURSER_MARKET_SOURCES=coingecko,jupiter", "PURSER_MARKET_URL=https://prices.example",
-		"PURSER_MARKET_POOLS_URL=https://pools.example", "PURSER_MARKET_KEYS=jupiter=precious", "PURSER_MARKET_CALLS_PER_MINUTE=600"}}))
-	want := config.Market{Sources: []config.PriceSource{{Name: config.Jupiter, URL: "http://127.0.0.1:4"}}, PoolsURL: "http://127.0.0.1:4"}
+		"PURSER_MARKET_POOLS_URL=https://pools.example", "PURSER_MARKET_RATES_URL=https://rates.example", "PURSER_MARKET_KEYS=jupiter=precious", "PURSER_MARKET_CALLS_PER_MINUTE=600"}}))
+	want := config.Market{Sources: []config.PriceSource{{Name: config.Jupiter, URL: "http://127.0.0.1:4"}}, PoolsURL: "http://127.0.0.1:4", RatesURL: "http://127.0.0.1:4"}
 	if err != nil || !reflect.DeepEqual(c.Market, want) {
 		t.Errorf("%+v (%v), want %+v", c.Market, err, want)
 	}

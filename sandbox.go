@@ -73,7 +73,7 @@ func (o worldOptions) settings(from config.Options) config.Options {
 		"telegram.mode": config.Poll, "telegram.webhook_secret": "",
 		"chain.rpc_url": "http://" + o.rpc, "chain.ws_url": "ws://" + o.ws,
 		"chain.cluster": wallet.Localnet, "chain.explorer_url": "",
-		"market.sources": config.Jupiter, "market.url": "http://" + o.market, "market.pools_url": "http://" + o.market,
+		"market.sources": config.Jupiter, "market.url": "http://" + o.market, "market.pools_url": "http://" + o.market, "market.rates_url": "http://" + o.market,
 		"market.keys": "", "market.calls_per_minute": "",
 		"store.url": "bolt:" + filepath.Join(o.dir, storeName), "store.master_key": "", "store.master_key_file": "",
 	}

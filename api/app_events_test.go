@@ -64,13 +64,17 @@ func TestAnAppCannotSilenceAPerson(t *testing.T) {
 	}
 
 	// The other way round: what she mutes for herself says nothing to the app.
-	r.want(r.choosesEvents(a.token, "1001", `{"enabled":true,"events":["stake.*","market.news"]}`), 200, "", "")
+	r.want(r.choosesEvents(a.token, "1001", `{"enabled":true,"events":["stake.*","price.alert"]}`), 200, "", "")
 	r.want(r.call("PUT", "/v1/notifications", r.alice.secret, `{"enabled":false,"events":[]}`), 200, "", "")
 	if got := r.get("/v1/telegram/user/1001", a.token); got.field("data", "notifications_enabled") != true {
 		t.Errorf("the app reads %s", got.body)
 	}
-	if said = r.told(r.alice); !strings.Contains(said[len(said)-1], "now receives events about your prices and market news, staking") {
-		t.Errorf("she is told %q", said[len(said)-1])
+	said = r.told(r.alice)
+	if last := said[len(said)-1]; !strings.Contains(last, "Your notifications were changed</b> with your key …") || !strings.Contains(last, "nothing any more that can be turned off") {
+		t.Errorf("of the change by her key she is told %q", last)
+	}
+	if !strings.Contains(said[len(said)-2], "now receives events about your price alerts, staking") {
+		t.Errorf("she is told %q", said[len(said)-2])
 	}
 
 	// It ends with the access, and begins as any other.

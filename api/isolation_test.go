@@ -113,7 +113,7 @@ func newCustomer(r *harness) *customer {
 	address := carol.Address().String()
 	c.request = map[string]string{
 		"POST /v1/key/rotate":                          `{}`,
-		"PUT /v1/notifications":                        `{"enabled":true,"events":["price.alert"]}`,
+		"PUT /v1/notifications":                        `{"enabled":true,"events":["stake.reward"]}`,
 		"POST /v1/messages":                            `{"message":"Hello"}`,
 		"POST /v1/commands":                            `{"command":"/wallet address","silent":true}`,
 		"POST /v1/wallet/create":                       `{"chat_id":"1004"}`,

@@ -365,8 +365,12 @@ func TestTheDocumentsListsAndLimitsAreOurs(t *testing.T) {
 			t.Errorf("%s: %q, ours are %q", what, listed, names)
 		}
 	}
-	same("events of notifications", schema("NotificationsRequest", "events").Items.Value.Enum, wallet.NotificationNames())
-	same("events told", schema("Notifications", "events").Items.Value.Enum, wallet.NotificationNames())
+	for _, name := range []string{"Notifications", "NotificationsRequest"} {
+		same(name, schema(name, "events").Items.Value.Enum, wallet.CategoryNames())
+	}
+	for _, name := range []string{"AppEvents", "AppEventsRequest"} {
+		same(name, schema(name, "events").Items.Value.Enum, wallet.AppEventNames())
+	}
 	bots, platform := wallet.SubscriptionsOf(wallet.BotKey), wallet.SubscriptionsOf(wallet.APIKey)
 	same("events of bots", schema("BotWebhookRequest", "events").Items.Value.Enum, bots)
 	same("events of webhooks", schema("WebhookRequest", "events").Items.Value.Enum, platform)

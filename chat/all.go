@@ -16,6 +16,7 @@ func conversations() []conversation {
 		priceCommand(),
 		poolsCommand(),
 		contactsConversation(),
+		settingsConversation(),
 		apiConversation(),
 		appsCommand(),
 		cancelCommand(),

@@ -59,9 +59,9 @@ func apiConversation() conversation {
 		contacts:  map[State]Handler{sharing: (*Chat).receiveContact},
 		callbacks: apiCallbacks(),
 		events: map[wallet.EventName]notice{
-			wallet.WebhookDeadLettered: {priority: alerts, notify: withData((*replyTx).notifyWebhook)},
+			wallet.WebhookDeadLettered: {priority: alerts, waits: true, notify: withData((*replyTx).notifyWebhook)},
 			wallet.WebhookEnded:        {priority: alerts, notify: withData((*replyTx).notifyWebhook)},
-			wallet.KeyTierSet:          {priority: alerts, notify: withData((*replyTx).notifyTier)},
+			wallet.KeyTierSet:          {priority: alerts, waits: true, notify: withData((*replyTx).notifyTier)},
 		},
 		topics:     map[string]string{"api": "help.api"},
 		cancelIdle: (*replyTx).cancelRequest,

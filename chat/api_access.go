@@ -64,7 +64,7 @@ func (s *replyTx) sayWaiting(st handlers.Standing) error {
 		rows = append(rows, []Button{b})
 	}
 	// The message moves to the bottom of the chat. One card per request lets its outcome replace this text later.
-	text, err := s.words.text("access.waiting", vars{"App": was.App, "Since": moment(was.RequestedAt), "Again": moment(was.RequestedAt.Add(handlers.AskPause))})
+	text, err := s.words.text("access.waiting", vars{"App": was.App, "Since": s.words.moment(was.RequestedAt), "Again": s.words.moment(was.RequestedAt.Add(handlers.AskPause))})
 	if err != nil {
 		return err
 	}

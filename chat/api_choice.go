@@ -65,7 +65,7 @@ func (s *replyTx) choiceEnds(dev wallet.Developer, v vars) (rows [][]Button, _ e
 		if err == nil && again.IsZero() {
 			err = row("button.ask_operator", "ask")
 		} else if err == nil {
-			v["Again"] = moment(again)
+			v["Again"] = s.words.moment(again)
 		}
 		if err != nil {
 			return nil, err

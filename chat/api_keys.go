@@ -48,7 +48,7 @@ func (s *replyTx) showKeys() error {
 	}
 	v := vars{"Keys": blocks, "App": fresh.App.Name, "Old": html("")}
 	if !fresh.oldEnds.IsZero() {
-		v["Old"] = html(moment(fresh.oldEnds))
+		v["Old"] = html(s.words.moment(fresh.oldEnds))
 	}
 	text, err := s.words.text("keys.shown", v)
 	if err != nil {
@@ -250,7 +250,7 @@ func (s *replyTx) showList(st handlers.Standing) error {
 	}
 	asked := ""
 	if r := st.Developer.Request; r.Waits() {
-		asked = moment(r.RequestedAt)
+		asked = s.words.moment(r.RequestedAt)
 	}
 	text, err := s.words.text("keys.list", vars{"Keys": html(strings.Join(lines, "\n\n")), "More": len(st.Keys) > most, "Links": links, "Asked": asked})
 	if err != nil {
@@ -273,13 +273,13 @@ func (s *replyTx) listedKey(key wallet.Key) (html, error) {
 	if err != nil {
 		return "", err
 	}
-	v := vars{"Kind": kind, "Hint": key.Hint, "App": app, "Scopes": scopes, "Tier": string(key.Tier), "Made": day(key.CreatedAt), "Used": "", "Ends": "",
+	v := vars{"Kind": kind, "Hint": key.Hint, "App": app, "Scopes": scopes, "Tier": string(key.Tier), "Made": s.words.day(key.CreatedAt), "Used": "", "Ends": "",
 		"Operator": key.App == ""} // only the command line creates keys without an app
 	if !key.LastUsed.IsZero() {
-		v["Used"] = moment(key.LastUsed)
+		v["Used"] = s.words.moment(key.LastUsed)
 	}
 	if ends := endOf(key); !ends.IsZero() {
-		v["Ends"] = moment(ends)
+		v["Ends"] = s.words.moment(ends)
 	}
 	if err := s.countHooks(key, v); err != nil {
 		return "", err
@@ -382,7 +382,7 @@ func askOfKey(id, text, label, operation string) Action {
 			return s.refuse(err)
 		}
 		if operation == "rotateyes" && !key.RevokedAt.IsZero() {
-			return s.show(keyCard(id), "keys.rotated_before", vars{"Hint": key.Hint, "Ends": moment(key.RevokedAt)})
+			return s.show(keyCard(id), "keys.rotated_before", vars{"Hint": key.Hint, "Ends": s.words.moment(key.RevokedAt)})
 		}
 		line, err := s.listedKey(key)
 		if err != nil {
@@ -439,7 +439,7 @@ func (c *Chat) tapRotateYes(ctx context.Context, _ Inbound, id string) (Action, 
 		if err != nil {
 			return err
 		}
-		if err := s.show(keyCard(id), "keys.rotated", vars{"Hint": old.Hint, "New": next.Key.Hint, "Ends": moment(ends)}); err != nil {
+		if err := s.show(keyCard(id), "keys.rotated", vars{"Hint": old.Hint, "New": next.Key.Hint, "Ends": s.words.moment(ends)}); err != nil {
 			return err
 		}
 		// The conversation shows the new key and removes it again like any other.

@@ -23,7 +23,7 @@ func (s *replyTx) askEmail() error {
 		return err
 	}
 	if !again.IsZero() {
-		if v["Again"] = moment(again); wallet.CodeOf(s.refusal) == wallet.RateLimitExceeded {
+		if v["Again"] = s.words.moment(again); wallet.CodeOf(s.refusal) == wallet.RateLimitExceeded {
 			s.refusal = nil // the question already says so
 		}
 	}
@@ -55,9 +55,9 @@ func (s *replyTx) askCode() error {
 	}
 	// The question stays open as long as the code is valid, which is longer than AnswerTimeout.
 	s.conv.ExpiresAt = sent.Until
-	v, rows := vars{"Address": sent.Address, "Until": moment(sent.Until), "Again": ""}, [][]Button{}
+	v, rows := vars{"Address": sent.Address, "Until": s.words.moment(sent.Until), "Again": ""}, [][]Button{}
 	if !limit.IsZero() { // no mail is possible now, so neither button would work
-		if v["Again"] = moment(limit); wallet.CodeOf(s.refusal) == wallet.RateLimitExceeded {
+		if v["Again"] = s.words.moment(limit); wallet.CodeOf(s.refusal) == wallet.RateLimitExceeded {
 			s.refusal = nil // the question already says so
 		}
 	} else {
@@ -127,7 +127,7 @@ func (s *replyTx) waitForCode(without Trigger) error {
 // is handled again, and the code is recognised as mailed for it.
 func (c *Chat) mailCode(ctx context.Context, h Inbound, address string) (Action, error) {
 	err := c.Developers.MailCode(ctx, h.user.ID, address, inputName(h), func(code string) (subject, text string, err error) {
-		words := c.wordsFor(h.From.Language)
+		words := c.wordsFor(h.reader())
 		title, err := words.text("mail.subject", nil)
 		if err != nil {
 			return "", "", err

@@ -61,7 +61,7 @@ func (c *Chat) tapWithdraw(_ context.Context, _ Inbound, question string) (Actio
 		if err := s.redrawQuestion(s.user, before, question, vars{"Withdrawn": true}); err != nil {
 			return err
 		}
-		return s.show(askedCard(question), "access.withdrawn", vars{"App": before.Request.App, "Again": moment(again)})
+		return s.show(askedCard(question), "access.withdrawn", vars{"App": before.Request.App, "Again": s.words.moment(again)})
 	}, nil
 }
 
@@ -223,7 +223,7 @@ func (s *replyTx) notifyDeveloper(developer wallet.User, before, dev wallet.Deve
 	}
 	// A refusal says when the developer may ask again.
 	if verdict == handlers.Deny {
-		if err := there.reply("access.denied", vars{"Again": moment(s.now.Add(handlers.AskPause))}); err != nil {
+		if err := there.reply("access.denied", vars{"Again": s.words.moment(s.now.Add(handlers.AskPause))}); err != nil {
 			return err
 		}
 		return there.end()

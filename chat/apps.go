@@ -37,7 +37,7 @@ func appsCommand() conversation {
 			"takeback":     (*Chat).tapTakeBack,
 			"changeaccess": (*Chat).tapChangeAccess,
 		},
-		events: map[wallet.EventName]notice{wallet.AppEventsChosen: {priority: alerts, notify: withData((*replyTx).notifyAppEvents)}},
+		events: map[wallet.EventName]notice{wallet.AppEventsChosen: {priority: alerts, waits: true, notify: withData((*replyTx).notifyAppEvents)}},
 	}
 }
 
@@ -343,7 +343,13 @@ func (s *replyTx) listApps() error {
 		if v["Scopes"], err = s.scopesToPerson(granted.Grant.Scopes); err != nil {
 			return err
 		}
-		v["Since"] = day(granted.Grant.GrantedAt)
+		v["Since"] = s.words.day(granted.Grant.GrantedAt)
+		v["Chose"], v["About"] = granted.Grant.Events != nil, html("")
+		if chosen := granted.Grant.Events; chosen != nil && chosen.Enabled {
+			if v["About"], err = s.subjectsOf(chosen.Events); err != nil {
+				return err
+			}
+		}
 		line, err := s.words.text("apps.line", v)
 		if err != nil {
 			return err

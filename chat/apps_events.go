@@ -34,8 +34,8 @@ func (s *replyTx) subjectsOf(events []string) (html, error) {
 		word     string
 		families []string
 	}{
-		{"app_events.transactions", []string{"transaction"}}, {"app_events.wallets", []string{"wallet", "balance", "portfolio"}},
-		{"app_events.prices", []string{"price", "market"}}, {"app_events.staking", []string{"stake", "validator"}},
+		{"app_events.transactions", []string{"transaction"}}, {"app_events.wallets", []string{"wallet", "balance"}},
+		{"app_events.prices", []string{"price"}}, {"app_events.staking", []string{"stake"}},
 	}
 	var words []string
 	for _, subject := range subjects {

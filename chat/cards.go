@@ -164,7 +164,7 @@ func (all cards) notices() map[wallet.EventName]notice {
 	out := map[wallet.EventName]notice{}
 	for _, kind := range slices.Sorted(maps.Keys(all)) {
 		for name := range all[kind].Events {
-			out[name] = notice{priority: alerts, optional: true, notify: func(s *replyTx, event wallet.Event) error {
+			out[name] = notice{priority: alerts, category: wallet.Category(name), waits: true, notify: func(s *replyTx, event wallet.Event) error {
 				return withTransaction(func(s *replyTx, t wallet.Transaction) error { return s.sayEvent(t, event.Name) })(s, event)
 			}}
 		}

@@ -69,16 +69,55 @@ func takeWaitingReceipts(tx store.Tx, chat int64) (r Receipts, ok bool, err erro
 	return Receipts{}, false, nil
 }
 
+// urgentReceipt reports whether a payment came in that the person must know of even in quiet hours: a large one, or one that was
+// shown as arriving.
+func urgentReceipt(s *replyTx, event wallet.Event) (urgent bool, err error) {
+	err = withTransaction(func(s *replyTx, t wallet.Transaction) error {
+		_, missing := s.tx.Card(s.conv.Chat, arrivingMark(t.ID))
+		urgent = missing == nil
+		large, err := s.tellsLarge(t.Token, t.Amount)
+		urgent = urgent || large
+		return err
+	})(s, event)
+	return urgent, err
+}
+
+// tellsLarge reports whether an amount is large for the person (wallet.Settings.Large) and they want to know. What nobody knows the price of is not, and neither is an
+// unlisted token, to which anybody can give any price.
+func (s *replyTx) tellsLarge(token wallet.Token, units uint64) (bool, error) {
+	if token.Symbol == "" || !s.user.Wants(wallet.CategoryLarge) {
+		return false, nil
+	}
+	prices, err := s.tx.Prices([]wallet.Address{token.Mint})
+	if err != nil {
+		return false, err
+	}
+	worth := wallet.WorthOf(prices[token.Mint], token.Amount(units), s.now)
+	rate, err := s.tx.Rate(s.user.Settings.Money(), s.now) // an old one will do: the bound is rough
+	if errors.Is(err, store.ErrNotFound) {
+		rate, err = wallet.OneToOne(s.now), nil
+	}
+	return err == nil && !worth.Unknown && rate.Reaches(worth.USD, s.user.Settings.Large()), err
+}
+
 // notifyReceived notifies the owner of a wallet of an incoming payment. If an earlier receipt is still queued, both become
-// one message: a flood of tiny payments must not delay the messages that the person waits for.
+// one message: a flood of tiny payments must not delay the messages that the person waits for. A large payment has a message of its own.
 //
 // A payment that was shown as arriving ends in that message.
 func (s *replyTx) notifyReceived(t wallet.Transaction) error {
+	large, err := s.tellsLarge(t.Token, t.Amount)
+	if err != nil {
+		return err
+	}
 	switch _, err := s.tx.Card(s.conv.Chat, arrivingMark(t.ID)); {
 	case err == nil:
 		return s.showReceipt(t, nil) // not taken into a later message: this one would go on to say that it arrives
 	case !errors.Is(err, store.ErrNotFound):
 		return err
+	case large:
+		return s.showReceipt(t, nil)
+	case !s.user.Wants(wallet.CategoryReceived):
+		return nil
 	}
 	before, several, err := takeWaitingReceipts(s.tx, s.conv.Chat)
 	switch {
@@ -102,8 +141,14 @@ func (s *replyTx) notifyArriving(data wallet.PaymentArrivingData) error {
 		return err
 	}
 	mark := arrivingMark(data.TransactionID)
+	large, err := s.tellsLarge(data.Token, data.Units)
+	if err != nil {
+		return err
+	}
+	// In quiet hours a payment is not shown before it is final, since only its receipt can wait.
+	tells := large || s.user.Wants(wallet.CategoryReceived) && s.user.Settings.QuietUntil(s.now).IsZero()
 	switch _, err := s.tx.Card(s.conv.Chat, mark); {
-	case data.Outcome == wallet.StillArriving && !s.user.Wants(string(wallet.TransactionReceived)):
+	case data.Outcome == wallet.StillArriving && !tells:
 		return nil
 	case data.Outcome != wallet.StillArriving && errors.Is(err, store.ErrNotFound): // nobody saw it arrive
 		return nil
@@ -133,12 +178,8 @@ func (s *replyTx) notifyArriving(data wallet.PaymentArrivingData) error {
 	return nil
 }
 
-// notifyFolded sends the summary of payments that are not announced one by one. Who does not want to be notified of payments
-// does not get it either.
+// notifyFolded sends the summary of payments that are not announced one by one.
 func (s *replyTx) notifyFolded(data wallet.PaymentsFoldedData) error {
-	if !s.user.Wants(string(wallet.TransactionReceived)) {
-		return nil
-	}
 	rows, err := s.menu("button.history", "/wallet history all")
 	if err != nil {
 		return err

@@ -58,9 +58,12 @@ func (s *replyTx) notifyOnce(t wallet.Transaction) error {
 			return err
 		}
 	}
-	// Ordinary progress only edits the card. Three things notify: an unknown outcome, a failure, and the end of an unknown outcome.
-	if !t.Indeterminate && t.Status != wallet.Failed && (!held || t.LandedAfterCancel() || t.Status != wallet.Confirmed && !t.NeverLanded()) {
-		return nil
+	// Ordinary progress only edits the card. An unknown outcome and its end always notify, a failure and a confirmation if the person
+	// wants to be notified of them.
+	ended := held && !t.LandedAfterCancel() && (t.Status == wallet.Confirmed || t.Status == wallet.Failed || t.NeverLanded())
+	wanted, err := s.tellsOutcome(t)
+	if err != nil || !t.Indeterminate && !ended && !wanted {
+		return err
 	}
 	// The mark is written in this transaction, so an event that is handled twice finds it.
 	before, err := s.wasNotified(t, what)
@@ -75,6 +78,24 @@ func (s *replyTx) notifyOnce(t wallet.Transaction) error {
 		return err
 	}
 	return s.moveCard(TransactionCard(t.ID))
+}
+
+// tellsOutcome reports whether the person wants a new message about how their payment ended. That of a large payment, and a failure, do not wait
+// for the end of quiet hours. In quiet hours other cards are edited alone, which disturbs nobody.
+func (s *replyTx) tellsOutcome(t wallet.Transaction) (bool, error) {
+	switch t.Status {
+	case wallet.Failed:
+		return s.user.Wants(wallet.CategoryFailed), nil
+	case wallet.Confirmed:
+		if t.LandedAfterCancel() { // which has a message of its own
+			return false, nil
+		}
+		if s.user.Wants(wallet.CategoryConfirmed) && s.user.Settings.QuietUntil(s.now).IsZero() {
+			return true, nil
+		}
+		return s.tellsLarge(t.Token, t.Amount)
+	}
+	return false, nil
 }
 
 // notifiedIndeterminate marks that the owner was notified of an unknown outcome.

@@ -30,9 +30,9 @@ func transactionCards() conversation {
 // cardEvents are the notices of the transaction lifecycle, which redraw the card, and of incoming payments.
 func cardEvents() map[wallet.EventName]notice {
 	out := map[wallet.EventName]notice{
-		wallet.TransactionReceived: {priority: alerts, optional: true, notify: withTransaction((*replyTx).notifyReceived)},
+		wallet.TransactionReceived: {priority: alerts, waits: true, urgent: urgentReceipt, notify: withTransaction((*replyTx).notifyReceived)},
 		wallet.PaymentArriving:     {priority: alerts, notify: withData((*replyTx).notifyArriving)},
-		wallet.PaymentsFolded:      {priority: alerts, notify: withData((*replyTx).notifyFolded)},
+		wallet.PaymentsFolded:      {priority: alerts, category: wallet.CategoryReceived, waits: true, notify: withData((*replyTx).notifyFolded)},
 	}
 	for _, name := range []wallet.EventName{wallet.TransactionProposed, wallet.TransactionApproved, wallet.TransactionSigned, wallet.TransactionPending,
 		wallet.TransactionConfirmed, wallet.TransactionFailed, wallet.TransactionHeld, wallet.TransactionRolledBack, wallet.TransactionClosed} {

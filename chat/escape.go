@@ -2,7 +2,6 @@ package chat
 
 import (
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -62,9 +61,3 @@ func echo(text string) string {
 	}
 	return cut(strings.Join(strings.Fields(neutral(text)), " "), longestEcho)
 }
-
-// moment formats a time for people, in UTC.
-func moment(at time.Time) string { return at.UTC().Format("2 January 2006, 15:04 UTC") }
-
-// day formats a date for people, in UTC.
-func day(at time.Time) string { return at.UTC().Format("2 January 2006") }

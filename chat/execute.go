@@ -80,7 +80,7 @@ func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.T
 // playForApp runs an action for an app and returns the reply as Markdown. It is play without a conversation: an action that
 // moves one is a bug, and an error.
 func (c *Chat) playForApp(tx store.Tx, h Inbound, action Action) (string, error) {
-	s := &replyTx{Chat: c, words: c.wordsFor(h.From.Language), tx: tx, inbound: h, user: h.user, now: c.Now().UTC(), priority: alerts}
+	s := &replyTx{Chat: c, words: c.wordsFor(h.reader()), tx: tx, inbound: h, user: h.user, now: c.Now().UTC(), priority: alerts}
 	s.conv.Chat, s.conv.User = h.Chat, h.From.TelegramID
 	if err := action(s); err != nil {
 		return "", err

@@ -209,7 +209,7 @@ func (r *harness) settle() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	n := notify.Notifier{Store: world.UntilIdle{Store: r.Store, Queue: store.Events, Idle: cancel}, Chat: r.chat, Node: "a", Width: 1, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
-	r.Must(n.Run(ctx))
+	r.Must(n.Pools()[0].Run(ctx)) // the other one is that of held events: see held
 	for _, reply := range r.outbox() {
 		r.deliver(reply)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	stdhtml "html"
 	"strings"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -35,7 +36,7 @@ func (c *Chat) Profiles() []Profile {
 			continue
 		}
 		seen[code] = true
-		p := c.profile(c.words.in(code))
+		p := c.profile(c.words.in(code, time.UTC))
 		p.Language = code
 		out = append(out, p)
 	}

@@ -2,9 +2,12 @@ package chat_test
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
+	"purser/notify"
 	"purser/sandbox/solana"
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -92,5 +95,36 @@ func (r *harness) clock(d time.Duration) {
 	r.Pass(d)
 	r.fallsSilent()
 	r.Look()
+	r.held()
 	r.settle()
+}
+
+// held handles the events that were held and whose time has come.
+func (r *harness) held() {
+	r.Helper()
+	n := notify.Notifier{Store: r.Store, Chat: r.chat, Node: "a", Now: r.Now, Log: slog.New(slog.DiscardHandler)}
+	pool := n.Pools()[1]
+	for {
+		var due []store.Job
+		r.Must(r.Update(func(tx store.Tx) (err error) {
+			due, _, err = tx.ClaimJobs(store.Claim{Queue: pool.Queue, Node: "a", Now: r.Now(), Max: 10, PerOwner: pool.PerOwner, Lease: time.Minute})
+			return err
+		}))
+		if len(due) == 0 {
+			return
+		}
+		for _, job := range due {
+			result, err := pool.Handle(r.Context(), job)
+			r.Must(err)
+			r.Must(r.Update(func(tx store.Tx) error {
+				if err := result.Commit(tx); err != nil {
+					return err
+				}
+				if !result.Again.IsZero() {
+					return tx.SnoozeJobs(result.Again, job.Ref())
+				}
+				return tx.DoneJobs(job.Ref())
+			}))
+		}
+	}
 }

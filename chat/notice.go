@@ -12,22 +12,51 @@ import (
 // notice says how a person is notified of one type of event. Its message shows the current state from the store, not the
 // state at the time of the event. A late event therefore draws the same card again and never reports something outdated.
 type notice struct {
-	priority int  // store.Reply.Priority of its replies: answers, confirmations, alerts or broadcasts
-	optional bool // the person can turn it off, if wallet.Notifications lists its name
+	priority int             // store.Reply.Priority of its replies: answers, confirmations, alerts or broadcasts
+	category wallet.Category // by which the person turns it off; "": they cannot, or notify looks itself
+	waits    bool            // in quiet hours it waits until they end, unless urgent says otherwise
+	urgent   func(s *replyTx, event wallet.Event) (bool, error)
 	notify   func(s *replyTx, event wallet.Event) error
 }
 
 // Notify queues the replies for an event about a person and moves their conversation where the event affects it. It
 // writes only to tx, so the caller can end the event's job in the same transaction. It writes nothing for an event that
-// has no notice, or that the person has turned off.
+// has no notice, or that the person has turned off. In the person's quiet hours it holds an event that can wait
+// (store.HoldEvent).
 func (c *Chat) Notify(tx store.Tx, person wallet.User, event wallet.Event) error {
+	return c.notify(tx, person, event, true)
+}
+
+// NotifyHeld is Notify for events that were held. What the person has turned off since is dropped.
+func (c *Chat) NotifyHeld(tx store.Tx, person wallet.User, held []wallet.Event) error {
+	for _, event := range held {
+		if err := c.notify(tx, person, event, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notify is Notify; hold says whether what can wait is held in quiet hours.
+func (c *Chat) notify(tx store.Tx, person wallet.User, event wallet.Event, hold bool) error {
 	n, ok := c.registry.notices[event.Name]
-	if !ok || n.optional && !person.Wants(string(event.Name)) {
+	if !ok || n.category != "" && !person.Wants(n.category) {
 		return nil
 	}
 	s, err := c.replyTxOf(tx, person, n.priority)
 	if err != nil {
 		return err
+	}
+	if until := person.Settings.QuietUntil(s.now); hold && n.waits && !until.IsZero() {
+		urgent := false
+		if n.urgent != nil {
+			if urgent, err = n.urgent(s, event); err != nil {
+				return err
+			}
+		}
+		if !urgent {
+			return store.HoldEvent(tx, person.ID, event, s.now, until)
+		}
 	}
 	if err := n.notify(s, event); err != nil {
 		return err

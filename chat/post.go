@@ -142,7 +142,7 @@ func (c *Chat) wordsIn(ctx context.Context, telegramID int64) (words catalogue, 
 		if errors.Is(err, store.ErrNotFound) {
 			err = nil
 		}
-		words = c.wordsFor(user.Language)
+		words = c.wordsFor(user)
 		return err
 	})
 	return words, err

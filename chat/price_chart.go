@@ -99,7 +99,7 @@ func (c *Chat) priceChart(ctx context.Context, h Inbound, word string, span char
 	if p.points, err = c.Prices.Chart(ctx, p.Token, span.length); err != nil {
 		return refuse(err)
 	}
-	picture, err := c.drawChart(p, c.wordsFor(h.From.Language))
+	picture, err := c.drawChart(p, c.wordsFor(h.reader()))
 	if err != nil {
 		return nil, err
 	}
@@ -180,11 +180,17 @@ func (c *Chat) drawChart(p priceContent, words catalogue) ([]byte, error) {
 
 // priceText words what a token costs.
 func (s *replyTx) priceText(view handlers.PriceView) (html, error) {
-	v := vars{"Token": shortTokenName(view.Token), "Mint": html(""), "Price": view.Price.Price.Rounded(priceDigits).String(), "Stale": view.Stale}
+	v := vars{"Token": shortTokenName(view.Token), "Local": html(""), "Mint": html(""), "Price": view.Price.Price.Rounded(priceDigits).String(), "Stale": view.Stale}
 	if view.Token.Symbol == "" {
 		v["Mint"] = code(view.Token.Mint.String())
 	}
-	var err error
+	rate, err := s.rate()
+	if err != nil {
+		return "", err
+	}
+	if local, err := rate.PerDollar.Times(view.Price.Price); err == nil && rate.Currency != wallet.Dollars {
+		v["Local"] = html(escape(local.Rounded(priceDigits).String() + " " + string(rate.Currency)))
+	}
 	if v["Change"], err = s.change(view.Price.Change24h); err != nil {
 		return "", err
 	}

@@ -22,6 +22,11 @@ import (
 // change ("-": none), source, and how long ago.
 func (r *harness) happensToPrices(words []string) bool {
 	r.Helper()
+	if words[0] == "rate" {
+		rate := wallet.Rate{Currency: wallet.Currency(words[1]), PerDollar: wallet.MustPrice(words[2]), At: r.Now(), Source: "frankfurter"}
+		r.Must(r.Update(func(tx store.Tx) error { return tx.SaveRates([]wallet.Rate{rate}) }))
+		return true
+	}
 	if words[0] != "price" {
 		return false
 	}

@@ -62,10 +62,11 @@ func TestWhichConversationTellsOfWhichEvent(t *testing.T) {
 	want := map[string][]wallet.EventName{
 		"cards": {wallet.TransactionProposed, wallet.TransactionApproved, wallet.TransactionSigned, wallet.TransactionPending, wallet.TransactionConfirmed,
 			wallet.TransactionFailed, wallet.TransactionHeld, wallet.TransactionRolledBack, wallet.TransactionClosed, wallet.TransactionReceived, wallet.PaymentArriving, wallet.PaymentsFolded},
-		"wallet": {wallet.WalletProven, wallet.WalletWanted, wallet.WalletClaimed, wallet.WalletDisconnected},
-		"api":    {wallet.WebhookDeadLettered, wallet.WebhookEnded, wallet.KeyTierSet},
-		"apps":   {wallet.AppEventsChosen},
-		"stake":  {wallet.StakesChanged},
+		"wallet":     {wallet.WalletProven, wallet.WalletWanted, wallet.WalletClaimed, wallet.WalletDisconnected},
+		"api":        {wallet.WebhookDeadLettered, wallet.WebhookEnded, wallet.KeyTierSet},
+		"apps":       {wallet.AppEventsChosen},
+		"stake":      {wallet.StakesChanged},
+		settingsFlow: {wallet.NotificationsSet},
 	}
 	for _, c := range conversations() {
 		got := slices.Sorted(maps.Keys(c.events))
@@ -106,7 +107,7 @@ func TestKindsMayShareAnEventAndNoConversationTakesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := cards{"one": {Events: map[wallet.EventName]string{"a.b": "help.security"}}, "two": {Events: map[wallet.EventName]string{"a.b": "help.security"}}}
-	if r, err := newRegistry(conversations(), shown.notices(), words); err != nil || r.notices["a.b"].notify == nil || !r.notices["a.b"].optional {
+	if r, err := newRegistry(conversations(), shown.notices(), words); err != nil || r.notices["a.b"].notify == nil || !r.notices["a.b"].waits {
 		t.Errorf("two kinds: %v", err)
 	}
 	said := notice{notify: func(*replyTx, wallet.Event) error { return nil }}

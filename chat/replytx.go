@@ -100,7 +100,7 @@ func (c *Chat) play(tx store.Tx, h Inbound, action Action) error {
 		s.user = user
 	}
 	// The language of this message, which may be newer than the stored one.
-	s.words = c.wordsFor(h.From.Language)
+	s.words = c.wordsFor(h.reader())
 	// The time-out of the previous question comes first, so that its reply precedes the answer.
 	if h.timedOut {
 		if err := s.transition(h.conv.Flow, timedOut); err != nil {
@@ -420,7 +420,7 @@ func (s *replyTx) elsewhere(telegramID int64) (*replyTx, error) {
 	words := s.words // the language of this chat, for an operator who has never written to the bot
 	switch user, err := s.tx.UserByTelegram(telegramID); {
 	case err == nil:
-		words = s.wordsFor(user.Language)
+		words = s.wordsFor(user)
 	case !errors.Is(err, store.ErrNotFound):
 		return nil, err
 	}

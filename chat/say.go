@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
+	"time"
 
 	"purser/locale"
 	"purser/wallet"
@@ -28,6 +30,7 @@ type catalogue struct {
 	all      *locale.Catalogue
 	language string // the reader's language tag, which the catalogue may lack
 	printer  *locale.Printer
+	clock    *time.Location // by which times are said
 }
 
 // newCatalogue reads the files <name>.<language>.toml of the given file systems. The catalogue that it returns is English.
@@ -36,13 +39,35 @@ func newCatalogue(texts ...fs.FS) (catalogue, error) {
 	if err != nil {
 		return catalogue{}, err
 	}
-	return catalogue{all: all}.in("en"), nil
+	return catalogue{all: all}.in("en", time.UTC), nil
 }
 
-// in returns the same catalogue in another language. A language that it lacks is English.
-func (c catalogue) in(tag string) catalogue {
-	return catalogue{c.all, tag, c.all.Printer(tag, locale.Style{Escape: escape, Time: moment})}
+// in returns the same catalogue in another language, with times by a clock. A language that it lacks is English.
+func (c catalogue) in(tag string, clock *time.Location) catalogue {
+	out := catalogue{all: c.all, language: tag, clock: clock}
+	out.printer = c.all.Printer(tag, locale.Style{Escape: escape, Time: out.moment})
+	return out
 }
+
+// moment formats a time for people: "2 January 2006, 15:04 UTC+1".
+func (c catalogue) moment(at time.Time) string {
+	at = at.In(c.clock)
+	_, seconds := at.Zone()
+	zone := "UTC"
+	if minutes := seconds / 60; minutes != 0 {
+		sign := "+"
+		if minutes < 0 {
+			sign, minutes = "-", -minutes
+		}
+		if zone += sign + strconv.Itoa(minutes/60); minutes%60 != 0 {
+			zone += fmt.Sprintf(":%02d", minutes%60)
+		}
+	}
+	return at.Format("2 January 2006, 15:04 ") + zone
+}
+
+// day formats a date for people.
+func (c catalogue) day(at time.Time) string { return at.In(c.clock).Format("2 January 2006") }
 
 // has reports whether the catalogue has a text of this key.
 func (c catalogue) has(key string) bool { return c.all.Has(key) }
@@ -56,6 +81,8 @@ func (c catalogue) text(key string, v vars) (html, error) {
 			safe[name] = string(value)
 		case bool:
 			safe[name] = value
+		case time.Time:
+			safe[name] = escape(c.moment(value))
 		case textKey:
 			inner, err := c.text(string(value), nil)
 			if err != nil {

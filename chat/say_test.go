@@ -83,6 +83,11 @@ func TestCatalogueHoldsWhatIsSaidAndNothingElse(t *testing.T) {
 			used[scopeKey(section, scope)] = true
 		}
 	}
+	for _, section := range []string{"category", "category_button"} {
+		for _, category := range wallet.Categories() {
+			used[categoryKey(section, category)] = true
+		}
+	}
 	for _, card := range []Card{StakeCard(), UnstakeCard(), WithdrawCard(), SwapCard()} { // so are these
 		if card.Kind != wallet.Swap {
 			used[stakingTexts(card.Kind)+"proposed"] = true

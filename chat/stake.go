@@ -233,7 +233,7 @@ func (c *Chat) stakeOverview(ctx context.Context, h Inbound) (Action, error) {
 		}
 		return s.reply("staking.overview", vars{"Lines": html(strings.Join(lines, "\n\n")), "Page": page, "Pages": pages, "Paged": pages > 1, "Staked": wallet.Lamports(staked).String(),
 			"Ready": ready, "Tail": code("…" + w.Address.Tail()), "Network": s.network(), "Epoch": strconv.FormatUint(p.Epoch.Epoch, 10),
-			"EpochEnds": moment(p.Epoch.EndsAfter(1))}, slices.Concat(rows, turn, more)...)
+			"EpochEnds": s.words.moment(p.Epoch.EndsAfter(1))}, slices.Concat(rows, turn, more)...)
 	}, nil
 }
 
@@ -257,7 +257,7 @@ func (s *replyTx) stakeLine(n int, p handlers.Position) (html, [][]Button, error
 		v["Withdrawable"] = code(wallet.Lamports(p.Withdrawable).String())
 	}
 	if !p.ChangesAt.IsZero() {
-		v["ChangesAt"] = moment(p.ChangesAt)
+		v["ChangesAt"] = s.words.moment(p.ChangesAt)
 	}
 	text, err := s.words.text("staking.position", v)
 	if err != nil || p.Hold != wallet.HoldNone {

@@ -50,7 +50,7 @@ func stakingVars(t wallet.Transaction) map[string]any {
 	case !end.After(t.CreatedAt): // it never became active, so there is nothing to cool down
 		v["AtOnce"] = true
 	default:
-		v["CooldownEnd"] = moment(end)
+		v["CooldownEnd"] = end
 	}
 	return v
 }

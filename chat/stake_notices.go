@@ -12,15 +12,8 @@ const newsListed = 10
 
 // stakeEvents are the notices of staking.
 func stakeEvents() map[wallet.EventName]notice {
-	return map[wallet.EventName]notice{wallet.StakesChanged: {priority: alerts, notify: withData((*replyTx).notifyStakes)}}
+	return map[wallet.EventName]notice{wallet.StakesChanged: {priority: alerts, waits: true, notify: withData((*replyTx).notifyStakes)}}
 }
-
-// Names of wallet.NotificationNames by which a person turns the parts of the message off.
-const (
-	stakeStatus   = "stake.status"   // stakes that begin to earn
-	stakeCooldown = "stake.cooldown" // stakes that can be withdrawn
-	stakeReward   = "stake.reward"
-)
 
 // notifyStakes sends one message with all that changed of a wallet's stakes: those that earn from now on, those that can be
 // withdrawn, and the rewards of each epoch.
@@ -37,10 +30,11 @@ func (s *replyTx) notifyStakes(data wallet.StakesChangedData) error {
 	}
 	var parts []string
 	for _, part := range []struct {
-		name, text string
-		lines      []vars
-	}{{stakeStatus, "stake_news.active", stakes(data.Active)}, {stakeCooldown, "stake_news.inactive", stakes(data.Inactive)}, {stakeReward, "stake_news.reward", rewards}} {
-		if len(part.lines) == 0 || !s.user.Wants(part.name) {
+		category wallet.Category
+		text     string
+		lines    []vars
+	}{{wallet.CategoryStatus, "stake_news.active", stakes(data.Active)}, {wallet.CategoryCooldown, "stake_news.inactive", stakes(data.Inactive)}, {wallet.CategoryReward, "stake_news.reward", rewards}} {
+		if len(part.lines) == 0 || !s.user.Wants(part.category) {
 			continue
 		}
 		text, err := s.newsList(part.text, part.lines)

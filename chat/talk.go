@@ -30,6 +30,11 @@ type Inbound struct {
 // caller returns the person as the operations of handlers identify them.
 func (h Inbound) caller() handlers.Caller { return handlers.Caller{User: h.user.ID} }
 
+// reader returns the person as far as it decides how they are spoken to. The language of this message may be newer than the stored one.
+func (h Inbound) reader() wallet.User {
+	return wallet.User{Language: h.From.Language, Settings: h.user.Settings}
+}
+
 // at returns the state of the conversation if it belongs to this flow. It returns idle for another flow and for a
 // conversation whose time is over.
 func (h Inbound) at(flow string) State {
@@ -143,7 +148,7 @@ func (c *Chat) TooMany(tx store.Tx, chat int64) ([]Reply, error) {
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
-	text, err := c.wordsFor(user.Language).text("talk.too_many", nil)
+	text, err := c.wordsFor(user).text("talk.too_many", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +161,7 @@ func (c *Chat) Apology(in Input) []Reply {
 	if in.Tap == nil && (!in.Private || in.Edited || in.From.IsBot) {
 		return nil
 	}
-	words := c.wordsFor(in.From.Language)
+	words := c.wordsFor(wallet.User{Language: in.From.Language})
 	text, err := words.text("talk.apology", nil)
 	if err != nil { // a test keeps the catalogue whole
 		return nil

@@ -100,7 +100,7 @@ func (c *Chat) endTimedOut(tx store.Tx, was store.Conversation) error {
 		return err
 	}
 	// From here on the person exists and the data is readable.
-	s.words = c.wordsFor(s.user.Language)
+	s.words = c.wordsFor(s.user)
 	of := c.registry.byName[s.conv.Flow]
 	if s.user.Unreachable && of.cleanup[s.state()] { // blocked: the message cannot be deleted now, so try again later
 		s.conv.ExpiresAt, s.moved = s.now.Add(unreachablePause), true
@@ -132,7 +132,7 @@ func (c *Chat) replyTxOf(tx store.Tx, user wallet.User, priority int) (*replyTx,
 		return nil, err
 	}
 	conv.Chat, conv.User = user.TelegramID, user.TelegramID
-	s := &replyTx{Chat: c, words: c.wordsFor(user.Language), tx: tx, user: user, now: c.Now().UTC(), conv: conv, priority: priority}
+	s := &replyTx{Chat: c, words: c.wordsFor(user), tx: tx, user: user, now: c.Now().UTC(), conv: conv, priority: priority}
 	s.question, s.data = c.open(&s.conv)
 	return s, nil
 }

@@ -64,10 +64,10 @@ func (c *Chat) balanceIn(ctx context.Context, h Inbound, only *wallet.TokenRef) 
 		total = balance.Total
 	}
 	return func(s *replyTx) (err error) {
-		if v["USD"], err = s.dollars(balance.Worth); err != nil {
+		if v["USD"], err = s.value(balance.Worth); err != nil {
 			return err
 		}
-		if v["Total"], err = s.dollars(total); err != nil {
+		if v["Total"], err = s.value(total); err != nil {
 			return err
 		}
 		if v["Tokens"], v["Others"], err = s.tokenLines(balance.Tokens); err != nil {
@@ -112,7 +112,7 @@ func (s *replyTx) tokenLines(tokens []handlers.TokenBalance) (listed, others htm
 		}
 		v := vars{"Amount": code(t.Token.Amount(t.Units).String()), "Symbol": t.Token.Symbol, "Mint": code(t.Token.Mint.String()), "Frozen": t.Frozen, "Reserved": html("")}
 		var err error
-		if v["USD"], err = s.dollars(t.Worth); err != nil {
+		if v["USD"], err = s.value(t.Worth); err != nil {
 			return "", "", err
 		}
 		if t.Reserved > 0 {

@@ -143,7 +143,7 @@ func (s *replyTx) sayExport(req handlers.ExportRequest, out handlers.Export) err
 	if len(row) > 0 {
 		rows = append(rows, row)
 	}
-	v := vars{"Network": s.network(), "Part": "", "Count": strconv.Itoa(out.Entries), "One": out.Entries == 1, "From": moment(out.From), "To": moment(out.To),
+	v := vars{"Network": s.network(), "Part": "", "Count": strconv.Itoa(out.Entries), "One": out.Entries == 1, "From": s.words.moment(out.From), "To": s.words.moment(out.To),
 		"Tail": html(""), "More": out.Next != "", "Incomplete": !out.Complete}
 	if req.Part > 1 {
 		v["Part"] = strconv.Itoa(req.Part)

@@ -211,6 +211,7 @@ func (c Config) LogValue() slog.Value {
 		slog.String("stake.validators", strings.Join(validators, ",")),
 		slog.String("market.sources", c.Market.text()),
 		slog.String("market.pools_url", c.Market.PoolsURL),
+		slog.String("market.rates_url", c.Market.RatesURL),
 		slog.String("verification.steps", strings.Join(steps, ",")),
 		slog.String("admins", admins),
 		slog.String("mail.url", hostOf(c.Mail.URL)),

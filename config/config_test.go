@@ -112,7 +112,7 @@ http:
   public_url: https://Wallet.Example.org:443/
   pages_url: https://Docs.Example.org
   trusted_proxies: 10.0.0.7/8, ::1
-market: {sources: "pyth, jupiter, pyth", keys: ["pyth=hidden-pyth", "jupiter=hidden-jupiter"], url: "https://prices.example.org/", pools_url: "https://pools.example.org", calls_per_minute: "600"}
+market: {sources: "pyth, jupiter, pyth", keys: ["pyth=hidden-pyth", "jupiter=hidden-jupiter"], url: "https://prices.example.org/", pools_url: "https://pools.example.org", rates_url: "https://rates.example.org/", calls_per_minute: "600"}
 verification: {steps: [contact, email, approval, contact]}
 admins: 1001, 1002, 1001
 webhooks: {allow_private: [10.1.2.3/16, "fd00::7"], allow_http: true, schedule: "5s, 90s, 24h", retention: 1h30m}
@@ -152,6 +152,7 @@ webhooks.schedule: 5s,1m30s,24h0m0s
 webhooks.retention: 1h30m0s
 market.sources: pyth,jupiter
 market.pools_url: https://pools.example.org
+market.rates_url: https://rates.example.org
 verification.steps: contact,email,approval
 admins: 2 of them
 mail.url: mail.example.org
@@ -265,6 +266,7 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		{"pyth without a key", "market: {sources: pyth}", []string{"market.keys", "pyth"}},
 		{"market on an open line", "market: {url: 'http://prices.example.org'}", []string{"market.url", "https"}},
 		{"market with a query", "market: {url: 'https://prices.example.org?key=s3cret'}", []string{"market.url", "query"}},
+		{"rates without TLS", "market: {rates_url: 'http://rates.example.org'}", []string{"market.rates_url", "https"}},
 		{"pools with a user", "market: {pools_url: 'https://u:s3cret@pools.example.org'}", []string{"market.pools_url", "user"}},
 		{"market key without a name", "market: {keys: s3cret}", []string{"market.keys", "NAME=KEY"}},
 		{"market key of nobody", "market: {keys: 'oracle=s3cret'}", []string{"market.keys", "NAME=KEY"}},
@@ -465,5 +467,11 @@ func TestPricesAreAskedForOnMainnetAlone(t *testing.T) {
 		if !slices.Equal(c.Market.Sources, want.Sources) || c.Market.PoolsURL != want.PoolsURL {
 			t.Errorf("%s: %+v, want %+v", file, c.Market, want)
 		}
+		if c.Market.RatesURL != "https://api.frankfurter.dev" {
+			t.Errorf("%s: rates from %q", file, c.Market.RatesURL)
+		}
+	}
+	if c, err := load(t, "market: {rates_url: none}"); err != nil || c.Market.RatesURL != "" {
+		t.Errorf("none is %q, %v", c.Market.RatesURL, err)
 	}
 }

@@ -53,6 +53,7 @@ func keys() []key {
 		{name: "market.sources", help: "who is asked for prices: jupiter, coingecko, pyth, or none; separated by commas, the preferred one first", list: true},
 		{name: "market.url", fallback: "https://api.jup.ag", help: "address of Jupiter's API"},
 		{name: "market.pools_url", fallback: geckoTerminal, help: "address of GeckoTerminal's API, for pools and past prices"},
+		{name: "market.rates_url", fallback: "https://api.frankfurter.dev", help: "address of Frankfurter's API, for values in other currencies than US dollars; or none"},
 		{name: "market.keys", help: "keys of these providers, as jupiter=KEY,coingecko=KEY,pyth=KEY", secret: true, list: true},
 		{name: "market.calls_per_minute", help: "calls a minute that your plan at Jupiter allows; without a key 30, with a free one 60"},
 		{name: "verification.steps", fallback: "contact", help: "how developers are verified: contact, email, wallet, approval", list: true},

@@ -13,6 +13,7 @@ import (
 type Market struct {
 	Sources  []PriceSource // the preferred one first, each once; none: no prices
 	PoolsURL string        // base address of GeckoTerminal's API, without a slash at its end; "": no pools
+	RatesURL string        // base address of Frankfurter's API, without a slash at its end; "": values are in US dollars alone
 }
 
 // PriceSource is one provider of prices.
@@ -65,6 +66,9 @@ func (ch *checker) market(cluster string) (m Market) {
 	}
 	if cluster == wallet.Mainnet || ch.values["market.pools_url"] != geckoTerminal {
 		m.PoolsURL = ch.marketURL("market.pools_url")
+	}
+	if ch.values["market.rates_url"] != noSources {
+		m.RatesURL = ch.marketURL("market.rates_url")
 	}
 	return m
 }

@@ -9,17 +9,22 @@ import (
 	"purser/wallet"
 )
 
-// Notifications reads and changes which events a person gets as messages in their chat, and which events about them an
-// app gets. The two settings are independent.
+// Notifications reads and changes how purser speaks to a person: which messages they get in their chat, in which money, and when. It
+// also changes which events about them an app gets. That is a setting of its own and changes nothing for the person.
 type Notifications struct {
 	Store store.Store
 	Now   Clock
 	NewID IDs
 }
 
-// all returns the default setting: every event.
-func all(who wallet.User) wallet.Notifications {
-	return wallet.Notifications{Enabled: true, Events: []string{"*"}, UpdatedAt: who.RegisteredAt}
+// defaults returns the setting of somebody who chose nothing.
+func defaults(who wallet.User) wallet.Notifications {
+	set := wallet.Notifications{Enabled: true, UpdatedAt: who.RegisteredAt}
+	for _, category := range wallet.DefaultCategories() {
+		set.Events = append(set.Events, string(category))
+	}
+	slices.Sort(set.Events)
+	return set
 }
 
 // Of returns the caller's setting. USER_NOT_FOUND.
@@ -28,16 +33,21 @@ func (n *Notifications) Of(ctx context.Context, who Caller) (wallet.Notification
 		user, err := tx.User(who.User)
 		return user, found(err, wallet.UserNotFound, "person.gone")
 	})
-	if err != nil || user.Notifications == nil {
-		return all(user), err
-	}
-	return *user.Notifications, nil
+	return notificationsOf(user), err
 }
 
-// Set changes which events the caller is notified of. events are names or wildcards. An empty list is none at all. An
-// unknown name is INVALID_REQUEST.
+// notificationsOf returns a person's setting, or the defaults.
+func notificationsOf(user wallet.User) wallet.Notifications {
+	if user.Notifications == nil {
+		return defaults(user)
+	}
+	return *user.Notifications
+}
+
+// Set changes which messages the caller gets in their chat. events are of wallet.CategoryNames. An empty list is none at all. An unknown name is
+// INVALID_REQUEST. Who did it by a key is notified: somebody else may have the key. Setting the same again does nothing.
 func (n *Notifications) Set(tx store.Tx, who Caller, enabled bool, events []string) (wallet.Notifications, error) {
-	set, err := n.settings(enabled, events)
+	set, err := n.settings(enabled, events, wallet.CategoryNames())
 	if err != nil {
 		return set, err
 	}
@@ -45,13 +55,68 @@ func (n *Notifications) Set(tx store.Tx, who Caller, enabled bool, events []stri
 	if err != nil {
 		return wallet.Notifications{}, found(err, wallet.UserNotFound, "person.gone")
 	}
+	if before := user.Notifications; before != nil && before.Enabled == set.Enabled && slices.Equal(before.Events, set.Events) {
+		return *before, nil
+	}
+	if who.KeyID != "" {
+		event, err := wallet.NewEvent(n.NewID("evt"), wallet.NotificationsSet, set.UpdatedAt, user.ID,
+			wallet.AppEventsChosenData{KeyID: who.KeyID, Enabled: set.Enabled, Events: set.Events})
+		if err == nil {
+			err = tx.Emit(event)
+		}
+		if err != nil {
+			return wallet.Notifications{}, err
+		}
+	}
 	user.Notifications = &set
 	return set, tx.PutUser(user)
 }
 
+// Turn turns all messages of the caller on or off. Which categories they want stays as it is.
+func (n *Notifications) Turn(tx store.Tx, who Caller, on bool) error {
+	return n.change(tx, who, func(set *wallet.Notifications) { set.Enabled = on })
+}
+
+// Switch turns the messages about one category on or off. Turning one on turns messages on altogether.
+func (n *Notifications) Switch(tx store.Tx, who Caller, category wallet.Category, on bool) error {
+	return n.change(tx, who, func(set *wallet.Notifications) {
+		wanted := wallet.User{Notifications: &wallet.Notifications{Enabled: true, Events: set.Events}}
+		set.Events = nil // a wildcard becomes the categories that it covered
+		for _, other := range wallet.Categories() {
+			if other == category && on || other != category && wanted.Wants(other) {
+				set.Events = append(set.Events, string(other))
+			}
+		}
+		slices.Sort(set.Events)
+		set.Enabled = set.Enabled || on
+	})
+}
+
+// change changes the caller's own setting.
+func (n *Notifications) change(tx store.Tx, who Caller, change func(*wallet.Notifications)) error {
+	user, err := tx.User(who.User)
+	if err != nil {
+		return found(err, wallet.UserNotFound, "person.gone")
+	}
+	set := notificationsOf(user)
+	change(&set)
+	set.UpdatedAt = n.Now().UTC()
+	user.Notifications = &set
+	return tx.PutUser(user)
+}
+
+// Customize changes the caller's settings and returns the person as they are then. change gets the settings as they are.
+func (n *Notifications) Customize(tx store.Tx, who Caller, change func(*wallet.Settings)) (wallet.User, error) {
+	user, err := tx.User(who.User)
+	if err != nil {
+		return user, found(err, wallet.UserNotFound, "person.gone")
+	}
+	change(&user.Settings)
+	return user, tx.PutUser(user)
+}
+
 // settings checks the names and returns the setting, sorted and without duplicates.
-func (n *Notifications) settings(enabled bool, events []string) (wallet.Notifications, error) {
-	known := wallet.NotificationNames()
+func (n *Notifications) settings(enabled bool, events, known []string) (wallet.Notifications, error) {
 	for _, name := range events {
 		if !slices.Contains(known, name) {
 			return wallet.Notifications{}, wallet.About("events", wallet.Refuse(wallet.InvalidRequest, "events.unknown", wallet.ListArg("Names", known)))
@@ -70,7 +135,7 @@ func (n *Notifications) SetForApp(tx store.Tx, people *People, who Caller, perso
 	if err != nil {
 		return wallet.Notifications{}, err
 	}
-	set, err := n.settings(enabled, events)
+	set, err := n.settings(enabled, events, wallet.AppEventNames())
 	if err != nil {
 		return set, err
 	}

@@ -27,6 +27,7 @@ type Prices struct {
 	History store.PriceHistory
 	Sources []Source // the preferred one first; none: no price is ever known
 	Candles Candles  // fills the history of tokens that were not sampled; nil: nobody does
+	Rates   Rates    // what a dollar costs in other currencies; nil: nobody says
 	Tokens  *Tokens  // they are sampled first
 	Node    string   // name of this node among those that share the store
 	Now     func() time.Time
@@ -36,6 +37,7 @@ type Prices struct {
 	filling singleflight.Group // one call for the history of a token at a time
 
 	comparedAt time.Time // when the sources were last compared; only Sample uses it
+	ratesDue   time.Time // when Rates is asked next; only Run uses it
 
 	mu       sync.Mutex                            // guards what follows
 	disputed map[wallet.Address]wallet.SourcePrice // which prices another source contradicted at the last comparison

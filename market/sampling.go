@@ -2,6 +2,7 @@ package market
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -31,7 +32,7 @@ const (
 // Run samples prices until ctx ends, on one node at a time. Without sources it only waits. The error is a final one of the
 // store.
 func (p *Prices) Run(ctx context.Context) error {
-	if len(p.Sources) == 0 {
+	if len(p.Sources) == 0 { // without a price nothing is worth anything, in any currency
 		<-ctx.Done()
 		return nil
 	}
@@ -40,7 +41,7 @@ func (p *Prices) Run(ctx context.Context) error {
 		ticker := time.NewTicker(sampleTick)
 		defer ticker.Stop()
 		for {
-			if err := p.Sample(ctx); store.Final(err) {
+			if err := errors.Join(p.Sample(ctx), p.refreshRates(ctx)); store.Final(err) {
 				return err
 			} else if err != nil && ctx.Err() == nil {
 				p.Log.Warn("prices were not sampled", "error", err)

@@ -36,6 +36,16 @@ func (l *listener) Notify(tx store.Tx, person wallet.User, event wallet.Event) e
 	return l.fail[event.Transaction]
 }
 
+// NotifyHeld tells of them together.
+func (l *listener) NotifyHeld(tx store.Tx, person wallet.User, held []wallet.Event) error {
+	what := fmt.Sprint(person.ID, " held")
+	for _, event := range held {
+		what += fmt.Sprint(" ", event.Transaction)
+	}
+	l.told = append(l.told, what)
+	return store.Enqueue(tx, store.Reply{Chat: 1001, Body: []byte(what), At: now})
+}
+
 // harness is a notifier over a real store, with Alice (reachable), Bob (who blocked the bot) and three
 // transactions.
 type harness struct {
@@ -246,4 +256,88 @@ func ring(bell chan<- struct{}) {
 	case bell <- struct{}{}:
 	default:
 	}
+}
+
+// TestHeldEventsComeTogether: when quiet hours end, one transaction takes all that was held for a person, in its order. If it is quiet again, everything waits once
+// more. Somebody who blocked the bot, or was erased, is passed over.
+func TestHeldEventsComeTogether(t *testing.T) {
+	r := newHarness(t)
+	morning, clock := now.Add(8*time.Hour), now
+	n := notify.Notifier{Store: r.store, Chat: r.listener, Node: "a", Width: 1, Now: func() time.Time { return clock }, Log: slog.New(slog.NewTextHandler(&r.log, nil))}
+	pool := n.Pools()[1]
+	handle := func() {
+		t.Helper()
+		for {
+			var due []store.Job
+			r.update(func(tx store.Tx) (err error) {
+				due, _, err = tx.ClaimJobs(store.Claim{Queue: pool.Queue, Node: "a", Now: clock, Max: 10, PerOwner: pool.PerOwner, Lease: time.Minute})
+				return err
+			})
+			if len(due) == 0 {
+				return
+			}
+			for _, job := range due {
+				result, err := pool.Handle(t.Context(), job)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.update(func(tx store.Tx) error {
+					if err := result.Commit(tx); err != nil {
+						return err
+					}
+					if !result.Again.IsZero() {
+						return tx.SnoozeJobs(result.Again, job.Ref())
+					}
+					return tx.DoneJobs(job.Ref())
+				})
+			}
+		}
+	}
+	hold := func(who wallet.UserID, ids ...int) {
+		t.Helper()
+		r.update(func(tx store.Tx) error {
+			for _, id := range ids {
+				event, err := wallet.NewEvent(fmt.Sprintf("evt_%s_%d", who, id), wallet.TransactionReceived, now, who, struct{}{})
+				if err != nil {
+					return err
+				}
+				event.Transaction = wallet.TransactionID(fmt.Sprint("tx_", id))
+				if err := store.HoldEvent(tx, who, event, now, morning); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	hold("usr_alice", 2, 0, 1)
+	hold("usr_bob", 0)
+	hold("usr_nobody", 0)
+	told := func(what string, want ...string) {
+		t.Helper()
+		if handle(); !slices.Equal(r.listener.told, want) {
+			t.Errorf("%s: %q, want %q", what, r.listener.told, want)
+		}
+	}
+	told("at night")
+	clock = morning.Add(-time.Millisecond)
+	told("a moment before")
+	// Alice has made her night longer since.
+	quiet, err := wallet.ParseQuietHours("19:00-22:00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.update(func(tx store.Tx) error {
+		alice, err := tx.User("usr_alice")
+		if err != nil {
+			return err
+		}
+		alice.Settings.Quiet = &quiet
+		return tx.PutUser(alice)
+	})
+	clock = morning
+	told("it is quiet again")
+	clock = now.Add(10 * time.Hour)
+	told("then", "usr_alice held tx_2 tx_0 tx_1")
+	clock = clock.Add(48 * time.Hour)
+	told("and never again", "usr_alice held tx_2 tx_0 tx_1")
 }

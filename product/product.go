@@ -196,6 +196,9 @@ func (p *Parts) price() (quoter wallet.SwapQuoter) {
 		gecko := market.NewGeckoTerminal(market.Options{URL: c.PoolsURL, Client: client, Now: p.Now})
 		p.Market.Candles, p.Prices.PoolSource = gecko, pools{gecko}
 	}
+	if c.RatesURL != "" {
+		p.Market.Rates = market.NewFrankfurter(market.Options{URL: c.RatesURL, Client: client, Now: p.Now})
+	}
 	return quoter
 }
 
@@ -203,7 +206,7 @@ func (p *Parts) price() (quoter wallet.SwapQuoter) {
 func (p *Parts) Chat() chat.Options {
 	c := p.Config
 	return chat.Options{Prices: p.Prices, Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, Swaps: p.Swaps, TokenSearch: p.TokenSearch, History: p.History,
-		Contacts: p.Contacts, Developers: p.Developers, Apps: p.Apps, People: p.People, Portal: p.Portal, Receivers: p.Delivery,
+		Contacts: p.Contacts, Notifications: p.Notifications, Developers: p.Developers, Apps: p.Apps, People: p.People, Portal: p.Portal, Receivers: p.Delivery,
 		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Limits: c.Limits,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
 		BotName: p.BotName, Node: p.Node, Now: p.Now, Random: p.Random, Log: p.Log, Cards: p.Kinds.Cards()}

@@ -196,7 +196,7 @@ func (w *World) RPCURL() string { return "http://" + w.rpcOn.Addr().String() }
 // WSURL is the address of the cluster's subscriptions.
 func (w *World) WSURL() string { return "ws://" + w.wsOn.Addr().String() }
 
-// MarketURL is the base address of Jupiter's and of GeckoTerminal's API in this world: "" without a market.
+// MarketURL is the base address of Jupiter's, GeckoTerminal's and Frankfurter's API in this world: "" without a market.
 func (w *World) MarketURL() string {
 	if w.marketOn == nil {
 		return ""

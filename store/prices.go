@@ -28,6 +28,15 @@ type TokenPrices interface {
 // PriceKept is how long a price is kept that is not replaced.
 const PriceKept = 48 * time.Hour
 
+// CurrencyRates are what a US dollar costs in other currencies.
+type CurrencyRates interface {
+	// Rate returns the newest rate of a currency. wallet.Dollars always has one. ErrNotFound without one; a damaged row reads
+	// as none.
+	Rate(code wallet.Currency, now time.Time) (wallet.Rate, error)
+	// SaveRates replaces rates. One that is not known, or not of wallet.Currencies, changes nothing.
+	SaveRates([]wallet.Rate) error
+}
+
 // PriceHistory is what tokens cost in the past: by the minute for two days, by the hour for a year. Prices are kept with nine
 // significant digits. Any goroutine may use it. What is damaged is left out, and hides nothing else.
 type PriceHistory interface {

@@ -19,6 +19,7 @@ func JobQueues() []JobQueue {
 		{Queue: Inbox, Worker: "bot", Holds: "updates from Telegram that wait to be answered"},
 		{Queue: Events, Worker: "notify", Holds: "events that can lead to a message in the chat"},
 		{Queue: Outbox, Worker: "bot", Holds: "messages that wait to be sent to Telegram"},
+		{Queue: HeldEvents, Worker: "notify", Holds: "events of which people are notified when their quiet hours end", Patient: true},
 		{Queue: Settlement, Worker: "settle", Holds: "transactions that wait for their owner or for Solana", Patient: true},
 		{Queue: Collecting, Worker: "settle", Holds: "payment requests, and rejected or expired transactions that may still land", Patient: true},
 		{Queue: WalletScans, Worker: "settle", Holds: "connected wallets whose transactions on Solana are to be read", Patient: true},

@@ -107,6 +107,9 @@ const (
 	// FoldedSummaries has people who are notified of how many small payments were folded (OrderSummary).
 	FoldedSummaries Queue = "folded_summaries"
 
+	// HeldEvents has events that people are notified of when their quiet hours end (HoldEvent).
+	HeldEvents Queue = "held_events"
+
 	// ConversationTimeouts has the time-outs of conversations, for chat (SaveConversation).
 	ConversationTimeouts Queue = "conversation_timeouts"
 
@@ -132,6 +135,7 @@ type Tx interface {
 	Wallets
 	Watches
 	TokenPrices
+	CurrencyRates
 	Transactions
 	Contacts
 	Chats

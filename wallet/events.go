@@ -52,6 +52,7 @@ const (
 	PaymentArriving       EventName = "internal.payment.arriving"      // a payment was seen before it is final, or will not arrive
 	PaymentsFolded        EventName = "internal.payments.folded"       // payments came in that are not announced one by one
 	StakesChanged         EventName = "internal.stakes.changed"        // stakes began to earn, can be withdrawn, or earned rewards
+	NotificationsSet      EventName = "internal.notifications.set"     // a key changed which messages a person gets
 	AppEventsChosen       EventName = "internal.app.events_chosen"     // an app changed which events about a person it wants
 	WebhookDeadLettered   EventName = "internal.webhook.dead_lettered" // a delivery became a dead letter
 	WebhookEnded          EventName = "internal.webhook.ended"         // purser turned the webhook off
@@ -273,8 +274,8 @@ type PaymentsFoldedData struct {
 	Count uint64 `json:"count"`
 }
 
-// AppEventsChosenData is `data` of the internal event that notifies a person of an app's changed subscription to events about
-// them.
+// AppEventsChosenData is `data` of the internal events that notify a person of what a key changed: an app's subscription to events about
+// them, or the messages that they get.
 type AppEventsChosenData struct {
 	KeyID   string   `json:"key_id"` // the bot token that made the change
 	Enabled bool     `json:"enabled"`

@@ -18,7 +18,8 @@ type User struct {
 	Unreachable   bool      `json:"unreachable"`    // the bot was blocked; cleared when they write again
 	PayableByID   bool      `json:"payable_by_id"`  // who picks them in Telegram may learn DefaultWallet, to pay it
 
-	Notifications *Notifications `json:"notifications,omitempty"` // nil: all of them
+	Notifications *Notifications `json:"notifications,omitempty"` // nil: DefaultCategories
+	Settings      Settings       `json:"settings,omitzero"`
 }
 
 // Name is what the person is called: first and last name, or the @username.

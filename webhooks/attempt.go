@@ -72,7 +72,7 @@ func (s *Service) lookUp(ctx context.Context, d store.Delivery) (hook wallet.Web
 			return r.Webhook, decision, nil
 		}
 		if wish, given := known.consented(of.user, query); given {
-			if !wish.Wants(string(of.name)) {
+			if !wish.Wants(of.name) {
 				return r.Webhook, authDenied, nil
 			}
 			return r.Webhook, authAllowed, nil

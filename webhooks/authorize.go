@@ -116,7 +116,7 @@ func (k *subscriptionSnapshot) holders(tx store.Tx, person wallet.UserID) []wall
 // erased people. An app gets only those events about the person that it asked for (wallet.Grant.Events).
 func (k *subscriptionSnapshot) authorize(tx store.Tx, r subscription, e eventScope, now time.Time) authorization {
 	stands, wish := k.authorizeIgnoringPreferences(tx, r, e, now)
-	if stands == authAllowed && !wish.Wants(string(e.name)) {
+	if stands == authAllowed && !wish.Wants(e.name) {
 		return authDenied
 	}
 	return stands

@@ -229,7 +229,7 @@ func (w *World) wire(kinds product.Kinds) {
 	var prices config.Market
 	if w.marketURL != "" {
 		prices.Sources = []config.PriceSource{{Name: config.Jupiter, URL: w.marketURL, PerMinute: 60_000}}
-		prices.PoolsURL = w.marketURL
+		prices.PoolsURL, prices.RatesURL = w.marketURL, w.marketURL
 	}
 	parts, err := product.New(product.Options{
 		Config: config.Config{

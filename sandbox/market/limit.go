@@ -9,9 +9,10 @@ import (
 const (
 	Jupiter       = "jupiter"
 	GeckoTerminal = "geckoterminal"
+	Frankfurter   = "frankfurter"
 )
 
-// perMinute is how many calls both providers allow without a key. With a key, Jupiter allows twice as many.
+// perMinute is how many calls each provider allows without a key. With a key, Jupiter allows twice as many.
 const perMinute = 30
 
 // window is the time over which calls are counted.

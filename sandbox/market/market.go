@@ -1,6 +1,6 @@
 // Package market is the token market of the sandbox: prices that move, their history, and tokens that look alike. It
-// answers over HTTP as Jupiter (prices, token search, swaps) and GeckoTerminal (pools, candles) do, so that a client of theirs
-// works against it. It imports nothing of the product and holds no money: swaps happen on the cluster (Exchange).
+// answers over HTTP as Jupiter (prices, token search, swaps), GeckoTerminal (pools, candles) and Frankfurter (rates of currencies) do, so
+// that a client of theirs works against it. It imports nothing of the product and holds no money: swaps happen on the cluster (Exchange).
 //
 // Open returns a Market. Its Handler serves the providers' paths and, under /sandbox/, its knobs. Prices follow from a
 // seed, the clock and the changes that somebody made with Set, Jump and Unprice, which a journal keeps. So the price of
@@ -71,7 +71,7 @@ const maxChanges = 10_000
 func Open(o Options) (*Market, error) {
 	m := &Market{
 		opt: o, changes: map[string][]change{}, faults: map[string]*Fault{},
-		limits: map[string]*limit{Jupiter: {most: perMinute}, GeckoTerminal: {most: perMinute}},
+		limits: map[string]*limit{Jupiter: {most: perMinute}, GeckoTerminal: {most: perMinute}, Frankfurter: {most: perMinute}},
 	}
 	var err error
 	if m.journal, m.born, err = openJournal(o.Dir, o.Now().UTC(), m.changes); err != nil {

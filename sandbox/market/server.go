@@ -29,6 +29,7 @@ func (m *Market) Handler() http.Handler {
 	mux.HandleFunc("GET /api/v2/networks/{network}/tokens/{mint}/pools", m.serve(GeckoTerminal, m.servePools))
 	mux.HandleFunc("GET /api/v2/networks/{network}/pools/{pool}/ohlcv/{timeframe}", m.serve(GeckoTerminal, m.serveCandles))
 	mux.HandleFunc("GET /api/v2/", m.serve(GeckoTerminal, func(*http.Request, time.Time) (any, *refusal) { return nil, notFound() }))
+	mux.HandleFunc("GET /v2/rates", m.serve(Frankfurter, m.serveRates))
 	mux.HandleFunc("GET /sandbox/state", m.serveState)
 	mux.HandleFunc("POST /sandbox/set", m.serveSet)
 	return mux
@@ -87,7 +88,10 @@ func wait(r *http.Request, d time.Duration) bool {
 
 // failure is the body of an error in the form of a provider.
 func failure(provider string, status int, text string) any {
-	if provider == GeckoTerminal {
+	switch provider {
+	case Frankfurter:
+		return object{"status": status, "message": text}
+	case GeckoTerminal:
 		return object{"errors": []object{{"status": strconv.Itoa(status), "title": text}}}
 	}
 	return object{"error": text}

@@ -107,6 +107,7 @@ func TestAnswersHaveTheProvidersShapes(t *testing.T) {
 		missing      []string // of the sample's fields, that the market does not send
 	}{
 		{"/price/v3?ids=" + mints[1:], "jupiter-price.json", nil},
+		{"/v2/rates?base=USD&quotes=EUR", "frankfurter-rates.json", nil},
 		{"/tokens/v2/search?query=" + w.mint("USDC"), "jupiter-search.json", []string{
 			"[].twitter", "[].telegram", "[].website", "[].dev", "[].launchpad", "[].partnerConfig", "[].graduatedPool", "[].graduatedAt", "[].mintAuthority",
 			"[].freezeAuthority", "[].cexes", "[].audit.isSus", "[].audit.mintAuthorityDisabled", "[].audit.freezeAuthorityDisabled", "[].audit.devBalancePercentage",

@@ -75,6 +75,7 @@ const (
 	deliveriesAbout // user.0 number -> key of deliveries, of those about a person
 
 	prices      // mint (32 zero bytes for SOL) -> row of priceRow
+	rates       // code of a currency -> row of rateRow
 	askedPrices // mint -> time when somebody last asked for its price, to within an hour
 
 	swapQuotes // user.0 id -> row of store.SwapQuote
@@ -100,7 +101,7 @@ func (b table) String() string {
 		"conversations", "buttons", "buttons_of", "cards", "send_results", "seen",
 		"outbox_events", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "portal_tokens", "portal_tokens_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
-		"deliveries", "delivery_rows", "deliveries_about", "prices", "asked_prices", "swap_quotes", "counters",
+		"deliveries", "delivery_rows", "deliveries_about", "prices", "rates", "asked_prices", "swap_quotes", "counters",
 		"jobs", "dead_jobs", "leaders", "heartbeats", "expiries",
 	}[b]
 }

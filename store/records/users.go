@@ -17,11 +17,12 @@ type userRow struct {
 
 // person is the sealed part of a user, the field "person".
 type person struct {
-	TelegramID int64  `json:"telegram_id"`
-	Username   string `json:"username"`
-	FirstName  string `json:"first_name"`
-	LastName   string `json:"last_name"`
-	Language   string `json:"language"`
+	TelegramID int64           `json:"telegram_id"`
+	Username   string          `json:"username"`
+	FirstName  string          `json:"first_name"`
+	LastName   string          `json:"last_name"`
+	Language   string          `json:"language"`
+	Settings   wallet.Settings `json:"settings,omitzero"`
 }
 
 // User returns a user with the sealed fields in place. ErrNotFound: there is none, or they were erased.
@@ -41,8 +42,8 @@ func (t *tx) User(id wallet.UserID) (wallet.User, error) {
 		return wallet.User{}, fmt.Errorf("%w: %v", store.ErrDamaged, err)
 	}
 	u := r.User
-	u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language =
-		p.TelegramID, p.Username, p.FirstName, p.LastName, p.Language
+	u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language, u.Settings =
+		p.TelegramID, p.Username, p.FirstName, p.LastName, p.Language, p.Settings
 	return u, nil
 }
 
@@ -104,12 +105,13 @@ func (t *tx) PutUser(u wallet.User) error {
 			return err
 		}
 	}
-	// What Telegram says about the person goes into the sealed part only.
-	sealed, err := json.Marshal(person{u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language})
+	// What Telegram says about the person, and how they want to be spoken to, goes into the sealed part only.
+	sealed, err := json.Marshal(person{u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language, u.Settings})
 	if err != nil {
 		return err
 	}
 	r.TelegramID, r.Username, r.FirstName, r.LastName, r.Language = 0, "", "", "", ""
+	r.Settings = wallet.Settings{}
 	raw, err := t.seal(users, key, u.ID, r, field{"person", sealed})
 	if err != nil {
 		return err

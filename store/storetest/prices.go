@@ -253,3 +253,38 @@ func testPriceDrop(t *testing.T, open OpenPriceHistory) {
 		same(t, "hours", len(points(t, h, 1, long, now.Add(time.Hour), time.Hour)), 4)
 	}
 }
+
+// testRates: a rate replaces the one before, the dollar needs none, and what is no rate changes nothing.
+func testRates(t *testing.T, open Open) {
+	s := fresh(t, open)
+	rate := func(code wallet.Currency) (r wallet.Rate, err error) {
+		err = s.View(t.Context(), func(tx store.Tx) error { r, err = tx.Rate(code, noon()); return err })
+		return r, err
+	}
+	_, err := rate("EUR")
+	same(t, "nothing yet", err, store.ErrNotFound)
+	dollar, err := rate(wallet.Dollars)
+	same(t, "a dollar is a dollar", dollar, wallet.OneToOne(noon()))
+	same(t, "without an error", err, nil)
+	first := wallet.Rate{Currency: "EUR", PerDollar: wallet.MustPrice("0.8648"), At: noon().Add(-time.Hour), Source: "frankfurter"}
+	second := wallet.Rate{Currency: "EUR", PerDollar: wallet.MustPrice("0.87"), At: noon(), Source: "frankfurter"}
+	for _, list := range [][]wallet.Rate{
+		{first, {Currency: wallet.Dollars, PerDollar: wallet.MustPrice("2")}, {Currency: "XXX", PerDollar: wallet.MustPrice("2")}, {Currency: "JPY", At: noon()}},
+		{second}, {{Currency: "EUR", At: noon()}},
+	} {
+		update(t, s, func(tx store.Tx) error { return tx.SaveRates(list) })
+		want := second
+		if list[0] == first {
+			want = first
+		}
+		got, err := rate("EUR")
+		same(t, "as saved", got, want)
+		same(t, "without an error", err, nil)
+	}
+	dollar, _ = rate(wallet.Dollars)
+	same(t, "a dollar stays a dollar", dollar, wallet.OneToOne(noon()))
+	for _, code := range []wallet.Currency{"XXX", "JPY"} {
+		_, err := rate(code)
+		same(t, string(code)+" has no rate", err, store.ErrNotFound)
+	}
+}

@@ -35,6 +35,7 @@ type Samples struct {
 	Developer    wallet.Developer
 	Counter      store.Counter
 	Price        wallet.TokenPrice
+	Rate         wallet.Rate
 	Quote        store.SwapQuote
 	Webhook      wallet.Webhook
 	Health       wallet.WebhookHealth
@@ -57,6 +58,7 @@ func NewSamples() Samples {
 	x.Watch.Address, x.Watch.Version = x.Wallet.Address, 1
 	x.Stakes.Address, x.Stakes.Version = x.Wallet.Address, 1
 	x.Contact.Owner = x.User.ID
+	x.Rate.Currency, x.Rate.PerDollar = "EUR", wallet.MustPrice("0.8648")
 	x.Price.Price, x.Price.Disagrees.Price = wallet.MustPrice("12.5"), wallet.MustPrice("13")
 	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.PortalToken.Owner, x.PortalToken.Lineage = x.User.ID, x.Key.Lineage()
@@ -96,7 +98,7 @@ func (x Samples) Write(tx store.Tx) error {
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutSendResult(x.Reply.Chat, x.Reply.Card, x.SendResult),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
 		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
-		tx.PutCounters([]store.Counter{x.Counter}), tx.SavePrices([]wallet.TokenPrice{x.Price}), tx.PutSwapQuote(x.Quote))
+		tx.PutCounters([]store.Counter{x.Counter}), tx.SavePrices([]wallet.TokenPrice{x.Price}), tx.SaveRates([]wallet.Rate{x.Rate}), tx.PutSwapQuote(x.Quote))
 }
 
 // Read reads them in every way there is.
@@ -178,6 +180,8 @@ func (x Samples) Read(tx store.Tx) error {
 	check("counter", x.Counter, counter, err)
 	prices, err := tx.Prices([]wallet.Address{x.Price.Mint})
 	check("price", map[wallet.Address]wallet.TokenPrice{x.Price.Mint: x.Price}, prices, err)
+	rate, err := tx.Rate(x.Rate.Currency, x.Rate.At)
+	check("rate", x.Rate, rate, err)
 	quote, err := tx.SwapQuote(x.User.ID, x.Quote.ID)
 	check("quote", x.Quote, quote, err)
 	hook, err := tx.Webhook(x.Webhook.ID)

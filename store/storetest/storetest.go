@@ -44,6 +44,7 @@ func Run(t *testing.T, open Open) {
 		{"WatchedStakes", testWatchedStakes},
 		{"NotifyOwner", testNotifyOwner},
 		{"Prices", testPrices},
+		{"Rates", testRates},
 		{"AskedPrices", testAskedPrices},
 		{"HeldMints", testHeldMints},
 		{"Binds", testBinds},
