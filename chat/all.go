@@ -15,6 +15,7 @@ func conversations() []conversation {
 		swapCommand(),
 		priceCommand(),
 		poolsCommand(),
+		alertCommand(),
 		contactsConversation(),
 		settingsConversation(),
 		apiConversation(),
@@ -23,6 +24,5 @@ func conversations() []conversation {
 		helpCommand(),
 		privacyCommand(),
 		deleteMeCommand(),
-		plannedCommands(),
 	}
 }

@@ -180,16 +180,13 @@ func (c *Chat) drawChart(p priceContent, words catalogue) ([]byte, error) {
 
 // priceText words what a token costs.
 func (s *replyTx) priceText(view handlers.PriceView) (html, error) {
-	v := vars{"Token": shortTokenName(view.Token), "Local": html(""), "Mint": html(""), "Price": view.Price.Price.Rounded(priceDigits).String(), "Stale": view.Stale}
+	v := vars{"Token": shortTokenName(view.Token), "Mint": html(""), "Price": view.Price.Price.Rounded(priceDigits).String(), "Stale": view.Stale}
 	if view.Token.Symbol == "" {
 		v["Mint"] = code(view.Token.Mint.String())
 	}
-	rate, err := s.rate()
-	if err != nil {
+	var err error
+	if v["Local"], err = s.localPrice(view.Price.Price); err != nil {
 		return "", err
-	}
-	if local, err := rate.PerDollar.Times(view.Price.Price); err == nil && rate.Currency != wallet.Dollars {
-		v["Local"] = html(escape(local.Rounded(priceDigits).String() + " " + string(rate.Currency)))
 	}
 	if v["Change"], err = s.change(view.Price.Change24h); err != nil {
 		return "", err

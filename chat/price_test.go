@@ -30,7 +30,10 @@ func (r *harness) happensToPrices(words []string) bool {
 	if words[0] != "price" {
 		return false
 	}
-	words = words[1:]
+	if words = words[1:]; words[0] == "reaches" { // as the sampler would have it
+		r.priceReaches(words[1], words[2])
+		return true
+	}
 	ref, err := wallet.ParseTokenRef(words[0])
 	r.Must(err)
 	mint := ref.Mint
@@ -50,6 +53,15 @@ func (r *harness) happensToPrices(words []string) bool {
 	}
 	r.Must(r.Update(func(tx store.Tx) error { return tx.SavePrices([]wallet.TokenPrice{p}) }))
 	return true
+}
+
+// priceReaches lets a token of the sandbox's market have a price, a minute later, and samples it as the product does.
+func (r *harness) priceReaches(symbol, price string) {
+	r.Helper()
+	r.Pass(time.Minute)
+	r.Must(r.Exchange.Set(symbol, price))
+	r.Must(r.Market.Sample(r.Context()))
+	r.settle()
 }
 
 // fakePrices answers with what a test has put into it, and notes what it was asked for.

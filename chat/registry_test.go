@@ -66,6 +66,7 @@ func TestWhichConversationTellsOfWhichEvent(t *testing.T) {
 		"api":        {wallet.WebhookDeadLettered, wallet.WebhookEnded, wallet.KeyTierSet},
 		"apps":       {wallet.AppEventsChosen},
 		"stake":      {wallet.StakesChanged},
+		"alert":      {wallet.PriceAlert},
 		settingsFlow: {wallet.NotificationsSet},
 	}
 	for _, c := range conversations() {

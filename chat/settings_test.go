@@ -1,6 +1,8 @@
 package chat_test
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -97,12 +99,12 @@ func TestSwitchesAreKept(t *testing.T) {
 		r.Must(r.Update(func(tx store.Tx) error { return n.Switch(tx, who, category, on) }))
 	}
 	flip(wallet.CategoryLarge, false)
-	wants("from the default", "stake.cooldown stake.reward stake.status transaction.failed transaction.received")
+	wants("from the default", "price.alert price.significant_change stake.cooldown stake.reward stake.status transaction.failed transaction.received")
 	r.customize(&wallet.Notifications{Enabled: true, Events: []string{"*"}}, func(*wallet.Settings) {})
 	flip(wallet.CategoryReward, false)
-	wants("from a wildcard", "stake.cooldown stake.status transaction.confirmed transaction.failed transaction.large transaction.received")
+	wants("from a wildcard", "price.alert price.significant_change stake.cooldown stake.status transaction.confirmed transaction.failed transaction.large transaction.received")
 	flip(wallet.CategoryReward, false)
-	wants("twice", "stake.cooldown stake.status transaction.confirmed transaction.failed transaction.large transaction.received")
+	wants("twice", "price.alert price.significant_change stake.cooldown stake.status transaction.confirmed transaction.failed transaction.large transaction.received")
 	r.customize(&wallet.Notifications{Enabled: false, Events: []string{}}, func(*wallet.Settings) {})
 	flip("transaction.nothing", true)
 	wants("what there is not", "")
@@ -138,4 +140,133 @@ func TestAButtonOfAnotherVersionHarmsNothing(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestAlertsAreTurnedOffApart: those on a price and those on a change, and what is left of an alert that was deleted says nothing.
+func TestAlertsAreTurnedOffApart(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", sol)
+	level := wallet.Alert{ID: "alr_level", Owner: r.userOf("alice"), Token: wallet.SOL, Condition: wallet.AlertBelow, Price: wallet.MustPrice("150"), CreatedAt: r.Now()}
+	move := wallet.Alert{ID: "alr_move", Owner: r.userOf("alice"), Token: wallet.SOL, Condition: wallet.AlertMoves, Change: 550, Span: 24 * time.Hour, CreatedAt: r.Now()}
+	r.Must(r.Update(func(tx store.Tx) error { return errors.Join(tx.PutAlert(level), tx.PutAlert(move)) }))
+	n := 0
+	hears := func(data wallet.PriceAlertData) string {
+		t.Helper()
+		n++
+		r.seen = nil
+		r.Must(r.Update(func(tx store.Tx) error {
+			e, err := wallet.NewEvent(fmt.Sprint("evt_alert_", n), wallet.PriceAlert, r.Now(), r.userOf("alice"), data)
+			r.Must(err)
+			return tx.Emit(e)
+		}))
+		r.settle()
+		return strings.Join(r.seen, "")
+	}
+	reached := wallet.PriceAlertData{AlertID: "alr_level", Condition: "below", TargetPrice: "150", CurrentPrice: "149.5"}
+	moved := wallet.PriceAlertData{AlertID: "alr_move", Condition: "moves", CurrentPrice: "140", ChangePercent: "-6.10", Timeframe: "24h"}
+	for _, c := range []struct {
+		events         []string
+		reached, moved bool
+	}{{nil, true, true}, {[]string{"price.*"}, true, true}, {[]string{"price.alert"}, true, false}, {[]string{"price.significant_change"}, false, true}, {[]string{"stake.*"}, false, false}} {
+		var set *wallet.Notifications
+		if c.events != nil {
+			set = &wallet.Notifications{Enabled: true, Events: c.events}
+		}
+		r.customize(set, func(*wallet.Settings) {})
+		if got := hears(reached); strings.Contains(got, "<b>SOL is below $150</b>") != c.reached || (got == "") == c.reached {
+			t.Errorf("with %v, a price: %q", c.events, got)
+		}
+		if got := hears(moved); strings.Contains(got, "<b>SOL fell by 6.1% within 24 hours</b>") != c.moved || (got == "") == c.moved {
+			t.Errorf("with %v, a change: %q", c.events, got)
+		}
+	}
+	r.customize(nil, func(*wallet.Settings) {})
+	r.Must(r.Update(func(tx store.Tx) error { return tx.DeleteAlert(r.userOf("alice"), "alr_level") }))
+	if got := hears(reached); got != "" {
+		t.Errorf("after it was deleted: %q", got)
+	}
+}
+
+// TestNobodyDeletesAnothersAlert, and nobody has more than there may be.
+func TestNobodyDeletesAnothersAlert(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", sol)
+	r.rich("bob", sol)
+	alice, bob := handlers.Caller{User: r.userOf("alice")}, handlers.Caller{User: r.userOf("bob")}
+	set := func(who handlers.Caller, price string) (a wallet.Alert, err error) {
+		err = r.Update(func(tx store.Tx) (err error) {
+			a, err = r.Alerts.Set(tx, who, handlers.AlertRequest{Token: wallet.SOL, Condition: wallet.AlertAbove, Price: wallet.MustPrice(price)})
+			return err
+		})
+		return a, err
+	}
+	first, err := set(alice, "200")
+	r.Must(err)
+	if again, err := set(alice, "200"); err != nil || again.ID != first.ID {
+		t.Errorf("the same again is %s, %v", again.ID, err)
+	}
+	err = r.Update(func(tx store.Tx) error { _, err := r.Alerts.Delete(tx, bob, first.ID); return err })
+	if wallet.CodeOf(err) != wallet.NotFound {
+		t.Errorf("Bob deletes it: %v", err)
+	}
+	for i := range wallet.MostAlerts - 1 {
+		_, err := set(alice, fmt.Sprint(i+1))
+		r.Must(err)
+	}
+	if _, err := set(alice, "300"); wallet.CodeOf(err) != wallet.Conflict {
+		t.Errorf("one too many: %v", err)
+	}
+	if _, err := set(bob, "300"); err != nil {
+		t.Errorf("Bob's own: %v", err)
+	}
+	err = r.Update(func(tx store.Tx) error {
+		_, err := r.Alerts.Set(tx, bob, handlers.AlertRequest{Token: wallet.SOL, Condition: wallet.AlertMoves, Change: 5, Span: time.Hour})
+		return err
+	})
+	if wallet.CodeOf(err) != wallet.InvalidRequest {
+		t.Errorf("a change of 0.05%%: %v", err)
+	}
+}
+
+// TestAnAlertBeginsWhereThePriceIs: not at an old mark of a token that nobody watched.
+func TestAnAlertBeginsWhereThePriceIs(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", sol)
+	who := handlers.Caller{User: r.userOf("alice")}
+	series := wallet.Series{}
+	set := func(condition wallet.AlertCondition, price string) (a wallet.Alert) {
+		t.Helper()
+		r.Must(r.Update(func(tx store.Tx) (err error) {
+			a, err = r.Alerts.Set(tx, who, handlers.AlertRequest{Token: wallet.SOL, Condition: condition, Price: wallet.MustPrice(price)})
+			return err
+		}))
+		return a
+	}
+	mark := func() string {
+		var at wallet.AlertMark
+		r.View(func(tx store.Tx) error { at, _ = tx.AlertMark(series); return nil })
+		for _, price := range []string{"100", "150"} {
+			if at.Level == wallet.PriceLevel(wallet.MustPrice(price)) {
+				return price
+			}
+		}
+		return ""
+	}
+	r.Must(r.Update(func(tx store.Tx) error {
+		return errors.Join(tx.PutAlertMark(series, wallet.AlertMark{Level: wallet.PriceLevel(wallet.MustPrice("100"))}),
+			tx.SavePrices([]wallet.TokenPrice{{Price: wallet.MustPrice("150"), At: r.Now(), Source: "jupiter"}}))
+	}))
+	if a := set(wallet.AlertAbove, "120"); a.Fired != wallet.FiredUp || mark() != "150" {
+		t.Errorf("it begins as %q, from %s", a.Fired, mark())
+	}
+	if a := set(wallet.AlertAbove, "160"); a.Fired != wallet.AlertArmed {
+		t.Errorf("it begins as %q", a.Fired)
+	}
+	// From now on the mark counts, which the sampler moves.
+	r.Must(r.Update(func(tx store.Tx) error {
+		return tx.PutAlertMark(series, wallet.AlertMark{Level: wallet.PriceLevel(wallet.MustPrice("100"))})
+	}))
+	if a := set(wallet.AlertBelow, "110"); a.Fired != wallet.FiredDown || mark() != "100" {
+		t.Errorf("it begins as %q, from %s", a.Fired, mark())
+	}
 }

@@ -49,3 +49,19 @@ func (s *replyTx) worth(token wallet.Token, units uint64) (html, error) {
 	}
 	return s.value(wallet.WorthOf(prices[token.Mint], token.Amount(units), s.now))
 }
+
+// localDigits is how many significant digits of a converted price are shown.
+const localDigits = 6
+
+// localPrice says a price in the person's currency: "128.039 EUR". It is "" for dollars, and without a rate.
+func (s *replyTx) localPrice(price wallet.Price) (html, error) {
+	rate, err := s.rate()
+	if err != nil || rate.Currency == wallet.Dollars {
+		return "", err
+	}
+	local, err := rate.PerDollar.Times(price)
+	if err != nil { // beyond what a price can be
+		return "", nil
+	}
+	return html(escape(local.Rounded(localDigits).String() + " " + string(rate.Currency))), nil
+}

@@ -87,6 +87,9 @@ func (p *Prices) Sample(ctx context.Context) error {
 	if err := p.History.SavePoints(at, samples); err != nil {
 		return fmt.Errorf("save the history of prices: %w", err)
 	}
+	if err := p.evaluate(ctx, at, learned); err != nil {
+		return err
+	}
 	return p.History.Drop(ctx, at)
 }
 
@@ -101,11 +104,12 @@ func (p *Prices) due(ctx context.Context) ([]wallet.Address, error) {
 	var known map[wallet.Address]wallet.TokenPrice
 	err := p.Store.View(ctx, func(tx store.Tx) (err error) {
 		rest = rest[:0]
+		alerted := func(after wallet.Address) ([]wallet.Address, error) { return tx.AlertMints(after, listPage) }
 		held := func(after wallet.Address) ([]wallet.Address, error) { return tx.HeldMints(after, listPage) }
 		wanted := func(after wallet.Address) ([]wallet.Address, error) {
 			return tx.AskedMints(p.Now().Add(-wantedFor), after, listPage)
 		}
-		for _, list := range []func(wallet.Address) ([]wallet.Address, error){held, wanted} {
+		for _, list := range []func(wallet.Address) ([]wallet.Address, error){alerted, held, wanted} {
 			if rest, err = pages(rest, seen, list); err != nil {
 				return err
 			}

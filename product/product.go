@@ -80,6 +80,7 @@ type Parts struct {
 	Apps          *handlers.Apps
 	People        *handlers.People
 	Notifications *handlers.Notifications
+	Alerts        *handlers.Alerts
 	Webhooks      *handlers.Webhooks
 	Portal        *handlers.Portal
 	Developers    *handlers.Developers
@@ -122,6 +123,7 @@ func New(o Options) (*Parts, error) {
 	p.Apps = &handlers.Apps{Now: o.Now}
 	p.People = &handlers.People{Store: o.Store, Now: o.Now, Bot: o.BotName}
 	p.Notifications = &handlers.Notifications{Store: o.Store, Now: o.Now, NewID: o.NewID}
+	p.Alerts = &handlers.Alerts{Store: o.Store, Now: o.Now, NewID: o.NewID}
 	p.Portal = &handlers.Portal{Store: o.Store, Now: o.Now, Random: o.Random}
 	p.Operator = NewOperator(o)
 	p.Developers = &handlers.Developers{Store: o.Store, Keys: p.Keys, Steps: c.Access.Steps, Admins: c.Access.Admins,
@@ -206,7 +208,7 @@ func (p *Parts) price() (quoter wallet.SwapQuoter) {
 func (p *Parts) Chat() chat.Options {
 	c := p.Config
 	return chat.Options{Prices: p.Prices, Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, Swaps: p.Swaps, TokenSearch: p.TokenSearch, History: p.History,
-		Contacts: p.Contacts, Notifications: p.Notifications, Developers: p.Developers, Apps: p.Apps, People: p.People, Portal: p.Portal, Receivers: p.Delivery,
+		Contacts: p.Contacts, Notifications: p.Notifications, Alerts: p.Alerts, Developers: p.Developers, Apps: p.Apps, People: p.People, Portal: p.Portal, Receivers: p.Delivery,
 		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Limits: c.Limits,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
 		BotName: p.BotName, Node: p.Node, Now: p.Now, Random: p.Random, Log: p.Log, Cards: p.Kinds.Cards()}

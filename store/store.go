@@ -144,6 +144,7 @@ type Tx interface {
 	Keys
 	PortalTokens
 	SwapQuotes
+	Alerts
 	Apps
 	Webhooks
 	Counters

@@ -65,9 +65,9 @@ const internalPrefix = "internal."
 func (n EventName) Public() bool { return !strings.HasPrefix(string(n), internalPrefix) }
 
 // NotifiesOwner reports whether the person may be notified of the event in chat. What they did there themselves a moment
-// ago is excluded, and so are balances: the payment that changed them has its own message.
+// ago is excluded, and so are balances, since the payment that changed them has its own message, and what is about nobody.
 func (n EventName) NotifiesOwner() bool {
-	return n != MessageReceived && n != CommandExecuted && n != BalanceUpdated && n != StakeReward
+	return n != MessageReceived && n != CommandExecuted && n != BalanceUpdated && n != StakeReward && n != PriceSignificantChange
 }
 
 // Event is written in the same store transaction as the fact that it reports. Data is rendered once, and every receiver
@@ -188,7 +188,7 @@ const (
 	MovedToAnother = "moved_to_another" // a newer proof moved it to another account
 )
 
-// PriceAlertData is `data` of price.alert.
+// PriceAlertData is `data` of price.alert. TargetPrice is "" for an alert on a change, which has ChangePercent and Timeframe instead.
 type PriceAlertData struct {
 	AlertID      string `json:"alert_id"`
 	UserID       UserID `json:"user_id"`
@@ -197,6 +197,9 @@ type PriceAlertData struct {
 	TargetPrice  string `json:"target_price"`
 	CurrentPrice string `json:"current_price"`
 	TriggeredAt  string `json:"triggered_at"`
+
+	ChangePercent json.Number `json:"change_percent,omitempty"` // by how much the price moved over Timeframe
+	Timeframe     string      `json:"timeframe,omitempty"`      // "1h" or "24h"
 }
 
 // PriceSignificantChangeData is `data` of price.significant_change.

@@ -24,6 +24,9 @@ const (
 	CategoryFailed    Category = "transaction.failed"
 	CategoryLarge     Category = "transaction.large" // above Settings.Large, whatever else is turned off
 
+	CategoryAlert Category = "price.alert"              // alerts on a price
+	CategoryMove  Category = "price.significant_change" // alerts on a change
+
 	CategoryReward   Category = "stake.reward"
 	CategoryStatus   Category = "stake.status"   // stakes that begin to earn
 	CategoryCooldown Category = "stake.cooldown" // stakes that can be withdrawn
@@ -31,7 +34,7 @@ const (
 
 // Categories lists all of them, in the order in which people read them.
 func Categories() []Category {
-	return []Category{CategoryReceived, CategoryConfirmed, CategoryFailed, CategoryLarge, CategoryReward, CategoryStatus, CategoryCooldown}
+	return []Category{CategoryReceived, CategoryConfirmed, CategoryFailed, CategoryLarge, CategoryAlert, CategoryMove, CategoryReward, CategoryStatus, CategoryCooldown}
 }
 
 // DefaultCategories are the categories of somebody who chose nothing: all but what they know already, since they sign their payments
@@ -58,7 +61,7 @@ func CategoryNames() []string {
 	for _, category := range Categories() {
 		out = append(out, string(category))
 	}
-	return append(out, "*", "stake.*", "transaction.*")
+	return append(out, "*", "price.*", "stake.*", "transaction.*")
 }
 
 // Wants reports whether an app gets an event about a person. Without a setting it does. Events that a setting cannot name, such

@@ -134,6 +134,16 @@ func (p Price) Times(q Price) (Price, error) {
 	return ParsePrice(product.String() + "e" + strconv.Itoa(int(p.Exponent)+int(q.Exponent)))
 }
 
+// Minus returns the exact difference of two known prices as a decimal, with "-" before it if q is higher: "-1.25".
+func (p Price) Minus(q Price) string {
+	digits := max(0, -int(p.Exponent), -int(q.Exponent))
+	text := new(big.Rat).Sub(p.rat(), q.rat()).FloatString(digits)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
 // rat returns the exact value.
 func (p Price) rat() *big.Rat {
 	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(max(int64(p.Exponent), -int64(p.Exponent))), nil)

@@ -112,7 +112,7 @@ func TestCategoriesAreObeyed(t *testing.T) {
 		set  *wallet.Notifications
 		want string
 	}{
-		"default":   {nil, "[transaction.received transaction.failed transaction.large stake.reward stake.status stake.cooldown]"},
+		"default":   {nil, "[transaction.received transaction.failed transaction.large price.alert price.significant_change stake.reward stake.status stake.cooldown]"},
 		"all":       {&wallet.Notifications{Enabled: true, Events: []string{"*"}}, fmt.Sprint(all)},
 		"a family":  {&wallet.Notifications{Enabled: true, Events: []string{"stake.*"}}, "[stake.reward stake.status stake.cooldown]"},
 		"one":       {&wallet.Notifications{Enabled: true, Events: []string{"transaction.large"}}, "[transaction.large]"},

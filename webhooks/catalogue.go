@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -95,10 +94,8 @@ func Catalogue() []EventType {
 		{Name: wallet.WalletConnected, Kind: bot, When: "A person connected a wallet.", Scope: wallet.BotUsers,
 			data: wallet.BotWalletConnectedData{ChatID: chat, WalletAddress: owner, ConnectedAt: at}},
 	}
-	// Names that the specification has and nothing emits yet.
-	later := []wallet.EventName{wallet.PriceAlert, wallet.PriceSignificantChange}
 	for i := range all {
-		all[i].Emitted = !slices.Contains(later, all[i].Name)
+		all[i].Emitted = true
 	}
 	return all
 }

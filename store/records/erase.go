@@ -36,6 +36,7 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 		func() error { return t.eraseKeys(id) },
 		func() error { return t.erasePortalTokens(id) },
 		func() error { return t.eraseQuotes(id) },
+		func() error { return t.eraseAlerts(id) },
 		func() error { return t.eraseApps(id) },
 		func() error { return t.eraseGrants(id) },
 		func() error { return t.delete(developers, []byte(id)) },

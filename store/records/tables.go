@@ -80,6 +80,10 @@ const (
 
 	swapQuotes // user.0 id -> row of store.SwapQuote
 
+	alerts      // user.0 id -> row of wallet.Alert
+	alertLevels // series up-or-down level key-of-alerts -> -
+	alertMarks  // series -> level, and the side on which it was announced to all (a byte)
+
 	counters // name -> row of store.Counter
 
 	jobs     // queue 0 kind ... -> rows of store.Job and the entries that lead to them (jobqueue.go)
@@ -101,7 +105,7 @@ func (b table) String() string {
 		"conversations", "buttons", "buttons_of", "cards", "send_results", "seen",
 		"outbox_events", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "portal_tokens", "portal_tokens_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
-		"deliveries", "delivery_rows", "deliveries_about", "prices", "rates", "asked_prices", "swap_quotes", "counters",
+		"deliveries", "delivery_rows", "deliveries_about", "prices", "rates", "asked_prices", "swap_quotes", "alerts", "alert_levels", "alert_marks", "counters",
 		"jobs", "dead_jobs", "leaders", "heartbeats", "expiries",
 	}[b]
 }

@@ -45,6 +45,8 @@ func Run(t *testing.T, open Open) {
 		{"NotifyOwner", testNotifyOwner},
 		{"Prices", testPrices},
 		{"Rates", testRates},
+		{"Alerts", testAlerts},
+		{"AlertsAreFoundByLevel", testAlertsByLevel},
 		{"AskedPrices", testAskedPrices},
 		{"HeldMints", testHeldMints},
 		{"Binds", testBinds},
