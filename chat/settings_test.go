@@ -270,3 +270,51 @@ func TestAnAlertBeginsWhereThePriceIs(t *testing.T) {
 		t.Errorf("it begins as %q, from %s", a.Fired, mark())
 	}
 }
+
+// TestQuietHoursHoldReceipts: of a payment nothing is said at night, neither while it arrives nor after, unless it is large. An unlisted token is never large, at any
+// price, and a rate of long ago still says what is.
+func TestQuietHoursHoldReceipts(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", sol)
+	quiet := wallet.QuietHours{From: 11 * 60, To: 15 * 60} // by UTC; it is 12:00
+	r.customize(nil, func(to *wallet.Settings) { to.Quiet, to.LargeFrom, to.Currency = &quiet, 100, "EUR" })
+	unlisted := wallet.Token{Mint: wallet.Address{77}, Decimals: 6}
+	r.Must(r.Update(func(tx store.Tx) error {
+		return errors.Join(tx.SaveRates([]wallet.Rate{{Currency: "EUR", PerDollar: wallet.MustPrice("0.5"), At: r.Now().Add(-90 * 24 * time.Hour), Source: "frankfurter"}}),
+			tx.SavePrices([]wallet.TokenPrice{{Price: wallet.MustPrice("200"), At: r.Now(), Source: "jupiter"}, {Mint: unlisted.Mint, Price: wallet.MustPrice("1000000"), At: r.Now(), Source: "jupiter"}}))
+	}))
+	for i, c := range []struct {
+		token wallet.Token
+		units uint64
+		said  string
+	}{{wallet.SOL, sol - 10_000, ""}, {unlisted, 1_000_000, ""}, {wallet.SOL, sol, "You received 1 SOL</b> (about $200.00)"}} {
+		r.seen = nil
+		r.received("alice", i, c.token, c.units, false)
+		r.settle()
+		if got := strings.Join(r.seen, ""); (got == "") != (c.said == "") || !strings.Contains(got, c.said) {
+			t.Errorf("of %d of %s: %q", c.units, c.token.Name(), got)
+		}
+	}
+	arriving := wallet.PaymentArrivingData{TransactionID: "tx_arriving", WalletAddress: r.people["alice"].Address(), Sender: r.Stranger(), Token: wallet.SOL, Units: 5, Outcome: wallet.StillArriving}
+	arrives := func(units uint64) string {
+		t.Helper()
+		arriving.Units, arriving.TransactionID, r.seen = units, wallet.TransactionID(fmt.Sprint("tx_arriving", units)), nil
+		r.Must(r.Update(func(tx store.Tx) error { return r.notifies(tx, "alice", wallet.PaymentArriving, arriving.TransactionID, arriving) }))
+		r.settle()
+		return strings.Join(r.seen, "")
+	}
+	if got := arrives(5); got != "" {
+		t.Errorf("while it arrives: %q", got)
+	}
+	if got := arrives(2 * sol); !strings.Contains(got, "Arriving: 2 SOL") {
+		t.Errorf("a large one that arrives: %q", got)
+	}
+	r.seen = nil
+	r.clock(3 * time.Hour)
+	if got := strings.Join(r.seen, ""); !strings.Contains(got, "You received 2 payments") {
+		t.Errorf("in the end: %q", got)
+	}
+	if got := arrives(6); got == "" {
+		t.Error("nothing is said by day")
+	}
+}

@@ -149,6 +149,44 @@ func TestChangesAreToldOnce(t *testing.T) {
 	}
 }
 
+// TestChangesAreOfTheWholeSpan: from the price an hour ago, and not from a later one. Where no price is known of then, there is no change. What was so when somebody began to
+// look is no news, and neither is a token outside the list.
+func TestChangesAreOfTheWholeSpan(t *testing.T) {
+	r := newRates(t)
+	other := wallet.Address{42}
+	sample := func(minute int, prices map[wallet.Address]string) {
+		t.Helper()
+		var list []wallet.TokenPrice
+		for mint, price := range prices {
+			list = append(list, wallet.TokenPrice{Mint: mint, Price: wallet.MustPrice(price)})
+		}
+		if err := r.History.SavePoints(begun.Add(time.Duration(minute)*time.Minute), list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alert := wallet.Alert{ID: "alr_other", Owner: "usr_1", Token: wallet.Token{Mint: other, Decimals: 6}, Condition: wallet.AlertMoves, Change: 5000, Span: time.Hour, CreatedAt: begun}
+	r.watch(alert)
+	sample(0, map[wallet.Address]string{sol: "100.5", other: "1"})
+	sample(30, map[wallet.Address]string{sol: "150", other: "1"})
+	for _, step := range []struct {
+		minute int
+		price  string
+		said   string
+	}{
+		{60, "111", ""}, // significant, and looked at for the first time
+		{61, "101", ""}, // it goes back
+		{62, "105.6", "SOL from 100.5 to 105.6 by 5.07% and 5.1 in 1h"},
+		{63, "101", ""},
+		{64, "110.5", "SOL from 100.5 to 110.5 by 9.95% and 10 in 1h"},
+		{72, "90", ""}, // an hour and eleven minutes after the first sample
+	} {
+		at := begun.Add(time.Duration(step.minute) * time.Minute)
+		if got := strings.Join(r.tick(at, map[wallet.Address]string{sol: step.price, other: "1.2"}), "; "); got != step.said {
+			t.Errorf("minute %d: %q, want %q", step.minute, got, step.said)
+		}
+	}
+}
+
 // TestManyAlertsAreComparedRightly: random alerts of many people on a random walk, against a model that looks at every alert. The bound of a transaction is exceeded.
 func TestManyAlertsAreComparedRightly(t *testing.T) {
 	r := newRates(t)

@@ -103,6 +103,7 @@ func testAlerts(t *testing.T, open Open) {
 	})
 	update(t, s, func(tx store.Tx) error { return tx.EraseUser(alice) })
 	same(t, "of somebody erased", crossings(t, s, 8, "0.1", "1000", 100)+crossings(t, s, 7, "0.1", "10", 10), "")
+	same(t, "nothing is left of hers", len(of(alice)), 0)
 	same(t, "others stay", crossings(t, s, 0, "150", "50", 10), "alr_4")
 	update(t, s, func(tx store.Tx) error {
 		same(t, "no more of hers", tx.PutAlert(second), store.ErrNotFound)
