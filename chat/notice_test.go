@@ -15,7 +15,7 @@ func (r *harness) notifies(tx store.Tx, name string, what wallet.EventName, abou
 	r.Helper()
 	person, err := tx.UserByTelegram(r.people[name].TelegramID)
 	r.Must(err)
-	event, err := wallet.NewEvent("evt_test", what, r.Now(), person.ID, data)
+	event, err := wallet.NewEvent("evt_test_"+string(what)+"_"+string(about), what, r.Now(), person.ID, data)
 	r.Must(err)
 	event.Transaction = about
 	return r.chat.Notify(tx, person, event)

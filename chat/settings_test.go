@@ -299,7 +299,9 @@ func TestQuietHoursHoldReceipts(t *testing.T) {
 	arrives := func(units uint64) string {
 		t.Helper()
 		arriving.Units, arriving.TransactionID, r.seen = units, wallet.TransactionID(fmt.Sprint("tx_arriving", units)), nil
-		r.Must(r.Update(func(tx store.Tx) error { return r.notifies(tx, "alice", wallet.PaymentArriving, arriving.TransactionID, arriving) }))
+		r.Must(r.Update(func(tx store.Tx) error {
+			return r.notifies(tx, "alice", wallet.PaymentArriving, arriving.TransactionID, arriving)
+		}))
 		r.settle()
 		return strings.Join(r.seen, "")
 	}
