@@ -14,9 +14,6 @@ import (
 	"purser/wallet"
 )
 
-// alertsScope covers price alerts, which no key can have yet.
-const alertsScope wallet.Scope = "alerts"
-
 // EventType describes all events of one name, before any of them happens. The documentation, GET /v1/webhooks/events
 // and the rules of authorize are made from it.
 type EventType struct {
@@ -71,9 +68,9 @@ func Catalogue() []EventType {
 			data: wallet.WalletConnectedData{UserID: user, WalletAddress: owner, WalletType: wallet.PageWallet, ConnectedAt: at}},
 		{Name: wallet.WalletDisconnected, Kind: api, When: "A wallet was disconnected.", Scope: wallet.WalletRead,
 			data: wallet.WalletDisconnectedData{UserID: user, WalletAddress: owner, DisconnectedAt: at, Reason: wallet.UserInitiated}},
-		{Name: wallet.PriceAlert, Kind: api, When: "The condition of a price alert was met.", Scope: alertsScope,
+		{Name: wallet.PriceAlert, Kind: api, When: "The condition of a price alert was met. An alert on a change has `change_percent` and `timeframe`, and no `target_price`.", Scope: wallet.WalletRead,
 			data: wallet.PriceAlertData{AlertID: "alr_51b7", UserID: user, Token: "SOL", Condition: "above", TargetPrice: "150", CurrentPrice: "151.27", TriggeredAt: at}},
-		{Name: wallet.PriceSignificantChange, Kind: api, When: "The price of a token moved significantly.", Public: true,
+		{Name: wallet.PriceSignificantChange, Kind: api, When: "The price of SOL or a listed token moved by 5% within an hour, or by 10% within a day.", Public: true,
 			data: wallet.PriceSignificantChangeData{Token: "SOL", PreviousPrice: "140", CurrentPrice: "151.27", ChangePercent: "8.05", ChangeAmount: "11.27", Timeframe: "1h", TriggeredAt: at}},
 		{Name: wallet.StakeDelegated, Kind: api, When: "SOL was delegated to a validator.", Scope: wallet.WalletRead,
 			data: wallet.StakeDelegatedData{UserID: user, WalletAddress: owner, ValidatorAddress: validator, Amount: "10", TransactionSignature: signature, DelegatedAt: at}},
