@@ -175,7 +175,6 @@ func TestTheDocumentationTellsEverythingOfTheDocument(t *testing.T) {
 func TestTheDocumentationListsEveryEventWithItsFields(t *testing.T) {
 	_, page := do(t, "GET", serve(t, api.Document())+Docs)
 	parts := strings.Split(page, "<article ")
-	later := 0
 	for _, e := range webhooks.Catalogue() {
 		part := ""
 		for _, one := range parts {
@@ -223,15 +222,9 @@ func TestTheDocumentationListsEveryEventWithItsFields(t *testing.T) {
 		if len(wanted) < 6 || strings.Contains(part, "Not emitted yet") == e.Emitted {
 			t.Errorf("%s: %d facts, emitted %v", e.Name, len(wanted), e.Emitted)
 		}
-		if !e.Emitted {
-			later++
-		}
 		if !strings.Contains(page, `<a href="#event-`+string(e.Kind)+"-"+string(e.Name)+`">`) {
 			t.Errorf("the index does not lead to %s", e.Name)
 		}
-	}
-	if later == 0 {
-		t.Error("nothing is said to come later: the test proves less than it did")
 	}
 }
 
