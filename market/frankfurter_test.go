@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,17 +70,29 @@ func TestSandboxHasEveryCurrency(t *testing.T) {
 
 // ratesSource stands in for a source of rates.
 type ratesSource struct {
+	says wallet.Rate
+
+	mu    sync.Mutex
 	calls int
 	fails bool
-	says  wallet.Rate
 }
 
 func (f *ratesSource) Rates(context.Context, []wallet.Currency) ([]wallet.Rate, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.calls++
 	if f.fails {
 		return nil, &UnavailableError{Source: "frankfurter", Err: ErrMalformed}
 	}
 	return []wallet.Rate{f.says}, nil
+}
+
+// called returns how often the source was called, and makes it fail from now on, or not.
+func (f *ratesSource) called(fails bool) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fails = fails
+	return f.calls
 }
 
 // TestRatesAreReadFourTimesADay, and each hour while the source fails. What it said before stays.
@@ -98,17 +111,16 @@ func TestRatesAreReadFourTimesADay(t *testing.T) {
 			return rate
 		}
 		time.Sleep(time.Minute)
-		if source.calls != 1 || euro() != source.says {
-			t.Errorf("%d calls, %+v", source.calls, euro())
+		if n := source.called(false); n != 1 || euro() != source.says {
+			t.Errorf("%d calls, %+v", n, euro())
 		}
 		time.Sleep(23 * time.Hour)
-		if source.calls != 4 {
-			t.Errorf("%d calls in a day", source.calls)
+		if n := source.called(true); n != 4 {
+			t.Errorf("%d calls in a day", n)
 		}
-		source.fails = true
 		time.Sleep(5 * time.Hour)
-		if source.calls != 4+5 || euro() != source.says {
-			t.Errorf("%d calls while it fails, %+v", source.calls-4, euro())
+		if n := source.called(true); n != 4+5 || euro() != source.says {
+			t.Errorf("%d calls while it fails, %+v", n-4, euro())
 		}
 		stop()
 		if err := <-ended; err != nil {
