@@ -80,6 +80,7 @@ type Options struct {
 	Signing       *handlers.Signing
 	People        *handlers.People
 	Notifications *handlers.Notifications
+	Alerts        *handlers.Alerts
 	Webhooks      *handlers.Webhooks
 	Catalogue     json.RawMessage // of events, as JSON: webhooks.Describe
 	Portal        *handlers.Portal
@@ -143,7 +144,7 @@ func (o Options) complete() error {
 	case o.PublicURL == nil || o.PublicURL.Host == "" || o.PagesURL == nil || o.PagesURL.Host == "":
 		return errors.New("api: a public URL and one of the pages are needed")
 	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Stakes == nil || o.Swaps == nil || o.TokenSearch == nil || o.Prices == nil || o.History == nil || o.Signing == nil ||
-		o.People == nil || o.Notifications == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Portal == nil || o.BotName == nil || o.LinkedBot == nil ||
+		o.People == nil || o.Notifications == nil || o.Alerts == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Portal == nil || o.BotName == nil || o.LinkedBot == nil ||
 		o.Chat == nil || o.Bot == nil || o.Meter == nil:
 		return errors.New("api: a store, the operations, the chat, the bot and a meter are needed")
 	case o.Webhook != nil && (o.Webhook.Updates == nil || o.Webhook.MaxBody <= 0):
@@ -237,6 +238,9 @@ func (s *Server) endpoints() []endpoint {
 		{fiber.MethodPost, "/v1/key/rotate", either, anyScope, s.rotate},
 		{fiber.MethodGet, "/v1/wallets", api, wallet.WalletRead, s.wallets},
 		{fiber.MethodDelete, "/v1/wallets/:address", api, wallet.WalletSend, s.disconnect},
+		{fiber.MethodGet, "/v1/alerts", api, wallet.WalletRead, s.alerts},
+		{fiber.MethodPost, "/v1/alerts", api, wallet.WalletSend, s.setAlert},
+		{fiber.MethodDelete, "/v1/alerts/:alert_id", api, wallet.WalletSend, s.deleteAlert},
 		{fiber.MethodGet, "/v1/notifications", api, wallet.WalletRead, s.notifications},
 		{fiber.MethodPut, "/v1/notifications", api, wallet.WalletSend, s.setNotifications},
 		{fiber.MethodPost, "/v1/wallet/create", api, wallet.WalletSend, s.createWallet},

@@ -163,7 +163,7 @@ func TestAlertsAreTurnedOffApart(t *testing.T) {
 		return strings.Join(r.seen, "")
 	}
 	reached := wallet.PriceAlertData{AlertID: "alr_level", Condition: "below", TargetPrice: "150", CurrentPrice: "149.5"}
-	moved := wallet.PriceAlertData{AlertID: "alr_move", Condition: "moves", CurrentPrice: "140", ChangePercent: "-6.10", Timeframe: "24h"}
+	moved := wallet.PriceAlertData{AlertID: "alr_move", Condition: "change", CurrentPrice: "140", ChangePercent: "-6.10", Timeframe: "24h"}
 	for _, c := range []struct {
 		events         []string
 		reached, moved bool

@@ -138,9 +138,9 @@ func TestChangesAreToldOnce(t *testing.T) {
 	}
 	for i, step := range []struct{ price, said string }{
 		{"104.99", ""}, {"105", "SOL from 100 to 105 by 5.00% and 5 in 1h"}, {"106", ""}, {"104", ""}, {"105.5", ""},
-		{"108", "alr_hour SOL moves  at 108 8.00 1h"}, {"109", ""},
+		{"108", "alr_hour SOL change  at 108 8.00 1h"}, {"109", ""},
 		{"102.5", ""}, {"105.25", "SOL from 100 to 105.25 by 5.25% and 5.25 in 1h"}, // by half and again
-		{"92", "SOL from 100 to 92 by -8.00% and -8 in 1h; alr_hour SOL moves  at 92 -8.00 1h"},
+		{"92", "SOL from 100 to 92 by -8.00% and -8 in 1h; alr_hour SOL change  at 92 -8.00 1h"},
 	} {
 		at = at.Add(time.Minute)
 		if got := strings.Join(r.tick(at, map[wallet.Address]string{sol: step.price}), "; "); got != step.said {

@@ -18,7 +18,7 @@ type AlertCondition string
 const (
 	AlertAbove AlertCondition = "above" // the price reaches Price from below
 	AlertBelow AlertCondition = "below" // the price reaches Price from above
-	AlertMoves AlertCondition = "moves" // within Span the price moves by Change or more, up or down
+	AlertMoves AlertCondition = "change" // within Span the price moves by Change or more, up or down
 )
 
 // Alert tells its owner that the price of a token crossed a level. It fires once for each crossing: after that it waits until the price has
