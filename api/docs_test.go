@@ -34,6 +34,7 @@ func TestEveryCallOfTheDocumentationRuns(t *testing.T) {
 	}
 	r := newHarness(t)
 	r.bot.auto = sentAtOnce
+	r.savePrices(wallet.TokenPrice{Price: wallet.MustPrice("147"), At: r.Now(), Source: "jupiter"})
 	key := r.pro(wallet.APIKey, 1001, "")
 	token := r.newKey(handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	events, err := webhooks.Describe()

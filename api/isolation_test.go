@@ -17,6 +17,7 @@ type customer struct {
 	*harness
 	person
 	id      string // of a transaction
+	alert   string
 	hook    string // of an API key
 	dlv     string // a delivery to it
 	request map[string]string
@@ -49,6 +50,9 @@ func foreignEnds() map[string]endOf {
 		"POST /v1/commands":                            own(200),
 		"GET /v1/notifications":                        own(200),
 		"PUT /v1/notifications":                        own(200),
+		"GET /v1/alerts":                               own(200),
+		"POST /v1/alerts":                              own(201),
+		"DELETE /v1/alerts/:alert_id":                  {status: 404, code: wallet.NotFound},
 		"POST /v1/wallet/create":                       consent,
 		"GET /v1/wallet/balance":                       own(200), // what the chain holds is public
 		"POST /v1/wallet/send":                         noWallet,
@@ -114,6 +118,7 @@ func newCustomer(r *harness) *customer {
 	c.request = map[string]string{
 		"POST /v1/key/rotate":                          `{}`,
 		"PUT /v1/notifications":                        `{"enabled":true,"events":["stake.reward"]}`,
+		"POST /v1/alerts":                              `{"token":"SOL","condition":"above","price":"200"}`,
 		"POST /v1/messages":                            `{"message":"Hello"}`,
 		"POST /v1/commands":                            `{"command":"/wallet address","silent":true}`,
 		"POST /v1/wallet/create":                       `{"chat_id":"1004"}`,
@@ -135,6 +140,10 @@ func newCustomer(r *harness) *customer {
 		"POST /v1/webhooks/:webhook_id/recover":        `{"since":"2026-01-01T00:00:00Z"}`,
 		"POST /v1/telegram/webhook/recover":            `{"since":"2026-01-01T00:00:00Z"}`,
 	}
+	r.savePrices(wallet.TokenPrice{Price: wallet.MustPrice("147"), At: r.Now(), Source: "jupiter"})
+	alert := c.asks("POST /v1/alerts", c.secret)
+	r.want(alert, 201, "", "")
+	c.alert = alert.text("data", "alert_id")
 	sent := c.asks("POST /v1/wallet/send", c.secret)
 	r.want(sent, 202, "", "")
 	c.id = sent.text("data", "transaction_id")
@@ -152,7 +161,7 @@ func newCustomer(r *harness) *customer {
 	tested := post("/v1/webhooks/"+c.hook+"/test", "{}")
 	r.want(tested, 200, "", "")
 	c.dlv = tested.text("data", "delivery_id")
-	c.private = []string{c.hook, c.dlv, pro, platform.text("data", "secret"), address, c.id, string(carol.User.ID), "1004", "Carolina", "carolina_of_rome", key.ID, token.ID, secret, bot,
+	c.private = []string{c.alert, c.hook, c.dlv, pro, platform.text("data", "secret"), address, c.id, string(carol.User.ID), "1004", "Carolina", "carolina_of_rome", key.ID, token.ID, secret, bot,
 		hook.text("data", "webhook_id"), "carolina.example.com", "carolinas own secret"}
 	return c
 }
@@ -183,7 +192,7 @@ func (c *customer) asks(name, key string) answer {
 
 // fill puts what is the customer's into a path.
 func (c *customer) fill(pattern string) string {
-	return strings.NewReplacer(":token", "SOL", ":address", c.Address().String(), ":id", c.id, ":telegram_id", "1004", ":chat_id", "1004", ":webhook_id", c.hook, ":delivery_id", c.dlv).Replace(pattern)
+	return strings.NewReplacer(":token", "SOL", ":address", c.Address().String(), ":id", c.id, ":telegram_id", "1004", ":chat_id", "1004", ":webhook_id", c.hook, ":alert_id", c.alert, ":delivery_id", c.dlv).Replace(pattern)
 }
 
 // keepsPrivate holds an answer to what the asker did not say themselves.
@@ -285,7 +294,7 @@ func TestNobodySeesAnothersData(t *testing.T) {
 	operator, _ := c.key(wallet.APIKey, 0, "")
 	walk("an operator's API key", wallet.APIKey, operator, func(name string) endOf {
 		switch name {
-		case "GET /v1/notifications", "PUT /v1/notifications", "POST /v1/messages", "POST /v1/commands":
+		case "GET /v1/notifications", "PUT /v1/notifications", "GET /v1/alerts", "POST /v1/alerts", "DELETE /v1/alerts/:alert_id", "POST /v1/messages", "POST /v1/commands":
 			return endOf{status: 404, code: wallet.UserNotFound}
 		case "GET /v1/wallet/transactions", "GET /v1/wallet/transactions/:id", "GET /v1/stake/positions", "GET /v1/stake/rewards":
 			return endOf{status: 200, reads: true} // the operator reads any wallet (docs/specification.md, Whose data), and sends for none

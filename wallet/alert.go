@@ -16,8 +16,8 @@ type AlertCondition string
 
 // The conditions.
 const (
-	AlertAbove AlertCondition = "above" // the price reaches Price from below
-	AlertBelow AlertCondition = "below" // the price reaches Price from above
+	AlertAbove AlertCondition = "above"  // the price reaches Price from below
+	AlertBelow AlertCondition = "below"  // the price reaches Price from above
 	AlertMoves AlertCondition = "change" // within Span the price moves by Change or more, up or down
 )
 

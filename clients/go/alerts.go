@@ -4,19 +4,20 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"time"
 )
 
 // Alert is a price alert of the key's owner. Prices are exact decimal text, in US dollars.
 type Alert struct {
-	AlertID       string `json:"alert_id"`
-	Token         string `json:"token"`          // the symbol of a listed token, otherwise its mint
-	Condition     string `json:"condition"`      // "above", "below" or "change"
-	Price         string `json:"price"`          // "" for an alert on a change
-	ChangePercent string `json:"change_percent"` // "" for an alert on a price
-	Timeframe     string `json:"timeframe"`      // "1h" or "24h"; "" for an alert on a price
-	Armed         bool   `json:"armed"`          // false: the price has to go back before the alert is sent again
-	CreatedAt     Time   `json:"created_at"`
-	TriggeredAt   Time   `json:"triggered_at"` // zero for never
+	AlertID       string    `json:"alert_id"`
+	Token         string    `json:"token"`          // the symbol of a listed token, otherwise its mint
+	Condition     string    `json:"condition"`      // "above", "below" or "change"
+	Price         string    `json:"price"`          // "" for an alert on a change
+	ChangePercent string    `json:"change_percent"` // "" for an alert on a price
+	Timeframe     string    `json:"timeframe"`      // "1h" or "24h"; "" for an alert on a price
+	Armed         bool      `json:"armed"`          // false: the price has to go back before the alert is sent again
+	CreatedAt     time.Time `json:"created_at"`
+	TriggeredAt   time.Time `json:"triggered_at"` // zero for never
 }
 
 func (a Alert) complete() bool { return a.AlertID != "" && a.Token != "" && a.Condition != "" }

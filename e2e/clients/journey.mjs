@@ -104,6 +104,12 @@ async function person(client) {
   assert.ok(set.updatedAt instanceof Date);
   assert.deepEqual(await client.notifications(), set);
   assert.equal(set.events.length, 2);
+  const alert = await client.setAlert({ token: "SOL", condition: "change", changePercent: "7.5", timeframe: "24h" });
+  assert.deepEqual([alert.token, alert.changePercent, alert.timeframe, alert.price, alert.armed, alert.triggeredAt], ["SOL", "7.50", "24h", "", true, undefined]);
+  assert.ok(alert.createdAt instanceof Date);
+  const alerts = await client.alerts();
+  assert.deepEqual([alerts.alerts, alerts.limit > 1], [[alert], true]);
+  assert.deepEqual(await client.deleteAlert(alert.alertId), alert);
   const sent = await client.messageOwner({ message: "*The backup is done*", parseMode: "Markdown" });
   assert.ok(sent.messageId > 0 && sent.sentAt instanceof Date);
   const ran = await client.commandOwner({ command: "/wallet balance", silent: true });

@@ -245,6 +245,16 @@ func (j *journey) person(c *purser.Client) {
 	if err != nil || !slices.Equal(got.Events, set.Events) || got.UpdatedAt.IsZero() {
 		j.Errorf("notifications: %+v (%v)", got, err)
 	}
+	alert, err := c.SetAlert(j.ctx, purser.AlertRequest{Token: "SOL", Condition: "change", ChangePercent: "7.5", Timeframe: "24h"})
+	if err != nil || alert.Token != "SOL" || alert.ChangePercent != "7.50" || alert.Timeframe != "24h" || !alert.Armed || alert.CreatedAt.IsZero() || !alert.TriggeredAt.IsZero() {
+		j.Errorf("set an alert: %+v (%v)", alert, err)
+	}
+	if all, err := c.Alerts(j.ctx); err != nil || !slices.Equal(all.Alerts, []purser.Alert{alert}) || all.Limit < 2 {
+		j.Errorf("alerts: %+v (%v)", all, err)
+	}
+	if gone, err := c.DeleteAlert(j.ctx, alert.AlertID); err != nil || gone != alert {
+		j.Errorf("delete an alert: %+v (%v)", gone, err)
+	}
 	sent, err := c.MessageOwner(j.ctx, purser.OwnerMessage{Text: "*The backup is done*", ParseMode: "Markdown"})
 	if err != nil || sent.SentAt.IsZero() {
 		j.Errorf("message to the owner: %+v (%v)", sent, err)

@@ -1,7 +1,7 @@
 import { SecretLostError } from "./errors.js";
 import { read } from "./records.js";
 import type {
-  Balance, BotUser, BotWebhookRequest, Challenge, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, FoundTokens, HistoryEntry, Key, Message,
+  Alert, AlertRequest, Alerts, Balance, BotUser, BotWebhookRequest, Challenge, Command, Connection, Delivery, DeliveryFilter, DeliveryPage, ExecutedCommand, FoundTokens, HistoryEntry, Key, Message,
   NotificationSettings, Notifications, OwnerCommand, OwnerMessage, PaymentRequest, Pools, PriceHistory, Prices, PriceSpan, Progress, Proposal, Recovery, RequestedPayment, RotatedKey, SendRequest, SentMessage, Signature, StakePositions, StakeRequest, StakeRewards, StakeValidator, SwapQuote, SwapRequest, Transaction,
   TransactionFilter, TransactionPage, Wallet, WalletLink, Webhook, WebhookChange, WebhookEvent, WebhookRequest, WebhookSecret, WebhookStatus,
   WebhookTest, WholeDelivery,
@@ -164,6 +164,22 @@ export class PurserClient {
   /** GET /v1/prices/{token}/history; without a span the last 24 hours. */
   async priceHistory(token: string, span?: PriceSpan, options?: CallOptions): Promise<PriceHistory> {
     return this.#wire.call("GET", `/v1/prices/${encodeURIComponent(token)}/history?${queryOf({ span })}`, read.priceHistory, options);
+  }
+
+  /** GET /v1/alerts: the price alerts of the key's owner, also those set in the chat, oldest first. */
+  async alerts(options?: CallOptions): Promise<Alerts> {
+    return this.#wire.call("GET", "/v1/alerts", read.alerts, options);
+  }
+
+  /** POST /v1/alerts. If the owner has the same alert already, returns that one. */
+  async setAlert(request: AlertRequest, options?: CallOptions): Promise<Alert> {
+    const { token, condition, price, changePercent, timeframe } = request;
+    return this.#wire.call("POST", "/v1/alerts", read.alert, options, { token, condition, price, change_percent: changePercent, timeframe });
+  }
+
+  /** DELETE /v1/alerts/{alert_id}. Returns the alert as it was. */
+  async deleteAlert(alertId: string, options?: CallOptions): Promise<Alert> {
+    return this.#wire.call("DELETE", `/v1/alerts/${segment("alert id", alertId)}`, read.alert, options);
   }
 
   /** POST /v1/wallet/request. Each payment emits transaction.received once it is final. */

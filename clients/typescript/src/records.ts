@@ -1,5 +1,6 @@
 // The types that go over the wire, and their readers, by subject.
 
+import { alertReaders } from "./records/alerts.js";
 import { keyReaders } from "./records/keys.js";
 import { peopleReaders } from "./records/people.js";
 import { priceReaders } from "./records/prices.js";
@@ -10,6 +11,7 @@ import { walletReaders } from "./records/wallets.js";
 import { webhookReaders } from "./records/webhooks.js";
 
 export { Fields, Malformed } from "./records/fields.js";
+export type * from "./records/alerts.js";
 export type * from "./records/keys.js";
 export type * from "./records/people.js";
 export type * from "./records/prices.js";
@@ -20,4 +22,4 @@ export type * from "./records/wallets.js";
 export type * from "./records/webhooks.js";
 
 /** Readers of `data` of a response, one for each type. They throw Malformed. */
-export const read = { ...keyReaders, ...walletReaders, ...transactionReaders, ...stakeReaders, ...swapReaders, ...priceReaders, ...peopleReaders, ...webhookReaders };
+export const read = { ...keyReaders, ...walletReaders, ...transactionReaders, ...stakeReaders, ...swapReaders, ...priceReaders, ...alertReaders, ...peopleReaders, ...webhookReaders };
