@@ -33,7 +33,7 @@ func (s *replyTx) countHooks(key wallet.Key, v vars) error {
 			failing++
 		}
 	}
-	v["Hooks"], err = s.words.text("hook.count", vars{"One": len(all) == 1, "N": len(all)})
+	v["Hooks"], err = s.words.text("hook.count", vars{"Count": len(all)})
 	if off > 0 {
 		v["HooksOff"] = off
 	}

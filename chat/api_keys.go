@@ -475,9 +475,9 @@ func (s *replyTx) notifyTier(set wallet.KeyTierSetData) error {
 	if err != nil {
 		return err
 	}
-	count, err := s.words.text("hook.count", vars{"One": set.Webhooks == 1, "N": set.Webhooks})
+	count, err := s.words.text("hook.count", vars{"Count": set.Webhooks})
 	if err != nil {
 		return err
 	}
-	return s.reply("tier.told", vars{"Kind": kind, "Hint": key.Hint, "Pro": set.Tier == wallet.ProTier, "Webhooks": set.Webhooks, "Count": count})
+	return s.reply("tier.told", vars{"Kind": kind, "Hint": key.Hint, "Pro": set.Tier == wallet.ProTier, "Webhooks": set.Webhooks, "Hooks": count})
 }

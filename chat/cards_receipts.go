@@ -184,7 +184,7 @@ func (s *replyTx) notifyFolded(data wallet.PaymentsFoldedData) error {
 	if err != nil {
 		return err
 	}
-	return s.reply("receipts.folded", vars{"One": data.Count == 1, "N": data.Count}, rows...)
+	return s.reply("receipts.folded", vars{"Count": data.Count}, rows...)
 }
 
 // showReceipt sends the receipt of one payment with all details. fold is what a later receipt adds to its own while this one
@@ -219,7 +219,7 @@ func (s *replyTx) showReceipts(card string, r Receipts) error {
 		lines = append(lines, string(line))
 	}
 	if r.Unlisted > 0 {
-		line, err := s.words.text("receipts.unlisted", vars{"One": r.Unlisted == 1, "N": r.Unlisted})
+		line, err := s.words.text("receipts.unlisted", vars{"Count": r.Unlisted})
 		if err != nil {
 			return err
 		}

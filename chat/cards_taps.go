@@ -54,7 +54,7 @@ func (s *replyTx) cancelUnsigned() (bool, error) {
 	case err != nil:
 		return false, err
 	case len(waiting) > 0:
-		if err := s.reply("cancel.waiting", vars{"One": len(waiting) == 1}); err != nil {
+		if err := s.reply("cancel.waiting", vars{"Count": len(waiting)}); err != nil {
 			return false, err
 		}
 		s.asNew = true // as new messages: the old ones may be far up in the chat

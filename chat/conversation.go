@@ -68,9 +68,8 @@ type conversation struct {
 	// events are the types of events that send the person a message. Events of transaction kinds are in Card.Events instead.
 	events map[wallet.EventName]notice
 
-	links   map[string]func(payload string) Action // deep links (t.me/bot?start=payload), by prefix of the payload
-	topics  map[string]string                      // topics of /help, with the catalogue key of each
-	planned []string                               // commands that do not work yet; the reply says so
+	links  map[string]func(payload string) Action // deep links (t.me/bot?start=payload), by prefix of the payload
+	topics map[string]string                      // topics of /help, with the catalogue key of each
 
 	// refusals add to the answer when an operation is refused with this code, such as a button that solves the problem. They
 	// return false to leave the ordinary answer.

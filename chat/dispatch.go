@@ -276,15 +276,10 @@ func suggest(command string) Action {
 	}
 }
 
-// unknown answers a command that purser does not have. It names similar commands, or says that the command is planned.
+// unknown answers a command that purser does not have. It names similar commands.
 func (c *Chat) unknown(name string) Action {
 	key, v := "talk.unknown", vars{"Command": "/" + echo(name)}
-	if c.registry.isPlanned(name) {
-		key = "talk.not_yet"
-		if c.registry.topics[name] != "" { // what works of it has a page in /help
-			key, v["Topic"] = "talk.not_yet_topic", name
-		}
-	} else if meant := near(name, c.registry.names()); len(meant) > 0 {
+	if meant := near(name, c.registry.names()); len(meant) > 0 {
 		key, v["Commands"] = "talk.unknown_near", slashes(meant)
 	}
 	return func(s *replyTx) error {

@@ -36,8 +36,6 @@ func (c *Chat) Execute(ctx context.Context, cmd AppCommand) (commit func(store.T
 	row, known := c.registry.command(line.command)
 	me := c.BotName()
 	switch {
-	case c.registry.isPlanned(line.command):
-		return nil, wallet.About("command", wallet.Refuse(wallet.UnknownCommand, "app_command.planned", wallet.TextArg("Command", line.command)))
 	case !known, line.bot != "" && me != "" && !strings.EqualFold(line.bot, me):
 		return nil, wallet.About("command", wallet.Refuse(wallet.UnknownCommand, "app_command.unknown", wallet.TextArg("Commands", c.registry.forApps())))
 	case row.app == nil:

@@ -42,9 +42,6 @@ func (c *Chat) help(_ context.Context, h Inbound) (Action, error) {
 	if to, ok := c.registry.aliases[topic]; ok {
 		return func(s *replyTx) error { return s.replyUsage(to[0]) }, nil
 	}
-	if c.registry.isPlanned(topic) {
-		return c.unknown(topic), nil
-	}
 	return reply("help.unknown", vars{"Topic": echo(topic)}), nil
 }
 

@@ -181,11 +181,11 @@ func (s *replyTx) age(at time.Time) (html, error) {
 		long time.Duration
 	}{{"price_ago.days", 24 * time.Hour}, {"price_ago.hours", time.Hour}, {"price_ago.minutes", time.Minute}} {
 		if n := int(ago / unit.long); n > 0 {
-			return s.words.text(unit.text, vars{"N": n, "One": n == 1})
+			return s.words.text(unit.text, vars{"Count": n})
 		}
 	}
 	n := int(ago / time.Second)
-	return s.words.text("price_ago.seconds", vars{"N": n, "One": n == 1})
+	return s.words.text("price_ago.seconds", vars{"Count": n})
 }
 
 // sourceName returns the name of a source of prices. One that this list does not have is named as the settings name it.

@@ -20,7 +20,6 @@ type registry struct {
 	aliases   map[string][]string // a command of another wallet: our command, then its arguments
 	topics    map[string]string
 	notices   map[wallet.EventName]notice
-	planned   []string
 }
 
 // newRegistry indexes the conversations and adds ofKinds, the notices of the events of transaction kinds. It returns an
@@ -39,7 +38,6 @@ func newRegistry(all []conversation, ofKinds map[wallet.EventName]notice, words 
 			wrong = append(wrong, fmt.Errorf("the conversation %q has no name of its own", c.name))
 		}
 		r.byName[c.name] = c
-		r.planned = append(r.planned, c.planned...)
 		wrong = append(wrong, c.check(), claim(r.callbacks, c.callbacks, "action"), claim(r.topics, c.topics, "topic of help"),
 			claim(r.notices, c.events, "event"))
 	}
@@ -62,11 +60,6 @@ func newRegistry(all []conversation, ofKinds map[wallet.EventName]notice, words 
 			}
 		}
 		wrong = append(wrong, claim(r.aliases, aliases, "alias"))
-	}
-	for _, name := range r.planned {
-		if _, alias := r.aliases[name]; alias || r.knows(name) {
-			wrong = append(wrong, fmt.Errorf("/%s works: it is not planned any more", name))
-		}
 	}
 	return r, errors.Join(append(wrong, r.checkRefusals(), r.checkSlots(), r.checkLinks())...)
 }
@@ -182,9 +175,6 @@ func (r *registry) command(name string) (command, bool) {
 	}
 	return r.commands[at], true
 }
-
-// isPlanned reports whether the specification has a command that does not work yet.
-func (r *registry) isPlanned(name string) bool { return slices.Contains(r.planned, name) }
 
 // knows reports whether a command of this name works. Aliases do not count.
 func (r *registry) knows(name string) bool { _, ok := r.command(name); return ok }

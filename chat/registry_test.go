@@ -41,7 +41,6 @@ func TestRegistryRefusesWhatTwoConversationsClaim(t *testing.T) {
 		`waits for a contact in "idle"`:                      {{name: "a", flow: flow, data: data, contacts: map[State]Handler{idle: run}}},
 		`two conversations end the slot`:                     {{name: "a", slots: apiConversation().slots}, {name: "b", slots: apiConversation().slots}},
 		`two conversations answer`:                           {{name: "a", refusals: walletConversation().refusals}, {name: "b", refusals: walletConversation().refusals}},
-		`/one works: it is not planned`:                      {{name: "a", commands: []command{row("one")}, planned: []string{"one"}}},
 		`two conversations have the event "a.b"`:             {{name: "a", events: map[wallet.EventName]notice{"a.b": said}}, {name: "b", events: map[wallet.EventName]notice{"a.b": said}}},
 		`says nothing of the event "a.b"`:                    {{name: "a", events: map[wallet.EventName]notice{"a.b": {}}}},
 		`says nothing of the event ""`:                       {{name: "a", events: map[wallet.EventName]notice{"": said}}},

@@ -45,29 +45,67 @@ func newCatalogue(texts ...fs.FS) (catalogue, error) {
 // in returns the same catalogue in another language, with times by a clock. A language that it lacks is English.
 func (c catalogue) in(tag string, clock *time.Location) catalogue {
 	out := catalogue{all: c.all, language: tag, clock: clock}
-	out.printer = c.all.Printer(tag, locale.Style{Escape: escape, Time: out.moment})
+	out.printer = c.all.Printer(tag, locale.Style{Escape: escape, Time: func(at time.Time) string { return out.moment(at) }})
 	return out
 }
 
 // moment formats a time for people: "2 January 2006, 15:04 UTC+1".
 func (c catalogue) moment(at time.Time) string {
-	at = at.In(c.clock)
-	_, seconds := at.Zone()
-	zone := "UTC"
-	if minutes := seconds / 60; minutes != 0 {
-		sign := "+"
-		if minutes < 0 {
-			sign, minutes = "-", -minutes
-		}
-		if zone += sign + strconv.Itoa(minutes/60); minutes%60 != 0 {
-			zone += fmt.Sprintf(":%02d", minutes%60)
-		}
-	}
-	return at.Format("2 January 2006, 15:04 ") + zone
+	return c.date("date.moment", months()[at.In(c.clock).Month()-1], at)
 }
 
 // day formats a date for people.
-func (c catalogue) day(at time.Time) string { return at.In(c.clock).Format("2 January 2006") }
+func (c catalogue) day(at time.Time) string {
+	return c.date("date.day", months()[at.In(c.clock).Month()-1], at)
+}
+
+// short formats a time for the beginning of a line: "2 Jan 15:04".
+func (c catalogue) short(at time.Time) html {
+	return html(c.date("date.line", shortMonths()[at.In(c.clock).Month()-1], at))
+}
+
+// date renders a text about a time, by the reader's clock. Where a language lacks one, it is written as wallet.Timestamp writes it.
+func (c catalogue) date(text, month string, at time.Time) string {
+	at = at.In(c.clock)
+	name, err := c.printer.Text(month, nil)
+	if err != nil {
+		return wallet.Timestamp(at)
+	}
+	said, err := c.printer.Text(text, map[string]any{"Day": at.Day(), "Month": name, "Year": at.Year(), "Clock": at.Format("15:04"), "Zone": zoneName(at)})
+	if err != nil {
+		return wallet.Timestamp(at)
+	}
+	return said
+}
+
+// months and shortMonths are the catalogue keys of the names of months, in moments and in lines.
+func months() [12]string {
+	return [12]string{"month.january", "month.february", "month.march", "month.april", "month.may", "month.june",
+		"month.july", "month.august", "month.september", "month.october", "month.november", "month.december"}
+}
+
+func shortMonths() [12]string {
+	return [12]string{"month_short.january", "month_short.february", "month_short.march", "month_short.april", "month_short.may", "month_short.june",
+		"month_short.july", "month_short.august", "month_short.september", "month_short.october", "month_short.november", "month_short.december"}
+}
+
+// zoneName returns how far a time's clock is from UTC: "UTC", "UTC+1", "UTC-3:30".
+func zoneName(at time.Time) string {
+	_, seconds := at.Zone()
+	minutes := seconds / 60
+	if minutes == 0 {
+		return "UTC"
+	}
+	sign := "+"
+	if minutes < 0 {
+		sign, minutes = "-", -minutes
+	}
+	name := "UTC" + sign + strconv.Itoa(minutes/60)
+	if minutes%60 != 0 {
+		name += fmt.Sprintf(":%02d", minutes%60)
+	}
+	return name
+}
 
 // has reports whether the catalogue has a text of this key.
 func (c catalogue) has(key string) bool { return c.all.Has(key) }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/nicksnyder/go-i18n/v2/i18n"
 	"github.com/pelletier/go-toml/v2"
 
 	"purser/store"
@@ -60,20 +61,19 @@ func TestCatalogueHoldsWhatIsSaidAndNothingElse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var file map[string]map[string]string
-		if err := toml.Unmarshal(raw, &file); err != nil {
+		file, err := i18n.ParseMessageFileBytes(raw, name, map[string]i18n.UnmarshalFunc{"toml": toml.Unmarshal})
+		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		for section, texts := range file {
+		for _, text := range file.Messages {
+			section, _, _ := strings.Cut(text.ID, ".")
 			sections = append(sections, section)
-			for key, text := range texts {
-				if slices.Contains(keys, section+"."+key) {
-					t.Errorf("%s says %s.%s, and so does another file", name, section, key)
-				}
-				keys = append(keys, section+"."+key)
-				if strings.TrimSpace(text) == "" {
-					t.Errorf("%s.%s says nothing", section, key)
-				}
+			if slices.Contains(keys, text.ID) {
+				t.Errorf("%s says %s, and so does another file", name, text.ID)
+			}
+			keys = append(keys, text.ID)
+			if strings.TrimSpace(text.Other) == "" {
+				t.Errorf("%s says nothing", text.ID)
 			}
 		}
 	}

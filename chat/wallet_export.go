@@ -143,13 +143,9 @@ func (s *replyTx) sayExport(req handlers.ExportRequest, out handlers.Export) err
 	if len(row) > 0 {
 		rows = append(rows, row)
 	}
-	v := vars{"Network": s.network(), "Part": "", "Count": strconv.Itoa(out.Entries), "One": out.Entries == 1, "From": s.words.moment(out.From), "To": s.words.moment(out.To),
-		"Tail": html(""), "More": out.Next != "", "Incomplete": !out.Complete}
-	if req.Part > 1 {
-		v["Part"] = strconv.Itoa(req.Part)
-	}
-	if !req.Address.IsZero() {
-		v["Tail"] = code("…" + req.Address.Tail())
+	v, err := s.exportVars(req, out)
+	if err != nil {
+		return err
 	}
 	if out.File == nil {
 		return s.reply("export.empty", v, rows...)
@@ -164,6 +160,26 @@ func (s *replyTx) sayExport(req handlers.ExportRequest, out handlers.Export) err
 	}
 	s.out[len(s.out)-1].CardUntil = s.now // the message is never edited, so the row of its card may expire at once
 	return nil
+}
+
+// exportVars are the variables of the texts about a part.
+func (s *replyTx) exportVars(req handlers.ExportRequest, out handlers.Export) (vars, error) {
+	entries, err := s.words.text("export.entries", vars{"Count": out.Entries})
+	if err != nil {
+		return nil, err
+	}
+	v := vars{"Network": s.network(), "Part": "", "Entries": entries, "From": "", "To": s.words.moment(out.To),
+		"Tail": html(""), "More": out.Next != "", "Incomplete": !out.Complete}
+	if out.Entries > 1 {
+		v["From"] = s.words.moment(out.From)
+	}
+	if req.Part > 1 {
+		v["Part"] = strconv.Itoa(req.Part)
+	}
+	if !req.Address.IsZero() {
+		v["Tail"] = code("…" + req.Address.Tail())
+	}
+	return v, nil
 }
 
 // exportButton is a button that exports a part. It has a subject of its own: using it ends no other button.

@@ -3,7 +3,6 @@ package chat
 import (
 	"context"
 	"maps"
-	"strconv"
 	"strings"
 
 	"purser/handlers"
@@ -146,13 +145,20 @@ func (s *replyTx) sayPast(p historyContent, older bool) error {
 	if len(row) > 0 {
 		rows = append(rows, row)
 	}
-	v := vars{"Lines": html(strings.Join(lines, "\n")), "Network": s.network(), "Folded": "", "One": p.folded == 1,
-		"Suspects": "", "OneSuspect": p.suspects == 1, "Incomplete": p.incomplete, "Older": older}
-	if p.folded > 0 {
-		v["Folded"] = strconv.Itoa(p.folded)
-	}
-	if p.suspects > 0 {
-		v["Suspects"] = strconv.Itoa(p.suspects)
+	v := vars{"Lines": html(strings.Join(lines, "\n")), "Network": s.network(), "Folded": html(""), "Suspects": html(""), "Incomplete": p.incomplete, "Older": older,
+		"Zone": s.words.clock.String()}
+	for _, more := range []struct {
+		name, text string
+		count      int
+	}{{"Folded", "history.folded", p.folded}, {"Suspects", "history.suspects", p.suspects}} {
+		if more.count == 0 {
+			continue
+		}
+		text, err := s.words.text(more.text, vars{"Count": more.count})
+		if err != nil {
+			return err
+		}
+		v[more.name] = text
 	}
 	key := "history.list"
 	if p.all {
@@ -182,7 +188,7 @@ func (s *replyTx) entryLine(e handlers.HistoryEntry) (html, error) {
 		v["Program"] = code("…" + e.Activity.Program.Tail())
 	}
 	text, err := s.words.text(activityText(e), v)
-	return html(escape(e.At.UTC().Format("2 Jan 15:04"))) + " " + text, err
+	return s.words.short(e.At) + " " + text, err
 }
 
 // activityText is the catalogue key of the line of a transaction that was read on chain.
@@ -284,7 +290,7 @@ func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 		maps.Copy(v, card.Vars(t))
 	}
 	text, err := s.words.text(key, v)
-	return html(escape(t.CreatedAt.UTC().Format("2 Jan 15:04"))) + " " + text, err
+	return s.words.short(t.CreatedAt) + " " + text, err
 }
 
 // stateNames is the catalogue key of each status that a line of the history mentions.
