@@ -413,7 +413,7 @@ func TestAppsKnowWhoAllowsIt(t *testing.T) {
 	if want := `{"enabled":false,"events":["price.alert","transaction.*"],"updated_at":"2026-11-21T12:00:00.000Z"}`; !strings.Contains(string(set.body), want) {
 		t.Errorf("got %s", set.body)
 	}
-	if got := r.get("/v1/notifications", r.alice.secret); !strings.Contains(string(got.body), `{"enabled":true,"events":["price.alert","price.significant_change","stake.cooldown","stake.reward","stake.status","transaction.failed","transaction.large","transaction.received"]`) {
+	if got := r.get("/v1/notifications", r.alice.secret); !strings.Contains(string(got.body), `{"enabled":true,"events":["price.alert","price.significant_change","stake.cooldown","stake.reward","stake.status","stake.validator","transaction.failed","transaction.large","transaction.received"]`) {
 		t.Errorf("her own settings became %s", got.body)
 	}
 	if got := r.get("/v1/telegram/user/1001", a.token); got.field("data", "notifications_enabled") != false {

@@ -274,6 +274,8 @@ type voteAccount struct {
 	Stake      *uint64 `json:"activatedStake"`
 	Commission *uint64 `json:"commission"`
 	BasisPoint *uint64 `json:"inflationRewardsCommissionBps"`
+	// Credits has for each of the last epochs its number, the credits at its end, and those at its beginning.
+	Credits [][3]uint64 `json:"epochCredits"`
 }
 
 // validator converts an entry. false: it makes no sense.
@@ -291,6 +293,11 @@ func (v voteAccount) validator(delinquent bool) (wallet.Validator, bool) {
 		out.Commission = min(*v.Commission, all) * 100
 	}
 	out.Stake, out.Commission = *v.Stake, min(out.Commission, all)
+	for i, c := range v.Credits[max(len(v.Credits)-len(out.Credits), 0):] {
+		if c[1] > c[2] {
+			out.Credits[i] = wallet.EpochCredits{Epoch: c[0], Credits: c[1] - c[2]}
+		}
+	}
 	return out, true
 }
 

@@ -64,7 +64,7 @@ func TestWhichConversationTellsOfWhichEvent(t *testing.T) {
 		"wallet":     {wallet.WalletProven, wallet.WalletWanted, wallet.WalletClaimed, wallet.WalletDisconnected},
 		"api":        {wallet.WebhookDeadLettered, wallet.WebhookEnded, wallet.KeyTierSet},
 		"apps":       {wallet.AppEventsChosen},
-		"stake":      {wallet.StakesChanged},
+		"stake":      {wallet.StakesChanged, wallet.ValidatorsChanged},
 		"alert":      {wallet.PriceAlert},
 		settingsFlow: {wallet.NotificationsSet},
 	}

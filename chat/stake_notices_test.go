@@ -74,3 +74,56 @@ func TestNewsOfStakes(t *testing.T) {
 		t.Errorf("thirteen: %s", got)
 	}
 }
+
+// TestNewsOfValidators: every kind of change has its sentence, the category turns all of them off, and names of validators are no markup.
+func TestNewsOfValidators(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", sol)
+	n := 0
+	hears := func(changes ...wallet.ValidatorChange) string {
+		t.Helper()
+		n++
+		r.seen = nil
+		r.Must(r.Update(func(tx store.Tx) error {
+			e, err := wallet.NewEvent(fmt.Sprint("evt_validators_", n), wallet.ValidatorsChanged, r.Now(), r.userOf("alice"),
+				wallet.ValidatorsChangedData{WalletAddress: r.people["alice"].Address(), Changes: changes})
+			r.Must(err)
+			return store.NotifyOwner(tx, e)
+		}))
+		r.settle()
+		return strings.Join(r.seen, "")
+	}
+	elm := wallet.Address{7}
+	all := []wallet.ValidatorChange{
+		{Kind: wallet.CommissionRaised, Vote: elm, Name: "<b>Elm", From: 250, To: 1000},
+		{Kind: wallet.ValidatorSilent, Vote: elm, Since: r.Now()},
+		{Kind: wallet.ValidatorVotes, Vote: elm},
+		{Kind: wallet.ValidatorBehind, Vote: elm, Epoch: 7, Share: 71},
+		{Kind: wallet.ValidatorCaughtUp, Vote: elm, Epoch: 8},
+		{Kind: "of a later version", Vote: elm},
+	}
+	got := hears(all...)
+	for _, part := range []string{"&lt;b&gt;Elm", "raised its commission</b> from 2.5% to 10%", "has stopped voting</b>, since 21 November 2026, 12:00 UTC", "votes again",
+		"in epoch 7 it earned 71%", "in epoch 8 it earned about as much", "[Your stakes] [Validators]"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%q is missing in\n%s", part, got)
+		}
+	}
+	if strings.Contains(got, "later version") {
+		t.Errorf("an unknown kind: %s", got)
+	}
+	if got := hears(all[5]); got != "" {
+		t.Errorf("of an unknown kind alone: %s", got)
+	}
+	for range 3 {
+		all = append(all, all[:5]...)
+	}
+	if got := hears(all...); !strings.Contains(got, "more.") || strings.Count(got, "⚠️")+strings.Count(got, "✅") > 10 {
+		t.Errorf("many: %s", got)
+	}
+	r.happen("alice: /notifications")
+	r.happen("alice taps ☑ Validator trouble")
+	if got := hears(all[0]); got != "" {
+		t.Errorf("who wants none gets %s", got)
+	}
+}

@@ -19,7 +19,9 @@ type told struct {
 	staker
 	rewards []wallet.StakeRewardData
 	news    []wallet.StakesChangedData
-	ids     map[string]bool // of all events
+	// validators are the messages about validators.
+	validators []wallet.ValidatorsChangedData
+	ids        map[string]bool // of all events
 }
 
 // announcing notes what a transaction announces.
@@ -58,7 +60,7 @@ func newTold(t *testing.T, lamports uint64) *told {
 func (s *told) looks(after time.Duration) (n int) {
 	s.Helper()
 	s.Pass(after)
-	s.rewards, s.news = nil, nil
+	s.rewards, s.news, s.validators = nil, nil, nil
 	for range 500 {
 		due := s.Due(s.Watcher, 1)
 		if len(due) == 0 {
@@ -108,6 +110,10 @@ func (s *told) notes(events []wallet.Event) {
 			var d wallet.StakeRewardData
 			s.Must(json.Unmarshal(e.Data, &d))
 			s.rewards = append(s.rewards, d)
+		case wallet.ValidatorsChanged:
+			var d wallet.ValidatorsChangedData
+			s.Must(json.Unmarshal(e.Data, &d))
+			s.validators = append(s.validators, d)
 		case wallet.StakesChanged:
 			var d wallet.StakesChangedData
 			s.Must(json.Unmarshal(e.Data, &d))

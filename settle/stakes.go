@@ -70,6 +70,8 @@ type stakesLook struct {
 	drop  bool                  // the row of known cannot be read
 	news  wallet.StakesChangedData
 	paid  []paidReward
+	// changes are what the owner has to know of the validators.
+	changes []wallet.ValidatorChange
 }
 
 // paidReward is a reward that is announced.
@@ -109,9 +111,33 @@ func (w *Watcher) stakes(ctx context.Context, job store.Job) (work.Result, error
 	}
 	l.takeBack(now)
 	if k := l.known; k != nil && k.Rewarded >= l.epoch.Epoch && !job.At.After(k.ReadAt) {
-		return work.Result{Again: l.next(now, false)}, nil
+		return l.unmoved(ctx, now)
 	}
 	return l.read(ctx, now)
+}
+
+// unmoved ends a look in which stakes need not be read: only their validators are compared.
+func (l *stakesLook) unmoved(ctx context.Context, now time.Time) (work.Result, error) {
+	validators, err := l.watchValidators(ctx, l.known.All, now)
+	if err != nil {
+		return work.Result{}, err
+	}
+	result := work.Result{Again: sooner(l.next(now, false), validators)}
+	if slices.Equal(validators, l.known.Validators) {
+		return result, nil
+	}
+	is := *l.known
+	is.Validators = validators
+	result.Commit = func(tx store.Tx) error {
+		if err := unchanged(tx, l.of); err != nil {
+			return gone(err)
+		}
+		if err := l.announceValidators(tx, now); err != nil {
+			return err
+		}
+		return tx.PutWatchedStakes(is)
+	}
+	return result, nil
 }
 
 // takeBack ends the wait for an epoch that never was. Finalized epochs do not go back, so if the one that was read last is still to come
@@ -161,10 +187,13 @@ func (l *stakesLook) read(ctx context.Context, now time.Time) (work.Result, erro
 			is.All = all // those that are gone may have earned something still
 		}
 	}
+	if is.Validators, err = l.watchValidators(ctx, is.All, now); err != nil {
+		return work.Result{}, err
+	}
 	if err := l.name(ctx); err != nil {
 		return work.Result{}, fmt.Errorf("watch the stakes of %s: %w", l.of.Address, err)
 	}
-	result := work.Result{Again: l.next(now, waiting)}
+	result := work.Result{Again: sooner(l.next(now, waiting), is.Validators)}
 	over := len(is.All) == 0 && !waiting
 	if over {
 		result.Again = time.Time{}
@@ -173,7 +202,7 @@ func (l *stakesLook) read(ctx context.Context, now time.Time) (work.Result, erro
 		if err := unchanged(tx, l.of); err != nil {
 			return gone(err)
 		}
-		if err := l.announce(tx, now); err != nil {
+		if err := errors.Join(l.announce(tx, now), l.announceValidators(tx, now)); err != nil {
 			return err
 		}
 		return l.write(tx, is, over)

@@ -30,11 +30,13 @@ const (
 	CategoryReward   Category = "stake.reward"
 	CategoryStatus   Category = "stake.status"   // stakes that begin to earn
 	CategoryCooldown Category = "stake.cooldown" // stakes that can be withdrawn
+
+	CategoryValidator Category = "stake.validator" // trouble with validators that the person stakes with
 )
 
 // Categories lists all of them, in the order in which people read them.
 func Categories() []Category {
-	return []Category{CategoryReceived, CategoryConfirmed, CategoryFailed, CategoryLarge, CategoryAlert, CategoryMove, CategoryReward, CategoryStatus, CategoryCooldown}
+	return []Category{CategoryReceived, CategoryConfirmed, CategoryFailed, CategoryLarge, CategoryAlert, CategoryMove, CategoryReward, CategoryStatus, CategoryCooldown, CategoryValidator}
 }
 
 // DefaultCategories are the categories of somebody who chose nothing: all but what they know already, since they sign their payments

@@ -112,9 +112,9 @@ func TestCategoriesAreObeyed(t *testing.T) {
 		set  *wallet.Notifications
 		want string
 	}{
-		"default":   {nil, "[transaction.received transaction.failed transaction.large price.alert price.significant_change stake.reward stake.status stake.cooldown]"},
+		"default":   {nil, "[transaction.received transaction.failed transaction.large price.alert price.significant_change stake.reward stake.status stake.cooldown stake.validator]"},
 		"all":       {&wallet.Notifications{Enabled: true, Events: []string{"*"}}, fmt.Sprint(all)},
-		"a family":  {&wallet.Notifications{Enabled: true, Events: []string{"stake.*"}}, "[stake.reward stake.status stake.cooldown]"},
+		"a family":  {&wallet.Notifications{Enabled: true, Events: []string{"stake.*"}}, "[stake.reward stake.status stake.cooldown stake.validator]"},
 		"one":       {&wallet.Notifications{Enabled: true, Events: []string{"transaction.large"}}, "[transaction.large]"},
 		"none":      {&wallet.Notifications{Enabled: true}, "[]"},
 		"off":       {&wallet.Notifications{Enabled: false, Events: []string{"*"}}, "[]"},

@@ -263,11 +263,12 @@ func (e StakeEpoch) Hold(a StakeAccount, owner Address) StakeHold {
 type Validator struct {
 	Vote          Address // its vote account, which identifies it
 	Identity      Address
-	Name          string // what it calls itself on chain; "" without
-	Commission    uint64 // of the rewards, in basis points
-	Stake         uint64 // lamports that are delegated to it
-	Delinquent    bool   // it does not vote
-	Superminority bool   // it is one of the largest that together hold over a third of all stake
+	Name          string          // what it calls itself on chain; "" without
+	Commission    uint64          // of the rewards, in basis points
+	Stake         uint64          // lamports that are delegated to it
+	Delinquent    bool            // it does not vote
+	Superminority bool            // it is one of the largest that together hold over a third of all stake
+	Credits       [5]EpochCredits // of the last epochs; entries without credits are not known
 }
 
 // RankValidators marks the superminority and sorts: who votes before who does not, who is not in the superminority before

@@ -120,7 +120,9 @@ type WatchedStakes struct {
 	ReadAt   time.Time      `json:"read_at"`
 	Rewarded uint64         `json:"rewarded"` // the first epoch whose rewards are not announced: the current one, if all are
 	All      []WatchedStake `json:"all,omitempty"`
-	Version  uint64         `json:"version"` // for the store's compare-and-set
+	// Validators are those that active stakes are delegated to.
+	Validators []WatchedValidator `json:"validators,omitempty"`
+	Version    uint64             `json:"version"` // for the store's compare-and-set
 }
 
 // WatchedStake is the state in which a stake account was last read.
