@@ -43,9 +43,12 @@ func TestTroubleWithValidatorsIsTold(t *testing.T) {
 	s.looks(aDay)
 	expect("and stays so", "")
 
+	real := s.Watcher.Stakes
+	s.Watcher.Stakes, s.Watcher.Pace.Stakes = longEpochs{real}, 2*time.Hour
+	s.looks(aDay) // no look comes early because of the epoch
 	s.Must(s.Cluster.SetSilent(mine.Name, true))
 	s.Blocks(140)
-	s.looks(time.Hour)
+	s.looks(2 * time.Hour)
 	expect("it has just fallen silent", "")
 	s.looks(29 * time.Minute)
 	expect("not for half an hour", "")
@@ -55,6 +58,12 @@ func TestTroubleWithValidatorsIsTold(t *testing.T) {
 	expect("for half an hour", mine.Name+" silent")
 	s.looks(aDay)
 	expect("and stays so", "")
+	s.Watcher.Stakes = voiceless{longEpochs{real}, nil} // it is not listed for a while
+	s.looks(aDay)
+	s.Watcher.Stakes = real
+	s.looks(aDay)
+	s.looks(aDay)
+	expect("and is listed again", "")
 
 	s.pays() // an epoch in which it earned a part
 	s.looks(aDay)
@@ -131,6 +140,15 @@ func TestValidatorsAreReadAgainWhenANodeFails(t *testing.T) {
 	if got := s.troubles(); !strings.Contains(got, "commission_raised") {
 		t.Errorf("afterwards: %q", got)
 	}
+}
+
+// longEpochs is a chain whose epochs take days, as those of mainnet do.
+type longEpochs struct{ settle.StakesChain }
+
+func (l longEpochs) StakeEpoch(ctx context.Context) (wallet.StakeEpoch, error) {
+	e, err := l.StakesChain.StakeEpoch(ctx)
+	e.SlotsLeft = 432_000
+	return e, err
 }
 
 // voiceless is a chain whose nodes do not list validators.

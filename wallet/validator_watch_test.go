@@ -82,6 +82,8 @@ func TestAValidatorIsComparedWithWhatIsKnown(t *testing.T) {
 	earned(12, 799)
 	ended = 12
 	next(time.Hour, "behind 0 0 12 79")
+	ended = 10 // a node that lags
+	next(time.Hour, "")
 	ended = 13 // of which its credits are not known
 	next(time.Hour, "")
 	if known.Judged != 12 {
@@ -119,7 +121,7 @@ func TestTypicalCredits(t *testing.T) {
 	for _, c := range []struct {
 		all  []wallet.Validator
 		want uint64
-	}{{nil, 0}, {of(7), 7}, {of(1, ^uint64(0), 500), 500}, {of(9, 1, 5, 7), 7}, {append(of(9), wallet.Validator{Delinquent: true, Credits: of(1)[0].Credits}), 9}} {
+	}{{nil, 0}, {of(7), 7}, {of(1, ^uint64(0), 500), 500}, {of(9, 1, 5, 7), 7}, {append(of(9), wallet.Validator{Delinquent: true, Credits: of(100)[0].Credits}), 9}} {
 		if got := wallet.TypicalCredits(c.all, 7); got != c.want {
 			t.Errorf("%d, want %d", got, c.want)
 		}
