@@ -14,8 +14,10 @@ import (
 // TestTheWatcherRuns: two nodes, with pools and a leader, announce what comes in once, one after the other.
 func TestTheWatcherRuns(t *testing.T) {
 	r := newWatching(t)
+	began := time.Now()
+	running := func() time.Time { return r.Now().Add(time.Since(began)) } // a job that is tried again waits for a time: the clock must not stand still
 	start := func(node string) (stop func()) {
-		w := &settle.Watcher{Store: r.Store, Chain: r.Watcher.Chain, Listed: r.Watcher.Listed, Expected: r.Watcher.Expected, Now: r.Now, Log: r.Watcher.Log, Pace: r.Watcher.Pace}
+		w := &settle.Watcher{Store: r.Store, Chain: r.Watcher.Chain, Listed: r.Watcher.Listed, Expected: r.Watcher.Expected, Now: running, Log: r.Watcher.Log, Pace: r.Watcher.Pace}
 		w.Node, w.Pace.Tick, w.Pace.Soon, w.Pace.Retry, w.Pace.MaxRetry = node, 2*time.Millisecond, 0, time.Millisecond, time.Millisecond
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)

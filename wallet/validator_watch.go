@@ -46,12 +46,12 @@ func TypicalCredits(all []Validator, epoch uint64) uint64 {
 
 // WatchedValidator is what was last read of a validator that somebody stakes with, and what they were notified of.
 type WatchedValidator struct {
-	Vote        Address   `json:"vote"`
-	Commission  uint64    `json:"commission"`             // in basis points
-	SilentSince time.Time `json:"silent_since,omitzero"`  // the first reading of which it did not vote
-	ToldSilent  bool      `json:"told_silent,omitempty"`  // that it does not vote
-	ToldBehind  bool      `json:"told_behind,omitempty"`  // that it falls behind
-	Judged      uint64    `json:"judged_epoch,omitempty"` // the last epoch whose credits were compared
+	Vote           Address   `json:"vote"`
+	Commission     uint64    `json:"commission"`                // in basis points
+	SilentSince    time.Time `json:"silent_since,omitzero"`     // the first reading of which it did not vote
+	NotifiedSilent bool      `json:"notified_silent,omitempty"` // that it does not vote
+	NotifiedBehind bool      `json:"notified_behind,omitempty"` // that it falls behind
+	Judged         uint64    `json:"judged_epoch,omitempty"`    // the last epoch whose credits were compared
 }
 
 // ValidatorChangeKind says what changed about a validator.
@@ -90,7 +90,7 @@ func WatchValidator(v Validator, ended uint64, typical uint64) WatchedValidator 
 	w := WatchedValidator{Vote: v.Vote, Commission: v.Commission}
 	share, ok := v.share(ended, typical)
 	if ok {
-		w.Judged, w.ToldBehind = ended, share < behindBelow
+		w.Judged, w.NotifiedBehind = ended, share < behindBelow
 	}
 	return w
 }
@@ -118,15 +118,15 @@ func (w WatchedValidator) Next(v Validator, ended, typical uint64, now time.Time
 	w.Commission = v.Commission
 	switch {
 	case !v.Delinquent:
-		if w.ToldSilent {
+		if w.NotifiedSilent {
 			add(ValidatorChange{Kind: ValidatorVotes})
 		}
-		w.SilentSince, w.ToldSilent = time.Time{}, false
+		w.SilentSince, w.NotifiedSilent = time.Time{}, false
 	case w.SilentSince.IsZero() || w.SilentSince.After(now):
 		w.SilentSince = now
-	case !w.ToldSilent && now.Sub(w.SilentSince) >= silentFor:
+	case !w.NotifiedSilent && now.Sub(w.SilentSince) >= silentFor:
 		add(ValidatorChange{Kind: ValidatorSilent, Since: w.SilentSince})
-		w.ToldSilent = true
+		w.NotifiedSilent = true
 	}
 	share, known := v.share(ended, typical)
 	if !known || w.Judged >= ended {
@@ -134,13 +134,13 @@ func (w WatchedValidator) Next(v Validator, ended, typical uint64, now time.Time
 	}
 	w.Judged = ended
 	switch {
-	case share < behindBelow && !w.ToldBehind:
-		w.ToldBehind = true
-		if !w.ToldSilent { // that says it already
+	case share < behindBelow && !w.NotifiedBehind:
+		w.NotifiedBehind = true
+		if !w.NotifiedSilent { // that says it already
 			add(ValidatorChange{Kind: ValidatorBehind, Epoch: ended, Share: share})
 		}
-	case share >= caughtUpFrom && w.ToldBehind:
-		w.ToldBehind = false
+	case share >= caughtUpFrom && w.NotifiedBehind:
+		w.NotifiedBehind = false
 		add(ValidatorChange{Kind: ValidatorCaughtUp, Epoch: ended})
 	}
 	return w, out
@@ -148,7 +148,7 @@ func (w WatchedValidator) Next(v Validator, ended, typical uint64, now time.Time
 
 // Due returns when a validator has to be read again so that its stakers are told in time; the zero time if nothing is pending.
 func (w WatchedValidator) Due() time.Time {
-	if w.SilentSince.IsZero() || w.ToldSilent {
+	if w.SilentSince.IsZero() || w.NotifiedSilent {
 		return time.Time{}
 	}
 	return w.SilentSince.Add(silentFor)

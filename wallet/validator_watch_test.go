@@ -102,7 +102,7 @@ func TestBeginningToWatchIsNoNews(t *testing.T) {
 	at := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 	v := wallet.Validator{Vote: wallet.Address{1}, Commission: 10_000, Delinquent: true, Credits: [5]wallet.EpochCredits{{Epoch: 7, Credits: 10}}}
 	known, changes := wallet.WatchValidator(v, 7, 1000).Next(v, 7, 1000, at)
-	if len(changes) > 0 || !known.SilentSince.Equal(at) || !known.ToldBehind {
+	if len(changes) > 0 || !known.SilentSince.Equal(at) || !known.NotifiedBehind {
 		t.Errorf("%+v, %v", known, changes)
 	}
 	if _, changes = known.Next(v, 7, 1000, at.Add(time.Hour)); len(changes) != 1 || changes[0].Kind != wallet.ValidatorSilent {
