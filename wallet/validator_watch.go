@@ -7,7 +7,7 @@ import (
 
 // When the stakers of a validator are notified of it.
 const (
-	// silentFor is how long a validator must not have voted before its stakers are told: most that restart vote again sooner.
+	// silentFor is how long a validator must not have voted before its stakers are notified: most that restart vote again sooner.
 	silentFor = 30 * time.Minute
 	// A validator falls behind when it earned less than behindBelow percent of what the typical one earned in an epoch, and has caught up
 	// from caughtUpFrom percent on.
@@ -146,7 +146,7 @@ func (w WatchedValidator) Next(v Validator, ended, typical uint64, now time.Time
 	return w, out
 }
 
-// Due returns when a validator has to be read again so that its stakers are told in time; the zero time if nothing is pending.
+// Due returns when a validator has to be read again so that its stakers are notified in time; the zero time if nothing is pending.
 func (w WatchedValidator) Due() time.Time {
 	if w.SilentSince.IsZero() || w.NotifiedSilent {
 		return time.Time{}
