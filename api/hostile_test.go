@@ -181,12 +181,14 @@ func (h *hostility) settle() {
 	kept := p.post("/v1/wallet/send", h.sendBody("from", strconv.Quote(p.address().String()), "amount", "0.01")).text("data", "transaction_id")
 	swap := fmt.Sprintf(`{"address":%q,"from_token":"SOL","to_token":"USDC","amount":"0.001"}`, p.address())
 	quote := p.post("/v1/swap/quote", swap).text("data", "quote_id")
+	alert := h.alert()
 	next := program{h.harness, p.secret, h.NewKey()}
 	challenge := next.post("/v1/wallet/connect/challenge", fmt.Sprintf(`{"address":%q}`, next.address()))
 	h.ready = h.hooks()
 	maps.Copy(h.ready, h.portal())
 	maps.Copy(h.ready, map[string]shot{
 		"POST /v1/swap/quote":                       {path: "/v1/swap/quote", key: h.keys[2], body: swap},
+		"DELETE /v1/alerts/{alert_id}":              {path: "/v1/alerts/" + alert, key: h.keys[1]},
 		"POST /v1/swap":                             {path: "/v1/swap", key: h.keys[2], body: fmt.Sprintf(`{"quote_id":%q}`, quote)},
 		"POST /v1/wallet/transactions/{id}/refresh": {path: "/v1/wallet/transactions/" + kept + "/refresh", key: h.keys[2]},
 		"POST /v1/wallet/transactions/{id}/signature": {path: "/v1/wallet/transactions/" + id + "/signature", key: h.keys[2],
@@ -194,6 +196,15 @@ func (h *hostility) settle() {
 		"POST /v1/wallet/connect": {path: "/v1/wallet/connect", key: h.keys[2],
 			body: fmt.Sprintf(`{"address":%q,"signature":%q}`, next.address(), next.sign([]byte(challenge.text("data", "message"))))},
 	})
+}
+
+// alert returns the id of an alert of alice's. Attackers set some too, up to the limit.
+func (h *hostility) alert() string {
+	h.Helper()
+	if all := h.get("/v1/alerts", h.keys[1].secret).field("data", "alerts").([]any); len(all) > 0 {
+		return all[0].(map[string]any)["alert_id"].(string)
+	}
+	return h.call("POST", "/v1/alerts", h.keys[1].secret, `{"token":"SOL","condition":"above","price":"1000000"}`).text("data", "alert_id")
 }
 
 // portal opens it, and tells what opens and ends it once more.

@@ -1,4 +1,4 @@
-// Package locale holds the sentences of all refusals, one file for each language (en.toml), and the rules for rendering
+// Package locale holds the sentences of all refusals, one file for each language (en.toml, es.toml), and the rules for rendering
 // texts: languages, variables and plural forms. It does not know who shows a text, or where.
 //
 // A Catalogue is read once, at start. A front adds its own files to it (New) and gets a Printer for the reader's language.
@@ -29,7 +29,7 @@ import (
 	"purser/wallet"
 )
 
-//go:embed en.toml
+//go:embed *.toml
 var files embed.FS
 
 // countVar is the variable that selects the plural form of a text. Texts with plural forms require it.
@@ -128,6 +128,13 @@ func parseFile(root fs.FS, name string) (*i18n.MessageFile, error) {
 	file, err := i18n.ParseMessageFileBytes(raw, name, map[string]i18n.UnmarshalFunc{"toml": toml.Unmarshal})
 	if err != nil {
 		return nil, fmt.Errorf("read the catalogue %s: %w", name, err)
+	}
+	if RightToLeft(file.Tag.String()) {
+		for _, m := range file.Messages {
+			for _, form := range []*string{&m.Zero, &m.One, &m.Two, &m.Few, &m.Many, &m.Other} {
+				*form = isolate(*form)
+			}
+		}
 	}
 	return file, nil
 }

@@ -80,9 +80,13 @@ function pieces(key, args) {
   return text.split(/(\{[a-z_]+\})/).filter((piece) => piece !== '').map((piece) => {
     const name = piece.startsWith('{') ? piece.slice(1, -1) : '';
     if (name === '' || !Object.hasOwn(args, name)) return piece;
-    return typeof args[name] === 'number' ? number(args[name]) : args[name];
+    return isolated(typeof args[name] === 'number' ? number(args[name]) : args[name]);
   });
 }
+
+// In a language that is written from right to left, an address or an amount keeps its order between these two characters
+// (FIRST STRONG ISOLATE, POP DIRECTIONAL ISOLATE). Elements bring their own direction.
+const isolated = (value) => (typeof value === 'string' && value !== '' && direction() === 'rtl' ? `\u2068${value}\u2069` : value);
 
 // Numbers keep the digits 0 to 9 in every language, so that they can be compared with the chat's and copied.
 const locale = () => new Intl.Locale(language === ENGLISH ? 'en-GB' : language, { numberingSystem: 'latn', calendar: 'gregory' });

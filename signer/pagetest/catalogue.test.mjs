@@ -17,6 +17,26 @@ const PAGES = {
 };
 const DATA = ['words.js', 'common.js', 'tokens.js']; // lists of words and tokens, without a text
 
+const placeholders = (text) => [...new Set(text.match(/\{[a-z_]+\}/g))].sort().join();
+
+/** What a text lacks beside its English, and what it has too much. */
+function unlike(language, original, text) {
+  const wrong = [];
+  const forms = (of) => (typeof of === 'string' ? { other: of } : of);
+  if ((typeof text === 'string') !== (typeof original === 'string')) return ['plural forms in one language and none in the other'];
+  if (typeof text !== 'string') {
+    const wanted = new Intl.PluralRules(language).resolvedOptions().pluralCategories;
+    if (Object.keys(text).sort().join() !== [...wanted].sort().join()) wrong.push(`plural forms ${Object.keys(text)}, not ${wanted}`);
+  }
+  for (const [form, one] of Object.entries(forms(text))) {
+    if (one.trim() === '') wrong.push(`nothing in ${form}`);
+    const [got, want] = [placeholders(one), placeholders(forms(original).other)];
+    const less = form === 'other' ? '' : '{count}'; // "one day" names no number
+    if (got !== want && got !== want.split(',').filter((p) => p !== less).join()) wrong.push(`${form}: placeholders ${got}, not ${want}`);
+  }
+  return wrong;
+}
+
 for (const [name, { folder, html, composed }] of Object.entries(PAGES)) {
   const files = readdirSync(new URL(folder, import.meta.url));
   const modules = files.filter((f) => f.endsWith('.js') && !DATA.includes(f)).map((file) => ({ file, source: read(folder + file), strings: literals(read(folder + file)) }));
@@ -60,14 +80,13 @@ for (const [name, { folder, html, composed }] of Object.entries(PAGES)) {
     assert.equal(rest, name === 'signer' ? 'purser' : '');
   });
 
-  test(`${name}: its languages are its catalogues, and each has the placeholders of English`, async () => {
+  test(`${name}: its languages are its catalogues, and each has the texts, the placeholders and all plural forms`, async () => {
     const { LANGUAGES } = await import(`${folder}languages.js`);
     assert.deepEqual(files.filter((f) => f.endsWith('.json')).map((f) => f.replace('.json', '')).sort(), [...LANGUAGES].sort());
-    const placeholders = (text) => (typeof text === 'string' ? [text] : Object.values(text)).map((one) => [...new Set(one.match(/\{[a-z_]+\}/g))].sort().join());
     for (const language of LANGUAGES) {
-      for (const [key, text] of flatten(JSON.parse(read(`${folder}${language}.json`)))) {
-        assert.equal(placeholders(text).at(-1), placeholders(keys.get(key)).at(-1), `${language}: ${key}`);
-      }
+      const texts = flatten(JSON.parse(read(`${folder}${language}.json`)));
+      assert.deepEqual([...texts.keys()].sort(), [...keys.keys()].sort(), language);
+      for (const [key, text] of texts) assert.deepEqual(unlike(language, keys.get(key), text), [], `${language}: ${key}`);
     }
   });
 
