@@ -31,7 +31,7 @@ func packages() map[string][]string {
 		"bot":               {"chat", "store", "work"},
 		"api":               {"handlers", "chat", "locale", "quota", "signer", "wallet", "store"},
 		"signer":            {},
-		"notify":            {"store", "wallet", "work"},
+		"notify":            {"handlers", "store", "wallet", "work"},
 		"config":            {"quota", "wallet"},
 		"market":            {"store", "wallet", "work"},
 		"market/markettest": {"wallet"},

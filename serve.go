@@ -39,20 +39,21 @@ import (
 type process struct {
 	*product.Parts // of store, cluster and clock
 
-	cluster  string
-	store    *records.Store
-	node     *chain.Client
-	history  *records.Log // of deliveries
-	past     *records.PriceHistory
-	poster   *webhooks.Poster
-	chat     *chat.Chat
-	bot      *bot.Bot
-	notifier *notify.Notifier
-	overview *work.Overview
-	sweeper  *store.Sweeper
-	server   *api.Server
-	admin    *api.Admin
-	pages    *pages.Server
+	cluster   string
+	store     *records.Store
+	node      *chain.Client
+	history   *records.Log // of deliveries
+	past      *records.PriceHistory
+	poster    *webhooks.Poster
+	chat      *chat.Chat
+	bot       *bot.Bot
+	notifier  *notify.Notifier
+	summaries *notify.Summaries
+	overview  *work.Overview
+	sweeper   *store.Sweeper
+	server    *api.Server
+	admin     *api.Admin
+	pages     *pages.Server
 
 	listener net.Listener
 	reading  net.Listener                    // of pages
@@ -202,6 +203,7 @@ func (p *process) addFronts(c config.Config, log *slog.Logger) (err error) {
 		return err
 	}
 	p.notifier = &notify.Notifier{Store: p.store, Chat: p.chat, Node: node, Now: time.Now, Log: log, Random: rand.Reader}
+	p.summaries = &notify.Summaries{Store: p.store, Portfolios: p.Summaries, Chat: p.chat, Node: node, Now: time.Now, Log: log, Random: rand.Reader}
 	p.sweeper = &store.Sweeper{Store: p.store, Node: node, Now: time.Now, Log: log, Every: time.Minute}
 	p.overview = &work.Overview{Store: p.store, Queues: store.JobQueues(), Every: time.Minute, Late: 5 * time.Minute, Now: time.Now, Log: log}
 	p.admin = &api.Admin{Keys: p.Keys, Queues: p.Queues, Log: log}
@@ -299,7 +301,7 @@ func (p *process) run(ctx context.Context) error {
 	for _, worker := range []func(context.Context) error{
 		func(ctx context.Context) error { return p.pages.Run(ctx, p.bound.Listener(p.reading)) },
 		func(ctx context.Context) error { return p.admin.Run(ctx, p.socket) },
-		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.Settler.Run, p.Watcher.Run, p.Market.Run, p.node.Run, p.sweeper.Run, p.overview.Run, p.Keys.Run, p.sameCluster,
+		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.summaries.Run, p.Settler.Run, p.Watcher.Run, p.Market.Run, p.node.Run, p.sweeper.Run, p.overview.Run, p.Keys.Run, p.sameCluster,
 	} {
 		group.Go(func() error { return worker(ctx) })
 	}

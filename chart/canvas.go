@@ -48,6 +48,9 @@ var (
 	}
 )
 
+// shareColors are the colours of shares, in their order. Nothing is painted on them, so they need no mixtures.
+var shareColors = [MaxShares]color.RGBA{{0x8a, 0xb8, 0xff, 0xff}, {0x3f, 0xd9, 0x94, 0xff}, {0xff, 0xc8, 0x57, 0xff}, {0xae, 0xb9, 0xc5, 0xff}}
+
 // levels is how many steps there are between a ground and an ink, for smooth edges. All steps of all pairs fit into the 256
 // colours of a palette.
 const levels = 8
@@ -64,7 +67,7 @@ func newCanvas() *canvas {
 	return &canvas{image.NewPaletted(all, palette()), image.NewAlpha(all), vector.NewRasterizer(Width, Height)}
 }
 
-// palette returns the grounds, and after them for each ground the mixtures with each ink (colorIndex).
+// palette returns the grounds, after them for each ground the mixtures with each ink (colorIndex), and last the colours of shares.
 func palette() color.Palette {
 	var p color.Palette
 	for _, g := range groundColors {
@@ -78,7 +81,23 @@ func palette() color.Palette {
 			}
 		}
 	}
+	for _, c := range shareColors {
+		p = append(p, c)
+	}
 	return p
+}
+
+// shareIndex is the place in the palette of the colour of a share.
+func shareIndex(n int) uint8 { return uint8(int(grounds)+int(grounds)*int(inks)*levels) + uint8(n) }
+
+// block fills a rectangle with the colour of a share.
+func (c *canvas) block(n int, area image.Rectangle) {
+	area = area.Intersect(c.picture.Bounds())
+	for y := area.Min.Y; y < area.Max.Y; y++ {
+		for x := area.Min.X; x < area.Max.X; x++ {
+			c.picture.SetColorIndex(x, y, shareIndex(n))
+		}
+	}
 }
 
 // colorIndex is the place in the palette of an ink on a ground, at a level of 1 to levels.

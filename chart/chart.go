@@ -1,4 +1,4 @@
-// Package chart draws the price of a token over time as a PNG. It knows nothing of where prices come from, and has no
+// Package chart draws the price of a token, or the value of a portfolio and what it consists of, over time as a PNG. It knows nothing of where prices come from, and has no
 // sentence of its own: the caller gives every text of the picture but prices and times. Draw is its only function:
 //
 //	png, err := chart.Draw(chart.Series{Name: "SOL", Price: "$147.48", Span: "24 hours", From: from, To: to, Points: points})
@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"image/png"
+	"strings"
 	"time"
 
 	"purser/wallet"
@@ -25,6 +26,21 @@ const (
 
 // MaxPoints is the most points that a picture is drawn from. There are fewer columns of pixels.
 const MaxPoints = 2000
+
+// MaxShares is how many shares a picture has room for.
+const MaxShares = 4
+
+// Share is a part of a whole.
+type Share struct {
+	Label string
+	Part  int // in thousandths of the whole
+}
+
+// CanDraw reports whether the font has every character of a text. It has no Chinese and no Arabic ones, for example.
+func CanDraw(text string) bool {
+	f, err := newFonts()
+	return err == nil && clean(text, f.regular) == strings.ReplaceAll(text, "\u00a0", " ")
+}
 
 // Trend says in which colour the line is drawn.
 type Trend int
@@ -48,16 +64,24 @@ type Series struct {
 	Source  string // who says so
 	Empty   string // stands in the place of the line if there are no points
 
+	// Currency is the code of the currency of the points, which stands behind the labels of the axis; "": dollars, with $ before them.
+	Currency string
+	// Shares are what the whole consists of. They are drawn as a bar in the place of Source and Warning, at most MaxShares.
+	Shares []Share
+
 	From, To time.Time           // the ends of the time axis
 	Points   []wallet.PricePoint // in any order; those outside the axis are left out, and so are those without a price
 	// Gap is the longest time between two points that are joined. Beyond it nothing is known, and nothing is drawn.
 	Gap time.Duration
 }
 
-// Draw returns a picture as a PNG. It fails if the axis has no length, or if there are more than MaxPoints points.
+// Draw returns a picture as a PNG. It fails if the axis has no length, or if there are more than MaxPoints points or MaxShares shares.
 func Draw(s Series) ([]byte, error) {
 	if !s.From.Before(s.To) {
 		return nil, errors.New("chart: the time axis has no length")
+	}
+	if len(s.Shares) > MaxShares {
+		return nil, fmt.Errorf("chart: %d shares are more than %d", len(s.Shares), MaxShares)
 	}
 	if len(s.Points) > MaxPoints {
 		return nil, fmt.Errorf("chart: %d points are more than %d", len(s.Points), MaxPoints)
@@ -68,6 +92,7 @@ func Draw(s Series) ([]byte, error) {
 	}
 	c := newCanvas()
 	s.drawPlot(c)
+	s.drawShares(c)
 	if err := s.drawTexts(c, f); err != nil {
 		return nil, fmt.Errorf("chart: draw the texts: %w", err)
 	}

@@ -70,6 +70,10 @@ func pictures() map[string]Series {
 			s.Span, s.Price, s.Change = "1 hour", "$0.000000000000000000000000012345", "▲ 100000000.00 %"
 		}),
 		"huge": with(wave(180, 30*24*time.Hour, "87654321.5", 0.01), func(s *Series) { s.Span, s.Price, s.Trend, s.Change = "30 days", "$87654321.5", Down, "▼ 99.99 %" }),
+		"portfolio": with(wave(30, 30*24*time.Hour, "1234.56", 0.1), func(s *Series) {
+			s.Name, s.Span, s.Price, s.Change, s.Currency = "Portfolio", "30 days", "1291.20 EUR", "▲ 4.60 %", "EUR"
+			s.Shares = []Share{{"SOL 62.1 %", 621}, {"SOL (staked) 20.0 %", 200}, {"USDC 10.0 %", 100}, {"Other 7.9 %", 79}}
+		}),
 		"hostile": with(day, func(s *Series) {
 			s.Name = "W\u202e\u0301😀中\n<b>" + strings.Repeat("W", 300)
 			s.Source, s.Warning, s.Span = strings.Repeat("source ", 40), strings.Repeat("warning ", 40), strings.Repeat("span ", 40)
@@ -366,5 +370,35 @@ func BenchmarkDraw(b *testing.B) {
 		if _, err := Draw(s); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestWhatTheFontLacksIsKnown, so that a picture is not full of question marks.
+func TestWhatTheFontLacksIsKnown(t *testing.T) {
+	for text, can := range map[string]bool{"24 hours": true, "Сутки, 30 дней": true, "Geçmiş fiyat yok — İşlem ığüşöç": true, "Número de días ¿qué? ñ": true, "Preços não conhecidos": true,
+		"30 天": false, "٣٠ يومًا": false, "30 يوم": false, "a\u00a0b": true} {
+		if CanDraw(text) != can {
+			t.Errorf("%q can be drawn: %t", text, !can)
+		}
+	}
+}
+
+// TestASharesBarIsAsLongAsItsPart, to the pixel, and parts beyond the whole are cut off.
+func TestASharesBarIsAsLongAsItsPart(t *testing.T) {
+	s := wave(30, 24*time.Hour, "100", 0.1)
+	s.Shares = []Share{{"a", 500}, {"b", 0}, {"c", 250}, {"d", 900}}
+	picture, _ := drawn(t, s)
+	counts := map[color.Color]int{}
+	for x := range Width {
+		counts[color.RGBAModel.Convert(picture.At(x, barTop+2))]++
+	}
+	for i, want := range []int{368, 0, 184, 184} {
+		if got := counts[shareColors[i]]; got != want {
+			t.Errorf("share %d has %d pixels, not %d", i, got, want)
+		}
+	}
+	s.Shares = append(s.Shares, Share{"e", 1})
+	if _, err := Draw(s); err == nil {
+		t.Error("five shares are drawn")
 	}
 }

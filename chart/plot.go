@@ -2,6 +2,7 @@ package chart
 
 import (
 	"cmp"
+	"image"
 	"math"
 	"math/big"
 	"slices"
@@ -49,6 +50,27 @@ func (s *Series) drawPlot(c *canvas) {
 	c.dot(last[len(last)-1])
 	c.cover()
 	c.paint(s.Trend.ink())
+}
+
+// The bar of shares and the legend below it, in pixels.
+const (
+	barTop, barBottom = 398, 408
+	legendBaseline    = 436
+	legendMark        = 14
+	legendRoom        = (plotRight - plotLeft) / MaxShares
+)
+
+// drawShares draws the bar, and the mark of each share before its label.
+func (s *Series) drawShares(c *canvas) {
+	x, sum := plotLeft, 0
+	for i, share := range s.Shares {
+		sum = min(sum+max(share.Part, 0), 1000)
+		end := plotLeft + (plotRight-plotLeft)*sum/1000
+		c.block(i, image.Rect(x, barTop, end, barBottom))
+		x = end
+		left := plotLeft + i*legendRoom
+		c.block(i, image.Rect(left, legendBaseline-legendMark, left+legendMark, legendBaseline))
+	}
 }
 
 // shown returns the points that have a price and a place on the time axis, oldest first.

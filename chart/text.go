@@ -79,16 +79,22 @@ func (s *Series) drawTexts(c *canvas, f fonts) error {
 		labels = append(labels, label{s.Warning, f.regular, smallSize, warnInk, plotRight, 428, rightOf, whole / 2, false})
 		labels[3].room = whole/2 - 20
 	}
+	if len(s.Shares) > 0 {
+		labels = labels[:3]
+	}
+	for i, share := range s.Shares {
+		labels = append(labels, label{share.Label, f.regular, smallSize, mutedInk, plotLeft + i*legendRoom + legendMark + 8, legendBaseline, leftOf, legendRoom - legendMark - 16, false})
+	}
 	points := s.shown()
 	low, high := extremes(points)
 	switch {
 	case len(points) == 0:
 		labels = append(labels, label{s.Empty, f.regular, normalSize, mutedInk, Width / 2, (plotTop+plotBottom)/2 - 14, centred, whole, false})
 	case low.Compare(high) == 0:
-		labels = append(labels, priceLabel(high, significant, (plotTop+plotBottom)/2-14, f))
+		labels = append(labels, s.priceLabel(high, significant, (plotTop+plotBottom)/2-14, f))
 	default:
 		digits := digitsFor(low, high)
-		labels = append(labels, priceLabel(high, digits, plotTop-10, f), priceLabel(low, digits, plotBottom+28, f))
+		labels = append(labels, s.priceLabel(high, digits, plotTop-10, f), s.priceLabel(low, digits, plotBottom+28, f))
 	}
 	for _, t := range s.ticks() {
 		labels = append(labels, label{t.label, f.regular, smallSize, mutedInk, plotLeft + int(float64(whole)*s.share(t.at)), 386, centred, 120, false})
@@ -117,8 +123,12 @@ func digitsFor(low, high wallet.Price) int {
 }
 
 // priceLabel is the label of one end of the price axis.
-func priceLabel(p wallet.Price, digits, y int, f fonts) label {
-	return label{"$" + p.Rounded(digits).String(), f.regular, smallSize, mutedInk, plotLeft, y, leftOf, plotRight - plotLeft, true}
+func (s *Series) priceLabel(p wallet.Price, digits, y int, f fonts) label {
+	text := "$" + p.Rounded(digits).String()
+	if s.Currency != "" {
+		text = p.Rounded(digits).String() + " " + s.Currency
+	}
+	return label{text, f.regular, smallSize, mutedInk, plotLeft, y, leftOf, plotRight - plotLeft, true}
 }
 
 // longestText bounds how much of a text is looked at, in bytes.

@@ -138,8 +138,20 @@ func (p priceContent) moved(s chart.Series) *wallet.Change {
 	return nil
 }
 
+// trendOf returns in which colour a change is drawn. nil is an unknown one.
+func trendOf(change *wallet.Change) chart.Trend {
+	switch {
+	case change == nil || *change == 0:
+		return chart.Flat
+	case *change > 0:
+		return chart.Up
+	}
+	return chart.Down
+}
+
 // drawChart draws the picture of a price.
 func (c *Chat) drawChart(p priceContent, words catalogue) ([]byte, error) {
+	words = c.pictureWords(words)
 	s := p.series(c.Now())
 	s.Name, s.Price = shortTokenName(p.Token), "$"+p.Price.Price.Rounded(priceDigits).String()
 	r := &replyTx{Chat: c, words: words}
@@ -153,13 +165,7 @@ func (c *Chat) drawChart(p priceContent, words catalogue) ([]byte, error) {
 		return nil, err
 	}
 	s.Change = stdhtml.UnescapeString(string(change))
-	switch {
-	case moved == nil || *moved == 0:
-	case *moved > 0:
-		s.Trend = chart.Up
-	default:
-		s.Trend = chart.Down
-	}
+	s.Trend = trendOf(moved)
 	texts := map[string]*string{p.span.title: &s.Span, "price_chart.source": &s.Source, "price_chart.empty": &s.Empty}
 	if p.unlisted() {
 		texts["price_chart.unlisted"] = &s.Warning

@@ -36,7 +36,7 @@ func settingsConversation() conversation {
 	return conversation{
 		name: settingsFlow,
 		commands: []command{{name: "notifications", menu: "menu.notifications", usage: "usage.notifications", looks: true, run: (*Chat).settings,
-			aliases: map[string]string{"notification": "", "settings": "", "language": "language", "currency": "currency", "timezone": "zone", "quiet": "quiet", "mute": "off", "unmute": "on"}}},
+			aliases: map[string]string{"notification": "", "settings": "", "language": "language", "currency": "currency", "timezone": "zone", "quiet": "quiet", "summary": "summary", "mute": "off", "unmute": "on"}}},
 		flow: Flow{
 			idle:        {zoneWanted: {typingZone, (*replyTx).askZone}, quietWanted: {typingQuiet, (*replyTx).askQuiet}, largeWanted: {typingLarge, (*replyTx).askLarge}},
 			typingZone:  asked(typingZone, zoneWanted, (*replyTx).askZone),
@@ -67,13 +67,14 @@ const (
 	settingCurrency = "currency"
 	settingLanguage = "language"
 	settingLarge    = "large"
+	settingSummary  = "summary"
 )
 
 // setters change a setting to what a word says. A word that they do not take asks again, or shows what can be chosen.
 func setters() map[string]func(*Chat, string) Action {
 	return map[string]func(*Chat, string) Action{
 		settingZone: (*Chat).setZone, settingQuiet: (*Chat).setQuiet, settingCurrency: (*Chat).setCurrency,
-		settingLanguage: (*Chat).setLanguage, settingLarge: (*Chat).setLarge,
+		settingLanguage: (*Chat).setLanguage, settingLarge: (*Chat).setLarge, settingSummary: (*Chat).setSummary,
 	}
 }
 
@@ -187,6 +188,42 @@ func (c *Chat) setLarge(text string) Action {
 		return askFor(largeWanted, wallet.Refuse(wallet.InvalidRequest, "setting_value.large", wallet.TextArg("Text", echo(text)), wallet.NumberArg("Most", wallet.MostLarge)))
 	}
 	return customize(func(to *wallet.Settings) { to.LargeFrom = n })
+}
+
+// setSummary takes "daily", "weekly", a time of day, or several of them. Whoever says when they want summaries wants them; "off" ends them.
+func (c *Chat) setSummary(text string) Action {
+	if strings.EqualFold(strings.TrimSpace(text), "off") {
+		return switchSummary(false, nil)
+	}
+	var plan wallet.SummaryPlan
+	words := strings.Fields(text)
+	for _, word := range words {
+		var err error
+		if plan, err = plan.With(word); err != nil {
+			return func(s *replyTx) error {
+				return s.refused(wallet.Refuse(wallet.InvalidRequest, "setting_value.summary", wallet.TextArg("Text", echo(text))))
+			}
+		}
+	}
+	return switchSummary(true, words)
+}
+
+// switchSummary turns summaries on or off, and changes when they come.
+func switchSummary(on bool, words []string) Action {
+	return func(s *replyTx) error {
+		if s.user.Wants(wallet.CategorySummary) != on {
+			if err := s.Notifications.Switch(s.tx, s.caller(), wallet.CategorySummary, on); err != nil {
+				return s.refuse(err)
+			}
+		}
+		return customize(func(to *wallet.Settings) {
+			for _, word := range words {
+				if plan, err := to.Summary.With(word); err == nil { // setSummary has checked them
+					to.Summary = plan
+				}
+			}
+		})(s)
+	}
 }
 
 // setCurrency takes the code of a currency. It shows those that there are for anything else.

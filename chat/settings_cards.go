@@ -51,7 +51,8 @@ func (s *replyTx) drawSettings() error {
 	for _, row := range [][][2]string{
 		{{"settings_button.large", "settings:" + settingLarge}, {"settings_button.quiet", "settings:" + settingQuiet}},
 		{{"settings_button.currency", "settings:" + settingCurrency}, {"settings_button.zone", "settings:" + settingZone}},
-		{{"settings_button.language", "settings:" + settingLanguage}, {all, "messages:" + onOff(!on)}},
+		{{"settings_button.summary", "settings:" + settingSummary}, {"settings_button.language", "settings:" + settingLanguage}},
+		{{all, "messages:" + onOff(!on)}},
 	} {
 		var line []Button
 		for _, one := range row {
@@ -82,7 +83,8 @@ func (s *replyTx) settingsVars() (vars, error) {
 		return nil, err
 	}
 	v := vars{"Large": strconv.FormatUint(set.Large(), 10), "Currency": string(set.Money()), "Zone": set.TimeZone.City(), "ZoneChosen": set.TimeZone != "",
-		"Now": s.now.In(set.TimeZone.Location()).Format("15:04"), "Quiet": "", "Language": spoken, "NoRate": false}
+		"Now": s.now.In(set.TimeZone.Location()).Format("15:04"), "Quiet": "", "Language": spoken, "NoRate": false,
+		"Summary": s.user.Wants(wallet.CategorySummary), "Daily": set.Summary.Daily, "At": set.Summary.Time().String()}
 	if set.Quiet != nil {
 		v["Quiet"] = set.Quiet.String()
 	}
@@ -149,6 +151,7 @@ func (s *replyTx) drawSetting(name string) error {
 		settingLarge:    {"settings.large", "settings_button.type_large", 3},
 		settingCurrency: {"settings.currency", "", 5},
 		settingLanguage: {"settings.language", "", 2},
+		settingSummary:  {"settings.summary", "", 3},
 	}[name]
 	if shown.text == "" { // a button of another version of purser
 		return s.drawSettings()
@@ -201,6 +204,8 @@ func (s *replyTx) settingChoices(name string) (all []settingChoice, _ error) {
 		}
 		off, err := s.words.text("settings_button.quiet_off", nil)
 		return append(all, settingChoice{off, "off", set.Quiet == nil}), err
+	case settingSummary:
+		return s.summaryChoices()
 	case settingLarge:
 		for _, n := range []uint64{100, 500, 1000, 5000, 10_000, 50_000} {
 			all = append(all, settingChoice{html(strconv.FormatUint(n, 10)), strconv.FormatUint(n, 10), n == set.Large()})
@@ -217,6 +222,25 @@ func (s *replyTx) settingChoices(name string) (all []settingChoice, _ error) {
 			}
 			all = append(all, settingChoice{label, value, tag == set.Language})
 		}
+	}
+	return all, nil
+}
+
+// summaryChoices lists how often and when summaries can come.
+func (s *replyTx) summaryChoices() (all []settingChoice, _ error) {
+	plan, on := s.user.Settings.Summary, s.user.Wants(wallet.CategorySummary)
+	for _, one := range []struct {
+		text, value string
+		chosen      bool
+	}{{"settings_button.daily", "daily", on && plan.Daily}, {"settings_button.weekly", "weekly", on && !plan.Daily}, {"settings_button.no_summary", "off", !on}} {
+		label, err := s.words.text(one.text, nil)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, settingChoice{label, one.value, one.chosen})
+	}
+	for _, at := range []string{"07:00", "08:00", "09:00", "12:00", "18:00", "21:00"} {
+		all = append(all, settingChoice{html(at), at, on && plan.Time().String() == at})
 	}
 	return all, nil
 }

@@ -69,7 +69,7 @@ func (n *Notifications) Set(tx store.Tx, who Caller, enabled bool, events []stri
 		}
 	}
 	user.Notifications = &set
-	return set, tx.PutUser(user)
+	return set, n.save(tx, user)
 }
 
 // Turn turns all messages of the caller on or off. Which categories they want stays as it is.
@@ -102,7 +102,12 @@ func (n *Notifications) change(tx store.Tx, who Caller, change func(*wallet.Noti
 	change(&set)
 	set.UpdatedAt = n.Now().UTC()
 	user.Notifications = &set
-	return tx.PutUser(user)
+	return n.save(tx, user)
+}
+
+// save writes a person whose settings changed, and what follows from them.
+func (n *Notifications) save(tx store.Tx, user wallet.User) error {
+	return errors.Join(tx.PutUser(user), store.OrderPortfolioSummary(tx, user, n.Now().UTC()))
 }
 
 // Customize changes the caller's settings and returns the person as they are then. change gets the settings as they are.
@@ -112,7 +117,7 @@ func (n *Notifications) Customize(tx store.Tx, who Caller, change func(*wallet.S
 		return user, found(err, wallet.UserNotFound, "person.gone")
 	}
 	change(&user.Settings)
-	return user, tx.PutUser(user)
+	return user, n.save(tx, user)
 }
 
 // settings checks the names and returns the setting, sorted and without duplicates.

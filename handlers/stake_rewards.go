@@ -23,6 +23,7 @@ type Rewards struct {
 	First, Last uint64   // the epochs that are covered; none if First is above Last
 	All         []Reward // the newest epoch first, the largest of an epoch first
 	Total       uint64   // lamports
+	InStakes    uint64   // lamports in all stakes that the wallet can use, rent included
 	// NotStaked is what the accounts hold beyond stake and rent, in lamports. It did not come from inflation: tips that
 	// validators share, or the deposits of merged accounts. It can be withdrawn.
 	NotStaked uint64
@@ -55,6 +56,7 @@ func (s *Stakes) Rewards(ctx context.Context, owner wallet.Address, epochs uint6
 		if one.Hold != wallet.HoldNone {
 			continue
 		}
+		out.InStakes += one.Lamports
 		if one.State != wallet.StakeInactive {
 			out.NotStaked += one.Withdrawable
 		}

@@ -80,6 +80,7 @@ type Parts struct {
 	Apps          *handlers.Apps
 	People        *handlers.People
 	Notifications *handlers.Notifications
+	Summaries     *handlers.Summaries
 	Alerts        *handlers.Alerts
 	Webhooks      *handlers.Webhooks
 	Portal        *handlers.Portal
@@ -124,6 +125,7 @@ func New(o Options) (*Parts, error) {
 	p.People = &handlers.People{Store: o.Store, Now: o.Now, Bot: o.BotName}
 	p.Notifications = &handlers.Notifications{Store: o.Store, Now: o.Now, NewID: o.NewID}
 	p.Alerts = &handlers.Alerts{Store: o.Store, Now: o.Now, NewID: o.NewID}
+	p.Summaries = &handlers.Summaries{Store: o.Store, Wallets: p.Wallets, Stakes: p.Stakes, Background: chain.InBackground, Now: o.Now}
 	p.Portal = &handlers.Portal{Store: o.Store, Now: o.Now, Random: o.Random}
 	p.Operator = NewOperator(o)
 	p.Developers = &handlers.Developers{Store: o.Store, Keys: p.Keys, Steps: c.Access.Steps, Admins: c.Access.Admins,

@@ -107,6 +107,9 @@ const (
 	// FoldedSummaries has people who are notified of how many small payments were folded (OrderSummary).
 	FoldedSummaries Queue = "folded_summaries"
 
+	// PortfolioSummaries has people who get summaries of their portfolio (OrderPortfolioSummary).
+	PortfolioSummaries Queue = "portfolio_summaries"
+
 	// HeldEvents has events that people are notified of when their quiet hours end (HoldEvent).
 	HeldEvents Queue = "held_events"
 
@@ -136,6 +139,7 @@ type Tx interface {
 	Watches
 	TokenPrices
 	CurrencyRates
+	Portfolios
 	Transactions
 	Contacts
 	Chats

@@ -32,17 +32,22 @@ const (
 	CategoryCooldown Category = "stake.cooldown" // stakes that can be withdrawn
 
 	CategoryValidator Category = "stake.validator" // trouble with validators that the person stakes with
+
+	CategorySummary Category = "portfolio.summary" // what everything is worth, each day or week (SummaryPlan)
+	CategoryNews    Category = "market.news"       // headlines of the operator's feeds
 )
 
 // Categories lists all of them, in the order in which people read them.
 func Categories() []Category {
-	return []Category{CategoryReceived, CategoryConfirmed, CategoryFailed, CategoryLarge, CategoryAlert, CategoryMove, CategoryReward, CategoryStatus, CategoryCooldown, CategoryValidator}
+	return []Category{CategoryReceived, CategoryConfirmed, CategoryFailed, CategoryLarge, CategoryAlert, CategoryMove, CategoryReward, CategoryStatus, CategoryCooldown, CategoryValidator, CategorySummary, CategoryNews}
 }
 
 // DefaultCategories are the categories of somebody who chose nothing: all but what they know already, since they sign their payments
-// themselves and see the message about each change.
+// themselves and see the message about each change, and what nobody gets who did not ask for it.
 func DefaultCategories() []Category {
-	return slices.DeleteFunc(Categories(), func(t Category) bool { return t == CategoryConfirmed })
+	return slices.DeleteFunc(Categories(), func(t Category) bool {
+		return t == CategoryConfirmed || t == CategorySummary || t == CategoryNews
+	})
 }
 
 // Wants reports whether a person gets messages about a category. Those about anything else cannot be turned off.

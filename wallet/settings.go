@@ -13,6 +13,7 @@ type Settings struct {
 	TimeZone  TimeZone    `json:"time_zone,omitempty"`  // "": UTC
 	Quiet     *QuietHours `json:"quiet,omitempty"`      // nil: none
 	LargeFrom uint64      `json:"large_from,omitempty"` // whole units of Currency from which on a payment is large; 0: DefaultLarge
+	Summary   SummaryPlan `json:"summary,omitzero"`     // when summaries of the portfolio are sent, for those who want them
 }
 
 // DefaultLarge is from which value on a payment is large for somebody who chose nothing, in whole units of their currency.

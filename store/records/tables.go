@@ -84,6 +84,8 @@ const (
 	alertLevels // series up-or-down level key-of-alerts -> -
 	alertMarks  // series -> level, and the side on which it was announced to all (a byte)
 
+	portfolios // user id -> row of wallet.Portfolio
+
 	counters // name -> row of store.Counter
 
 	jobs     // queue 0 kind ... -> rows of store.Job and the entries that lead to them (jobqueue.go)
@@ -105,7 +107,7 @@ func (b table) String() string {
 		"conversations", "buttons", "buttons_of", "cards", "send_results", "seen",
 		"outbox_events", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "portal_tokens", "portal_tokens_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
-		"deliveries", "delivery_rows", "deliveries_about", "prices", "rates", "asked_prices", "swap_quotes", "alerts", "alert_levels", "alert_marks", "counters",
+		"deliveries", "delivery_rows", "deliveries_about", "prices", "rates", "asked_prices", "swap_quotes", "alerts", "alert_levels", "alert_marks", "portfolios", "counters",
 		"jobs", "dead_jobs", "leaders", "heartbeats", "expiries",
 	}[b]
 }

@@ -80,6 +80,7 @@ func testErase(t *testing.T, open Open) {
 			tx.PutGrant(wallet.Grant{User: who.ID, App: "app_usr_alice", GrantedAt: at}),
 			tx.PutGrant(wallet.Grant{User: who.ID, App: "app_usr_bob", GrantedAt: at}),
 			tx.PutDeveloper(wallet.Developer{User: who.ID, Email: "dev@example.com", AcceptedAt: at}),
+			tx.PutPortfolio(wallet.Portfolio{Owner: who.ID, SentAt: at, Points: []wallet.PortfolioPoint{{At: at, Value: 7}}}),
 			tx.PutWebhook(hook),
 			tx.PutWebhookHealth(hook.ID, wallet.WebhookHealth{LastStatus: 200}),
 		}
@@ -181,6 +182,8 @@ func testErase(t *testing.T, open Open) {
 			count("grants of "+what, len(grants), err)
 			dev, err := tx.Developer(who)
 			count("verified of "+what, len(dev.Email), err)
+			portfolio, err := tx.Portfolio(who)
+			count("values of "+what, len(portfolio.Points), err)
 		}
 		talk, err := tx.Conversation(alice.TelegramID, alice.TelegramID, "")
 		count("version of hers", int(talk.Version), err)
@@ -190,7 +193,7 @@ func testErase(t *testing.T, open Open) {
 			"transactions of hers": 0, "wallets of hers": 0, "conversations": 3, "updates of hers": 0, "replies of hers": 0, "updates of his": 1, "replies of his": 1,
 			"contacts of hers": 0, "recipients of hers": 0, "contacts of his": 1, "recipients of his": 1,
 			"events": 1, "keys": 1, "version of hers": 0, "version of hers in a slot": 0, "keys of hers": 0, "keys of his": 1, "apps of hers": 0, "apps of his": 1,
-			"grants of hers": 0, "grants of his": 1, "verified of hers": 0, "verified of his": len("dev@example.com")})
+			"grants of hers": 0, "grants of his": 1, "verified of hers": 0, "values of hers": 0, "values of his": 1, "verified of his": len("dev@example.com")})
 		return nil
 	})
 	// What has an index of its own must not trip over the holes.

@@ -37,6 +37,7 @@ type Samples struct {
 	Price        wallet.TokenPrice
 	Rate         wallet.Rate
 	Alert        wallet.Alert
+	Portfolio    wallet.Portfolio
 	Quote        store.SwapQuote
 	Webhook      wallet.Webhook
 	Health       wallet.WebhookHealth
@@ -60,6 +61,7 @@ func NewSamples() Samples {
 	x.Stakes.Address, x.Stakes.Version = x.Wallet.Address, 1
 	x.Contact.Owner = x.User.ID
 	x.Alert.Owner, x.Alert.Condition, x.Alert.Price, x.Alert.Change, x.Alert.Span, x.Alert.Fired = x.User.ID, wallet.AlertAbove, wallet.MustPrice("217.35"), 0, 0, wallet.FiredUp
+	x.Portfolio.Owner = x.User.ID
 	x.Rate.Currency, x.Rate.PerDollar = "EUR", wallet.MustPrice("0.8648")
 	x.Price.Price, x.Price.Disagrees.Price = wallet.MustPrice("12.5"), wallet.MustPrice("13")
 	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner = x.User.ID, x.User.ID, x.User.ID, x.User.ID
@@ -100,7 +102,7 @@ func (x Samples) Write(tx store.Tx) error {
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutSendResult(x.Reply.Chat, x.Reply.Card, x.SendResult),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
 		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
-		tx.PutCounters([]store.Counter{x.Counter}), tx.SavePrices([]wallet.TokenPrice{x.Price}), tx.SaveRates([]wallet.Rate{x.Rate}), tx.PutAlert(x.Alert), tx.PutSwapQuote(x.Quote))
+		tx.PutCounters([]store.Counter{x.Counter}), tx.SavePrices([]wallet.TokenPrice{x.Price}), tx.SaveRates([]wallet.Rate{x.Rate}), tx.PutAlert(x.Alert), tx.PutPortfolio(x.Portfolio), tx.PutSwapQuote(x.Quote))
 }
 
 // Read reads them in every way there is.
@@ -184,6 +186,8 @@ func (x Samples) Read(tx store.Tx) error {
 	check("price", map[wallet.Address]wallet.TokenPrice{x.Price.Mint: x.Price}, prices, err)
 	alert, err := tx.Alert(x.User.ID, x.Alert.ID)
 	check("alert", x.Alert, alert, err)
+	portfolio, err := tx.Portfolio(x.User.ID)
+	check("portfolio", x.Portfolio, portfolio, err)
 	rate, err := tx.Rate(x.Rate.Currency, x.Rate.At)
 	check("rate", x.Rate, rate, err)
 	quote, err := tx.SwapQuote(x.User.ID, x.Quote.ID)

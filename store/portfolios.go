@@ -1,0 +1,31 @@
+package store
+
+import (
+	"time"
+
+	"purser/wallet"
+)
+
+// Portfolios are what is kept of people's portfolios from one summary to the next.
+type Portfolios interface {
+	// Portfolio returns what is kept of a person's portfolio; the zero value with Owner set if nothing is. That is no error.
+	Portfolio(wallet.UserID) (wallet.Portfolio, error)
+	// PutPortfolio replaces it. ErrNotFound: the person was erased.
+	PutPortfolio(wallet.Portfolio) error
+}
+
+// OrderPortfolioSummary puts the job, in the queue PortfolioSummaries, that looks at a person's portfolio at the time of their summaries. It takes the place of
+// one that waits. For a person who wants no summaries it removes the job. Its ID is the person's. Whoever changes a person's settings calls it in the same
+// Update.
+func OrderPortfolioSummary(tx Tx, who wallet.User, now time.Time) error {
+	id := JobID(who.ID)
+	if !who.Wants(wallet.CategorySummary) {
+		return tx.RemoveJobs(PortfolioSummaries, id)
+	}
+	at := now
+	if waits, err := tx.Job(PortfolioSummaries, id); err == nil {
+		at = waits.At // when they turned it on
+	}
+	_, err := tx.PutJobs([]Job{{ID: id, Queue: PortfolioSummaries, Owner: string(who.ID), Priority: JobBackground, At: at, NotBefore: who.Settings.NextLook(now), About: who.ID}}, nil)
+	return err
+}
