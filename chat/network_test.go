@@ -9,6 +9,7 @@ import (
 	"purser/sandbox/solana"
 	"purser/store"
 	"purser/wallet"
+	"purser/work"
 )
 
 // network makes something happen to somebody's newest transaction: the cluster does its part, and
@@ -96,14 +97,27 @@ func (r *harness) clock(d time.Duration) {
 	r.fallsSilent()
 	r.Look()
 	r.held()
+	r.summaries()
 	r.settle()
+}
+
+// summaries sends the summaries of portfolios that are due.
+func (r *harness) summaries() {
+	r.Helper()
+	s := notify.Summaries{Store: r.Store, Portfolios: r.Summaries, Chat: r.chat, Node: "a", Now: r.Now, Log: slog.New(slog.DiscardHandler)}
+	r.drains(s.Pool())
 }
 
 // held handles the events that were held and whose time has come.
 func (r *harness) held() {
 	r.Helper()
 	n := notify.Notifier{Store: r.Store, Chat: r.chat, Node: "a", Now: r.Now, Log: slog.New(slog.DiscardHandler)}
-	pool := n.Pools()[1]
+	r.drains(n.Pools()[1])
+}
+
+// drains handles the jobs of a pool that are due, as it does.
+func (r *harness) drains(pool *work.Pool) {
+	r.Helper()
 	for {
 		var due []store.Job
 		r.Must(r.Update(func(tx store.Tx) (err error) {
@@ -117,8 +131,10 @@ func (r *harness) held() {
 			result, err := pool.Handle(r.Context(), job)
 			r.Must(err)
 			r.Must(r.Update(func(tx store.Tx) error {
-				if err := result.Commit(tx); err != nil {
-					return err
+				if result.Commit != nil {
+					if err := result.Commit(tx); err != nil {
+						return err
+					}
 				}
 				if !result.Again.IsZero() {
 					return tx.SnoozeJobs(result.Again, job.Ref())
