@@ -22,7 +22,7 @@ type notice struct {
 // Notify queues the replies for an event about a person and moves their conversation where the event affects it. It
 // writes only to tx, so the caller can end the event's job in the same transaction. It writes nothing for an event that
 // has no notice, or that the person has turned off. In the person's quiet hours it holds an event that can wait
-// (store.HoldEvent).
+// (store.HoldEvent). What the person wants counts when a message is sent, so an event that they have turned off is held too.
 func (c *Chat) Notify(tx store.Tx, person wallet.User, event wallet.Event) error {
 	return c.notify(tx, person, event, true)
 }
@@ -40,7 +40,7 @@ func (c *Chat) NotifyHeld(tx store.Tx, person wallet.User, held []wallet.Event) 
 // notify is Notify; hold says whether what can wait is held in quiet hours.
 func (c *Chat) notify(tx store.Tx, person wallet.User, event wallet.Event, hold bool) error {
 	n, ok := c.registry.notices[event.Name]
-	if !ok || n.category != "" && !person.Wants(n.category) {
+	if !ok {
 		return nil
 	}
 	s, err := c.replyTxOf(tx, person, n.priority)
@@ -57,6 +57,9 @@ func (c *Chat) notify(tx store.Tx, person wallet.User, event wallet.Event, hold 
 		if !urgent {
 			return store.HoldEvent(tx, person.ID, event, s.now, until)
 		}
+	}
+	if n.category != "" && !person.Wants(n.category) {
+		return nil
 	}
 	if err := n.notify(s, event); err != nil {
 		return err
