@@ -74,6 +74,7 @@ func libraryOwners() map[string][]string {
 		"github.com/standard-webhooks/standard-webhooks/libraries": {}, // tests alone
 		"github.com/wneessen/go-mail":                              {"mail"},
 		"code.dny.dev/ssrf":                                        {"webhooks"},
+		"github.com/mmcdole/gofeed":                                {"market"},
 		"github.com/emersion/go-smtp":                              {"sandbox/mail"},
 		"github.com/klauspost/compress":                            {"sandbox/solana"},
 		"golang.org/x/image":                                       {"chart"},

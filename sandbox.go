@@ -85,6 +85,9 @@ func (o worldOptions) settings(from config.Options) config.Options {
 	}
 	if !config.IsSet(from, "webhooks.allow_private") { // a developer's receiver runs beside the sandbox
 		from.Fixed["webhooks.allow_private"], from.Fixed["webhooks.allow_http"] = "127.0.0.0/8,::1/128", "true"
+		if !config.IsSet(from, "news.feeds") {
+			from.Fixed["news.feeds"] = "http://" + o.market + "/news.rss"
+		}
 	}
 	return from
 }

@@ -49,6 +49,7 @@ type process struct {
 	bot       *bot.Bot
 	notifier  *notify.Notifier
 	summaries *notify.Summaries
+	headlines *notify.News
 	overview  *work.Overview
 	sweeper   *store.Sweeper
 	server    *api.Server
@@ -157,7 +158,7 @@ func build(c config.Config, log *slog.Logger) (_ *process, note string, err erro
 	if err := p.take(c, kinds.Codec(), log); err != nil {
 		return p, "", err
 	}
-	p.Parts, err = product.New(product.Options{Config: c, Kinds: kinds, Store: p.store, Deliveries: p.history, PastPrices: p.past, Chain: p.node, Poster: p.poster,
+	p.Parts, err = product.New(product.Options{Config: c, Kinds: kinds, Store: p.store, Deliveries: p.history, PastPrices: p.past, Chain: p.node, Poster: p.poster, NewsClient: p.poster.Client(),
 		BotName: p.botName, Node: node, Now: time.Now, NewID: wallet.TimedIDs(time.Now, rand.Reader), Random: rand.Reader, Log: log})
 	if err != nil {
 		return p, "", err
@@ -204,6 +205,7 @@ func (p *process) addFronts(c config.Config, log *slog.Logger) (err error) {
 	}
 	p.notifier = &notify.Notifier{Store: p.store, Chat: p.chat, Node: node, Now: time.Now, Log: log, Random: rand.Reader}
 	p.summaries = &notify.Summaries{Store: p.store, Portfolios: p.Summaries, Chat: p.chat, Node: node, Now: time.Now, Log: log, Random: rand.Reader}
+	p.headlines = &notify.News{Store: p.store, Node: node, Now: time.Now, Log: log, Random: rand.Reader}
 	p.sweeper = &store.Sweeper{Store: p.store, Node: node, Now: time.Now, Log: log, Every: time.Minute}
 	p.overview = &work.Overview{Store: p.store, Queues: store.JobQueues(), Every: time.Minute, Late: 5 * time.Minute, Now: time.Now, Log: log}
 	p.admin = &api.Admin{Keys: p.Keys, Queues: p.Queues, Log: log}
@@ -301,7 +303,7 @@ func (p *process) run(ctx context.Context) error {
 	for _, worker := range []func(context.Context) error{
 		func(ctx context.Context) error { return p.pages.Run(ctx, p.bound.Listener(p.reading)) },
 		func(ctx context.Context) error { return p.admin.Run(ctx, p.socket) },
-		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.summaries.Run, p.Settler.Run, p.Watcher.Run, p.Market.Run, p.node.Run, p.sweeper.Run, p.overview.Run, p.Keys.Run, p.sameCluster,
+		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.summaries.Run, p.Settler.Run, p.Watcher.Run, p.Market.Run, p.News.Run, p.headlines.Run, p.node.Run, p.sweeper.Run, p.overview.Run, p.Keys.Run, p.sameCluster,
 	} {
 		group.Go(func() error { return worker(ctx) })
 	}

@@ -24,5 +24,6 @@ func conversations() []conversation {
 		helpCommand(),
 		privacyCommand(),
 		deleteMeCommand(),
+		newsNotices(),
 	}
 }

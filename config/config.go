@@ -30,6 +30,7 @@ type Config struct {
 	Webhooks Webhooks
 	Stake    Stake
 	Market   Market
+	News     News
 	Access   Access
 	Mail     Mail
 	Log      Log
@@ -212,6 +213,7 @@ func (c Config) LogValue() slog.Value {
 		slog.String("market.sources", c.Market.text()),
 		slog.String("market.pools_url", c.Market.PoolsURL),
 		slog.String("market.rates_url", c.Market.RatesURL),
+		slog.Int("news.feeds", len(c.News.Feeds)),
 		slog.String("verification.steps", strings.Join(steps, ",")),
 		slog.String("admins", admins),
 		slog.String("mail.url", hostOf(c.Mail.URL)),

@@ -153,6 +153,7 @@ webhooks.retention: 1h30m0s
 market.sources: pyth,jupiter
 market.pools_url: https://pools.example.org
 market.rates_url: https://rates.example.org
+news.feeds: 0
 verification.steps: contact,email,approval
 admins: 2 of them
 mail.url: mail.example.org
@@ -266,6 +267,9 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		{"pyth without a key", "market: {sources: pyth}", []string{"market.keys", "pyth"}},
 		{"market on an open line", "market: {url: 'http://prices.example.org'}", []string{"market.url", "https"}},
 		{"market with a query", "market: {url: 'https://prices.example.org?key=s3cret'}", []string{"market.url", "query"}},
+		{"news without TLS", "news: {feeds: 'http://news.example.org/rss?key=abc'}", []string{"news.feeds", "the address 1 of 1", "https"}},
+		{"news from inside", "news: {feeds: 'https://10.0.0.1/rss'}", []string{"news.feeds", "allow_private"}},
+		{"too many feeds", "news: {feeds: '" + strings.Repeat("https://n.example.org/rss,", 21) + "'}", []string{"news.feeds", "at most 20"}},
 		{"rates without TLS", "market: {rates_url: 'http://rates.example.org'}", []string{"market.rates_url", "https"}},
 		{"pools with a user", "market: {pools_url: 'https://u:s3cret@pools.example.org'}", []string{"market.pools_url", "user"}},
 		{"market key without a name", "market: {keys: s3cret}", []string{"market.keys", "NAME=KEY"}},

@@ -107,6 +107,13 @@ func (n *Notifications) change(tx store.Tx, who Caller, change func(*wallet.Noti
 
 // save writes a person whose settings changed, and what follows from them.
 func (n *Notifications) save(tx store.Tx, user wallet.User) error {
+	if before, err := tx.User(user.ID); err != nil {
+		return err
+	} else if user.Wants(wallet.CategoryNews) && !before.Wants(wallet.CategoryNews) { // they get what comes from now on
+		if user.NewsSeen, err = tx.LastNews(); err != nil {
+			return err
+		}
+	}
 	return errors.Join(tx.PutUser(user), store.OrderPortfolioSummary(tx, user, n.Now().UTC()))
 }
 

@@ -51,6 +51,7 @@ type Options struct {
 	PastPrices store.PriceHistory
 	Chain      *chain.Client
 	Poster     Poster
+	NewsClient *http.Client // that reaches only where feeds of news may be; nil if Config names none
 	BotName    func() string // without @; returns "" until Telegram has answered getMe
 	Node       string        // name of this node, unchanged by restarts (work.Pool)
 
@@ -92,6 +93,7 @@ type Parts struct {
 	Settler  *settle.Settler
 	Watcher  *settle.Watcher
 	Market   *market.Prices
+	News     *market.News
 }
 
 // New makes the parts. It returns an error for a missing option, a setting that cannot work, or a kind without its
@@ -138,6 +140,7 @@ func New(o Options) (*Parts, error) {
 		}
 	}
 	p.deliver()
+	p.News = &market.News{Store: o.Store, Feeds: c.News.Feeds, Client: o.NewsClient, Node: o.Node, Now: o.Now, Log: o.Log, Announce: store.OrderNews}
 	p.Settler = &settle.Settler{Store: o.Store, Chain: o.Chain, Now: o.Now, Log: o.Log, Pace: settle.DefaultPace(), Node: o.Node, Random: o.Random}
 	p.Watcher = &settle.Watcher{Store: o.Store, Chain: o.Chain, Arriving: o.Chain, Stakes: o.Chain.FinalizedStakes(), Hints: o.Chain, Subscriptions: c.Watch.Subscriptions, Listed: tokens.ByMint, Expected: tokens.Currencies(), Background: chain.InBackground,
 		Now: o.Now, Log: o.Log, Pace: settle.DefaultWatchPace(c.Watch.Calls), Node: o.Node, Random: o.Random}

@@ -28,6 +28,7 @@ func JobQueues() []JobQueue {
 		{Queue: StakeChecks, Worker: "settle", Holds: "connected wallets whose stakes are read when an epoch ends", Patient: true},
 		{Queue: FoldedSummaries, Worker: "settle", Holds: "people who are notified within the hour of how many tiny or unknown payments came in", Patient: true},
 		{Queue: PortfolioSummaries, Worker: "notify", Holds: "people who get a summary of their portfolio each day or week", Patient: true},
+		{Queue: NewsRounds, Worker: "notify", Holds: "one job while there is news for the people who want it", Patient: true},
 		{Queue: ConversationTimeouts, Worker: "chat", Holds: "conversations that end when nobody answers", Patient: true},
 		{Queue: Relay, Worker: "webhooks", Holds: "one job while events wait to be turned into webhook deliveries", Patient: true},
 		{Queue: Deliveries, Worker: "webhooks", Holds: "webhooks that deliveries wait for", Patient: true},

@@ -110,6 +110,9 @@ const (
 	// PortfolioSummaries has people who get summaries of their portfolio (OrderPortfolioSummary).
 	PortfolioSummaries Queue = "portfolio_summaries"
 
+	// NewsRounds has one job while there may be news that people have not got (OrderNews).
+	NewsRounds Queue = "news_rounds"
+
 	// HeldEvents has events that people are notified of when their quiet hours end (HoldEvent).
 	HeldEvents Queue = "held_events"
 
@@ -140,6 +143,7 @@ type Tx interface {
 	TokenPrices
 	CurrencyRates
 	Portfolios
+	News
 	Transactions
 	Contacts
 	Chats

@@ -53,6 +53,7 @@ const (
 	PaymentsFolded        EventName = "internal.payments.folded"       // payments came in that are not announced one by one
 	StakesChanged         EventName = "internal.stakes.changed"        // stakes began to earn, can be withdrawn, or earned rewards
 	ValidatorsChanged     EventName = "internal.validators.changed"    // a validator that somebody stakes with raised its commission, stopped voting or fell behind
+	NewsPublished         EventName = "internal.news.published"        // the operator's feeds have news for somebody who wants it
 	NotificationsSet      EventName = "internal.notifications.set"     // a key changed which messages a person gets
 	AppEventsChosen       EventName = "internal.app.events_chosen"     // an app changed which events about a person it wants
 	WebhookDeadLettered   EventName = "internal.webhook.dead_lettered" // a delivery became a dead letter

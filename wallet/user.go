@@ -20,6 +20,7 @@ type User struct {
 
 	Notifications *Notifications `json:"notifications,omitempty"` // nil: DefaultCategories
 	Settings      Settings       `json:"settings,omitzero"`
+	NewsSeen      uint64         `json:"news_seen,omitempty"` // NewsItem.Seq of the newest item that they got, or that was there when they turned news on
 }
 
 // Name is what the person is called: first and last name, or the @username.

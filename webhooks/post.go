@@ -64,20 +64,31 @@ func NewPoster(o Options) (*Poster, error) {
 		o.Timeout = AttemptTimeout
 	}
 	d := newDialer(o)
-	return &Poster{
-		transport: &http.Transport{
-			Proxy:                  nil, // a proxy would resolve names itself
-			DialContext:            d.plain,
-			DialTLSContext:         d.secure,
-			DisableCompression:     true, // a small answer stays small
-			MaxResponseHeaderBytes: headerBytes,
-			MaxIdleConns:           maxInFlight,
-			MaxIdleConnsPerHost:    256, // many webhooks lead to the same few services
-			IdleConnTimeout:        30 * time.Second,
-			ExpectContinueTimeout:  time.Second,
-		},
-		dialer: d, allowHTTP: o.AllowHTTP, timeout: o.Timeout, now: o.Now,
-	}, nil
+	return &Poster{transport: d.transport(), dialer: d, allowHTTP: o.AllowHTTP, timeout: o.Timeout, now: o.Now}, nil
+}
+
+// transport returns the transport of attempts.
+func (d *dialer) transport() *http.Transport {
+	return &http.Transport{
+		Proxy:                  nil, // a proxy would resolve names itself
+		DialContext:            d.plain,
+		DialTLSContext:         d.secure,
+		DisableCompression:     true, // a small answer stays small
+		MaxResponseHeaderBytes: headerBytes,
+		MaxIdleConns:           maxInFlight,
+		MaxIdleConnsPerHost:    256, // many webhooks lead to the same few services
+		IdleConnTimeout:        30 * time.Second,
+		ExpectContinueTimeout:  time.Second,
+	}
+}
+
+// Client returns a client that reaches only where deliveries may go, for other addresses that somebody else has chosen. It follows redirects, each of
+// which is judged as well. Its requests need a deadline of their own.
+func (p *Poster) Client() *http.Client {
+	t := p.dialer.transport()
+	t.DisableCompression = false
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 8, 1
+	return &http.Client{Transport: t}
 }
 
 // Close ends the idle connections.

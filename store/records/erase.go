@@ -41,6 +41,7 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 		func() error { return t.eraseGrants(id) },
 		func() error { return t.delete(developers, []byte(id)) },
 		func() error { return t.delete(portfolios, []byte(id)) },
+		func() error { return t.delete(newsReaders, []byte(id)) },
 		func() error { return t.delete(users, []byte(id)) },
 		func() error { return t.destroyDataKey(id) },
 	}

@@ -86,6 +86,11 @@ const (
 
 	portfolios // user id -> row of wallet.Portfolio
 
+	news        // number -> row of newsRow
+	newsSeen    // 'i' and an item's id, or 't' and the hash of its title -> time until which it is known
+	newsFeeds   // 16 bytes of sha256(URL) -> row of wallet.NewsFeed
+	newsReaders // user id -> -, of those who want news
+
 	counters // name -> row of store.Counter
 
 	jobs     // queue 0 kind ... -> rows of store.Job and the entries that lead to them (jobqueue.go)
@@ -107,7 +112,7 @@ func (b table) String() string {
 		"conversations", "buttons", "buttons_of", "cards", "send_results", "seen",
 		"outbox_events", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "portal_tokens", "portal_tokens_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
-		"deliveries", "delivery_rows", "deliveries_about", "prices", "rates", "asked_prices", "swap_quotes", "alerts", "alert_levels", "alert_marks", "portfolios", "counters",
+		"deliveries", "delivery_rows", "deliveries_about", "prices", "rates", "asked_prices", "swap_quotes", "alerts", "alert_levels", "alert_marks", "portfolios", "news", "news_seen", "news_feeds", "news_readers", "counters",
 		"jobs", "dead_jobs", "leaders", "heartbeats", "expiries",
 	}[b]
 }
@@ -117,7 +122,7 @@ func (b table) String() string {
 func (b table) grows() bool {
 	switch b {
 	case transactions, unsettled, seen, outboxEvents, eventIDs, answers, deliveryRows, expiries,
-		jobs:
+		jobs, news:
 		return true
 	}
 	return false
@@ -126,7 +131,7 @@ func (b table) grows() bool {
 // numbered tells whether the keys of a table are nothing but numbers that the table draws itself (tx.next). Opening a
 // store checks that such a table holds no number that is yet to be drawn.
 func (b table) numbered() bool {
-	return b == outboxEvents || b == answers
+	return b == outboxEvents || b == answers || b == news
 }
 
 // layout describes the tables to the engine.

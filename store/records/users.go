@@ -105,6 +105,9 @@ func (t *tx) PutUser(u wallet.User) error {
 			return err
 		}
 	}
+	if err := t.noteReader(u); err != nil {
+		return err
+	}
 	// What Telegram says about the person, and how they want to be spoken to, goes into the sealed part only.
 	sealed, err := json.Marshal(person{u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language, u.Settings})
 	if err != nil {

@@ -38,6 +38,8 @@ type Samples struct {
 	Rate         wallet.Rate
 	Alert        wallet.Alert
 	Portfolio    wallet.Portfolio
+	News         wallet.NewsItem
+	Feed         wallet.NewsFeed
 	Quote        store.SwapQuote
 	Webhook      wallet.Webhook
 	Health       wallet.WebhookHealth
@@ -62,6 +64,7 @@ func NewSamples() Samples {
 	x.Contact.Owner = x.User.ID
 	x.Alert.Owner, x.Alert.Condition, x.Alert.Price, x.Alert.Change, x.Alert.Span, x.Alert.Fired = x.User.ID, wallet.AlertAbove, wallet.MustPrice("217.35"), 0, 0, wallet.FiredUp
 	x.Portfolio.Owner = x.User.ID
+	x.News.Seq, x.Feed.URL = 1, "https://news.example.org/feed"
 	x.Rate.Currency, x.Rate.PerDollar = "EUR", wallet.MustPrice("0.8648")
 	x.Price.Price, x.Price.Disagrees.Price = wallet.MustPrice("12.5"), wallet.MustPrice("13")
 	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner = x.User.ID, x.User.ID, x.User.ID, x.User.ID
@@ -82,6 +85,9 @@ func (x Samples) Write(tx store.Tx) error {
 		return err
 	}
 	_, err := tx.NoteUpdate(x.Reply.At, 1)
+	if _, failed := tx.NoteNews([]wallet.NewsItem{x.News}, false, x.Reply.At); failed != nil {
+		return failed
+	}
 	if err := errors.Join(err, tx.PutWebhook(x.Webhook), tx.PutWebhookHealth(x.Webhook.ID, x.Health)); err != nil {
 		return err
 	}
@@ -102,7 +108,7 @@ func (x Samples) Write(tx store.Tx) error {
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutSendResult(x.Reply.Chat, x.Reply.Card, x.SendResult),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
 		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
-		tx.PutCounters([]store.Counter{x.Counter}), tx.SavePrices([]wallet.TokenPrice{x.Price}), tx.SaveRates([]wallet.Rate{x.Rate}), tx.PutAlert(x.Alert), tx.PutPortfolio(x.Portfolio), tx.PutSwapQuote(x.Quote))
+		tx.PutCounters([]store.Counter{x.Counter}), tx.SavePrices([]wallet.TokenPrice{x.Price}), tx.SaveRates([]wallet.Rate{x.Rate}), tx.PutAlert(x.Alert), tx.PutPortfolio(x.Portfolio), tx.PutNewsFeed(x.Feed), tx.PutSwapQuote(x.Quote))
 }
 
 // Read reads them in every way there is.
@@ -186,6 +192,10 @@ func (x Samples) Read(tx store.Tx) error {
 	check("price", map[wallet.Address]wallet.TokenPrice{x.Price.Mint: x.Price}, prices, err)
 	alert, err := tx.Alert(x.User.ID, x.Alert.ID)
 	check("alert", x.Alert, alert, err)
+	items, err := tx.NewsAfter(0, 2)
+	check("news", []wallet.NewsItem{x.News}, items, err)
+	feed, err := tx.NewsFeed(x.Feed.URL)
+	check("feed", x.Feed, feed, err)
 	portfolio, err := tx.Portfolio(x.User.ID)
 	check("portfolio", x.Portfolio, portfolio, err)
 	rate, err := tx.Rate(x.Rate.Currency, x.Rate.At)
