@@ -98,6 +98,7 @@ func (r *harness) clock(d time.Duration) {
 	r.Look()
 	r.held()
 	r.summaries()
+	r.rounds()
 	r.settle()
 }
 
@@ -113,6 +114,13 @@ func (r *harness) held() {
 	r.Helper()
 	n := notify.Notifier{Store: r.Store, Chat: r.chat, Node: "a", Now: r.Now, Log: slog.New(slog.DiscardHandler)}
 	r.drains(n.Pools()[1])
+}
+
+// rounds brings news to people, as the pool of rounds does.
+func (r *harness) rounds() {
+	r.Helper()
+	n := notify.News{Store: r.Store, Node: "a", Now: r.Now, Log: slog.New(slog.DiscardHandler)}
+	r.drains(n.Pool())
 }
 
 // drains handles the jobs of a pool that are due, as it does.
@@ -135,6 +143,9 @@ func (r *harness) drains(pool *work.Pool) {
 					if err := result.Commit(tx); err != nil {
 						return err
 					}
+				}
+				if result.End != nil {
+					return result.End(tx, job.Ref())
 				}
 				if !result.Again.IsZero() {
 					return tx.SnoozeJobs(result.Again, job.Ref())

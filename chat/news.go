@@ -1,8 +1,9 @@
 package chat
 
 import (
-	stdhtml "html"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"purser/wallet"
@@ -21,7 +22,8 @@ func newsNotices() conversation {
 	}}
 }
 
-// notifyNews sends one message with the newest items that the person has not got. Two events that were held make one message: the second finds nothing new.
+// notifyNews sends one message with the newest items that the person has not got, with a button for each link. The host of a link stands beside it, because
+// a headline can claim anything. Two events that were held make one message: the second finds nothing new.
 func (s *replyTx) notifyNews() error {
 	newest, err := s.tx.LastNews()
 	if err != nil || newest <= s.user.NewsSeen {
@@ -37,12 +39,14 @@ func (s *replyTx) notifyNews() error {
 	}
 	slices.Reverse(items)
 	var lines []string
-	for _, item := range items[:min(len(items), newsAtOnce)] {
-		title := html(escape(item.Title))
-		if item.URL != "" {
-			title = html(`<a href="` + stdhtml.EscapeString(item.URL) + `">` + string(title) + `</a>`)
+	var links []Button
+	for i, item := range items[:min(len(items), newsAtOnce)] {
+		host := ""
+		if link, err := url.Parse(item.URL); err == nil && item.URL != "" {
+			host = link.Hostname()
+			links = append(links, Button{Text: strconv.Itoa(i + 1), URL: item.URL})
 		}
-		line, err := s.words.text("news.item", vars{"Title": title, "Source": item.Source, "At": s.words.short(item.At)})
+		line, err := s.words.text("news.item", vars{"N": i + 1, "Title": item.Title, "Source": item.Source, "Host": host, "At": s.words.short(item.At)})
 		if err != nil {
 			return err
 		}
@@ -51,6 +55,9 @@ func (s *replyTx) notifyNews() error {
 	rows, err := s.menu("news_button.settings", "/notifications")
 	if err != nil {
 		return err
+	}
+	if len(links) > 0 {
+		rows = append([][]Button{links}, rows...)
 	}
 	return s.reply("news.text", vars{"Lines": html(strings.Join(lines, "\n\n"))}, rows...)
 }

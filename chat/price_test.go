@@ -3,6 +3,7 @@ package chat_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"image/png"
 	"slices"
@@ -25,6 +26,14 @@ func (r *harness) happensToPrices(words []string) bool {
 	if words[0] == "rate" {
 		rate := wallet.Rate{Currency: wallet.Currency(words[1]), PerDollar: wallet.MustPrice(words[2]), At: r.Now(), Source: "frankfurter"}
 		r.Must(r.Update(func(tx store.Tx) error { return tx.SaveRates([]wallet.Rate{rate}) }))
+		return true
+	}
+	if words[0] == "news" {
+		item := wallet.NewsItem{ID: wallet.NewsID("dune", strings.Join(words, " ")), Title: strings.Join(words[1:], " "), URL: "https://dune.example/1", Source: "The Daily Dune", At: r.Now()}
+		r.Must(r.Update(func(tx store.Tx) error {
+			_, err := tx.NoteNews([]wallet.NewsItem{item}, false, r.Now())
+			return errors.Join(err, store.OrderNews(tx, r.Now()))
+		}))
 		return true
 	}
 	if words[0] != "price" {

@@ -190,7 +190,7 @@ func (c *Chat) setLarge(text string) Action {
 	return customize(func(to *wallet.Settings) { to.LargeFrom = n })
 }
 
-// setSummary takes "daily", "weekly", a time of day, or several of them. Whoever says when they want summaries wants them; "off" ends them.
+// setSummary takes "daily", "weekly", a time of day, or several of them. Choosing a time turns summaries on, and "off" turns them off.
 func (c *Chat) setSummary(text string) Action {
 	if strings.EqualFold(strings.TrimSpace(text), "off") {
 		return switchSummary(false, nil)

@@ -1,3 +1,5 @@
+// Long: every line of a transcript is played here, by small cases.
+
 package chat_test
 
 import (
@@ -109,6 +111,7 @@ func difference(want, got string) string {
 //	network: paid bob                Alice pays his newest request from another wallet app
 //	clock 5m
 //	price SOL 147.4789 1.25 jupiter 12s  a source said so 12 seconds ago, with the change over 24 hours; - is no change
+//	news TITLE                       a feed of the operator's has published it
 //	an epoch passes                  of Solana, and its rewards are paid
 //	alice's stakes get a tip         of 0.005 SOL each, from their validator
 func (r *harness) happen(line string) {

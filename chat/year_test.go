@@ -1,3 +1,5 @@
+// Long: one world, its model, and what compares them.
+
 package chat_test
 
 import (
@@ -217,11 +219,11 @@ func (y *year) alerted(p *reader) (due []expected) {
 			}
 		}
 	}
-	return y.weighed(p, due, true)
+	return y.sentNow(p, due, true)
 }
 
-// weighed keeps what is to be sent now, of what has happened to somebody, and holds what waits. What they want counts when it is sent.
-func (y *year) weighed(p *reader, all []expected, waits bool) (now []expected) {
+// sentNow keeps what is to be sent now, of what has happened to somebody, and holds what waits. What they want counts when it is sent.
+func (y *year) sentNow(p *reader, all []expected, waits bool) (now []expected) {
 	for _, e := range all {
 		if until, quiet := p.isQuiet(y.Now()); quiet && waits {
 			e.at = until
@@ -323,14 +325,14 @@ func (y *year) happens(p *reader) (due []expected) {
 			y.received(p.name, y.number, wallet.SOL, units, false)
 			due = append(due, expected{category: wallet.CategoryReceived, units: units, text: wallet.Lamports(units).String() + " SOL"})
 		}
-		return y.weighed(p, due, true)
+		return y.sentNow(p, due, true)
 	case 2: // a large one
 		units := uint64(y.number)*1000 + 1000*sol
 		y.received(p.name, y.number, wallet.SOL, units, false)
 		e := expected{category: wallet.CategoryReceived, units: units, text: wallet.Lamports(units).String() + " SOL"}
 		if !p.on || !p.wants[wallet.CategoryLarge] {
 			y.dropped[wallet.CategoryLarge]++
-			return y.weighed(p, []expected{e}, true)
+			return y.sentNow(p, []expected{e}, true)
 		}
 		if _, quiet := p.isQuiet(y.Now()); quiet {
 			y.urgentAtNight++
@@ -339,12 +341,12 @@ func (y *year) happens(p *reader) (due []expected) {
 		e.category, e.units = wallet.CategoryLarge, 0
 		return []expected{e}
 	case 3:
-		return y.weighed(p, []expected{{parts: y.staked(p)}}, true)
+		return y.sentNow(p, []expected{{parts: y.staked(p)}}, true)
 	case 4:
 		raised := wallet.ValidatorsChangedData{WalletAddress: y.harness.people[p.name].Address(),
 			Changes: []wallet.ValidatorChange{{Kind: wallet.CommissionRaised, Vote: wallet.Address{1}, Name: "Dune", From: 500, To: uint64(600 + y.number%9000)}}}
 		y.told(p, wallet.ValidatorsChanged, raised)
-		return y.weighed(p, []expected{{category: wallet.CategoryValidator, text: "raised its commission"}}, true)
+		return y.sentNow(p, []expected{{category: wallet.CategoryValidator, text: "raised its commission"}}, true)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ import (
 type News struct {
 	Store  store.Store
 	Feeds  []*url.URL
-	Client *http.Client // that connects only where feeds may be (webhooks.NewClient)
+	Client *http.Client // that connects only where feeds may be (webhooks.Poster.Client)
 	Node   string
 	Now    func() time.Time
 	Log    *slog.Logger

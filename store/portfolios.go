@@ -15,7 +15,7 @@ type Portfolios interface {
 }
 
 // OrderPortfolioSummary puts the job, in the queue PortfolioSummaries, that looks at a person's portfolio at the time of their summaries. It takes the place of
-// one that waits. For a person who wants no summaries it removes the job. Its ID is the person's. Whoever changes a person's settings calls it in the same
+// one that waits. For a person who wants no summaries it removes the job. Its ID is the person's. A change of a person's settings calls it in the same
 // Update.
 func OrderPortfolioSummary(tx Tx, who wallet.User, now time.Time) error {
 	id := JobID(who.ID)

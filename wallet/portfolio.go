@@ -118,7 +118,7 @@ func (p Portfolio) ValueAt(at time.Time) (value USD, ok bool) {
 	return value, ok
 }
 
-// Summary is what a person is told about their portfolio.
+// Summary is what a summary message says about a person's portfolio.
 type Summary struct {
 	Since, At time.Time
 	Daily     bool

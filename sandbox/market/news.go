@@ -32,7 +32,7 @@ type rss struct {
 	Items   []rssItem `xml:"channel>item"`
 }
 
-// serveNews is a feed with the headlines of the last day, the newest first. The hour is part of the headline, so that none is told twice. Who has the newest gets 304.
+// serveNews is a feed with the headlines of the last day, the newest first. The hour is part of the headline, so that no two are the same. Who has the newest gets 304.
 func (m *Market) serveNews(w http.ResponseWriter, r *http.Request) {
 	hour := m.opt.Now().UTC().Truncate(time.Hour)
 	tag := fmt.Sprintf(`"%d"`, hour.Unix())
