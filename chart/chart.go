@@ -1,5 +1,6 @@
 // Package chart draws the price of a token, or the value of a portfolio and what it consists of, over time as a PNG. It knows nothing of where prices come from, and has no
-// sentence of its own: the caller gives every text of the picture but prices and times. Draw is its only function:
+// sentence of its own: the caller gives every text of the picture but prices and times. Draw draws a picture, and CanDraw
+// reports whether the font covers a text:
 //
 //	png, err := chart.Draw(chart.Series{Name: "SOL", Price: "$147.48", Span: "24 hours", From: from, To: to, Points: points})
 //

@@ -229,7 +229,8 @@ func (c *Chat) tapDeleteAlert(_ context.Context, _ Inbound, id string) (Action, 
 	}, nil
 }
 
-// notifyPriceAlert notifies a person that the price of a token reached their alert. Those on a level and those on a change are turned off apart.
+// notifyPriceAlert notifies a person that the price of a token reached their alert. Level alerts and change alerts have separate switches. A
+// held message shows the price and the time of the crossing.
 func (s *replyTx) notifyPriceAlert(data wallet.PriceAlertData) error {
 	moves := wallet.AlertCondition(data.Condition) == wallet.AlertMoves
 	if moves && !s.user.Wants(wallet.CategoryMove) || !moves && !s.user.Wants(wallet.CategoryAlert) {
@@ -252,6 +253,13 @@ func (s *replyTx) notifyPriceAlert(data wallet.PriceAlertData) error {
 	}
 	v["Price"], v["Percent"], v["Fell"] = price.Rounded(priceDigits).String(), shortPercent(strings.TrimPrefix(data.ChangePercent.String(), "-")), strings.HasPrefix(data.ChangePercent.String(), "-")
 	if v["Local"], err = s.localPrice(price); err != nil {
+		return err
+	}
+	at, err := time.Parse(time.RFC3339, data.TriggeredAt)
+	if err != nil {
+		return err
+	}
+	if v["Age"], err = s.age(at); err != nil {
 		return err
 	}
 	rows, err := s.alertButtons(a)

@@ -10,7 +10,8 @@ import (
 )
 
 // notice says how a person is notified of one type of event. Its message shows the current state from the store, not the
-// state at the time of the event. A late event therefore draws the same card again and never reports something outdated.
+// state at the time of the event. A late event therefore draws the same card again and never reports something outdated. A price alert is the exception: it shows the price
+// and the time of its crossing.
 type notice struct {
 	priority int             // store.Reply.Priority of its replies: answers, confirmations, alerts or broadcasts
 	category wallet.Category // by which the person turns it off; "": they cannot, or notify looks itself

@@ -173,6 +173,9 @@ func (c *Chat) findToken(ctx context.Context, h Inbound, at State, w *evaluatedD
 		switch {
 		case err != nil && !labelled(err):
 			return false, err
+		case err != nil:
+			w.trigger, w.refusal = tokenMissing, err
+			return false, nil
 		case len(choice.found) > 0:
 			w.trigger, w.choice, w.refusal = tokenMissing, choice, nil
 			return false, nil

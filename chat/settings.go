@@ -195,34 +195,25 @@ func (c *Chat) setSummary(text string) Action {
 	if strings.EqualFold(strings.TrimSpace(text), "off") {
 		return switchSummary(false, nil)
 	}
-	var plan wallet.SummaryPlan
-	words := strings.Fields(text)
-	for _, word := range words {
-		var err error
-		if plan, err = plan.With(word); err != nil {
-			return func(s *replyTx) error {
-				return s.refused(wallet.Refuse(wallet.InvalidRequest, "setting_value.summary", wallet.TextArg("Text", echo(text))))
-			}
-		}
-	}
-	return switchSummary(true, words)
+	return switchSummary(true, strings.Fields(text))
 }
 
-// switchSummary turns summaries on or off, and changes when they come.
+// switchSummary turns summaries on or off, and changes when they come by words (wallet.SummaryPlan.With).
 func switchSummary(on bool, words []string) Action {
 	return func(s *replyTx) error {
+		plan := s.user.Settings.Summary
+		for _, word := range words {
+			var err error
+			if plan, err = plan.With(word); err != nil {
+				return s.refused(wallet.Refuse(wallet.InvalidRequest, "setting_value.summary", wallet.TextArg("Text", echo(strings.Join(words, " ")))))
+			}
+		}
 		if s.user.Wants(wallet.CategorySummary) != on {
 			if err := s.Notifications.Switch(s.tx, s.caller(), wallet.CategorySummary, on); err != nil {
 				return s.refuse(err)
 			}
 		}
-		return customize(func(to *wallet.Settings) {
-			for _, word := range words {
-				if plan, err := to.Summary.With(word); err == nil { // setSummary has checked them
-					to.Summary = plan
-				}
-			}
-		})(s)
+		return customize(func(to *wallet.Settings) { to.Summary = plan })(s)
 	}
 }
 

@@ -162,8 +162,8 @@ func TestAlertsAreTurnedOffApart(t *testing.T) {
 		r.settle()
 		return strings.Join(r.seen, "")
 	}
-	reached := wallet.PriceAlertData{AlertID: "alr_level", Condition: "below", TargetPrice: "150", CurrentPrice: "149.5"}
-	moved := wallet.PriceAlertData{AlertID: "alr_move", Condition: "change", CurrentPrice: "140", ChangePercent: "-6.10", Timeframe: "24h"}
+	reached := wallet.PriceAlertData{AlertID: "alr_level", Condition: "below", TargetPrice: "150", CurrentPrice: "149.5", TriggeredAt: wallet.Timestamp(r.Now())}
+	moved := wallet.PriceAlertData{AlertID: "alr_move", Condition: "change", CurrentPrice: "140", ChangePercent: "-6.10", Timeframe: "24h", TriggeredAt: wallet.Timestamp(r.Now())}
 	for _, c := range []struct {
 		events         []string
 		reached, moved bool

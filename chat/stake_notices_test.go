@@ -122,7 +122,7 @@ func TestNewsOfValidators(t *testing.T) {
 		t.Errorf("many: %s", got)
 	}
 	r.happen("alice: /notifications")
-	r.happen("alice taps ☑ Validator trouble")
+	r.happen("alice taps ☑ Validator problems")
 	if got := hears(all[0]); got != "" {
 		t.Errorf("who wants none gets %s", got)
 	}

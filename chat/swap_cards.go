@@ -29,8 +29,8 @@ func swapVars(t wallet.Transaction) map[string]any {
 	terms := t.SwapTerms()
 	v := map[string]any{"Out": html(escape(shortTokenName(terms.ToToken))), "OutMint": html(""), "Least": terms.Least().String(), "Expected": code(terms.Expected().String()),
 		"Received": "", "Slippage": code(wallet.Change(terms.SlippageBPS).Percent()), "Impact": html(""), "ImpactUnknown": terms.ImpactUnknown, "Below": html(""),
-		"Source": escape(terms.Source), "Venues": html(escape(strings.Join(terms.Venues, ", "))), "Slipped": t.Slipped(),
-		"SignMinutes": int(wallet.SwapSignWindow.Minutes()), "QuoteSeconds": int(wallet.QuoteLife.Seconds()), "External": t.Signer == wallet.ExternalWallet}
+		"Source": terms.Source, "Venues": html(escape(strings.Join(terms.Venues, ", "))), "Slipped": t.Slipped(),
+		"SignMinutes": int(wallet.SwapSignWindow.Minutes()), "QuoteSeconds": int(wallet.QuoteLife.Seconds())}
 	if terms.ToToken.Symbol == "" { // a symbol could imitate another token: its mint has a line of its own
 		v["OutMint"] = code(terms.ToToken.Mint.String())
 	}

@@ -21,7 +21,8 @@ type tokenChoice struct {
 
 // resolve returns the token that a word means. A mint, and a symbol of the list, mean themselves. Any other symbol is searched for:
 // if one trusted token alone has it, it is that; otherwise choice holds what the person chooses from. A search waits for a source and
-// costs one of the person's lookups. Errors: TOKEN_NOT_FOUND; INVALID_REQUEST for what names no token; a *tooOften.
+// costs one of the person's lookups. Errors: TOKEN_NOT_FOUND; INVALID_REQUEST for what names no token; NETWORK_ERROR or RATE_LIMIT_EXCEEDED if nobody could be
+// asked; a *tooOften.
 func (c *Chat) resolve(ctx context.Context, h Inbound, word string) (ref wallet.TokenRef, choice tokenChoice, err error) {
 	word = strings.TrimPrefix(word, "$")
 	if ref, err = wallet.ParseTokenRef(word); err != nil || !ref.Mint.IsZero() || c.Transfers.Lists(ref.Symbol) {
@@ -30,10 +31,15 @@ func (c *Chat) resolve(ctx context.Context, h Inbound, word string) (ref wallet.
 	if err := c.mayAsk(h); err != nil {
 		return ref, choice, err
 	}
-	_, unknown := c.Transfers.Token(ctx, ref) // the refusal of a symbol that is on no list
-	found, _, err := c.TokenSearch.Find(ctx, h.caller(), word)
-	if err != nil || len(found) == 0 {
-		return ref, choice, unknown
+	found, complete, err := c.TokenSearch.Find(ctx, h.caller(), word)
+	switch {
+	case err != nil:
+		return ref, choice, err
+	case len(found) == 0 && !complete:
+		return ref, choice, wallet.About(wallet.FieldToken, wallet.Refuse(wallet.NetworkError, "token.search_unavailable"))
+	case len(found) == 0:
+		_, err := c.Transfers.Token(ctx, ref) // the refusal of a symbol that is on no list
+		return ref, choice, err
 	}
 	exact := slices.DeleteFunc(slices.Clone(found), func(m wallet.TokenMatch) bool { return !strings.EqualFold(m.Symbol, word) })
 	trusted := slices.DeleteFunc(slices.Clone(exact), func(m wallet.TokenMatch) bool { return !m.Trusted() })
@@ -68,7 +74,7 @@ func (c *Chat) whichToken(ctx context.Context, h Inbound, word string, command f
 	}, nil
 }
 
-// restated returns a command with a mint in the place of a word: the first that reads so, but for one that is read as an amount ("404 404 SOL").
+// restated returns the command with a word replaced by a mint. It skips a first occurrence that is an amount ("404 404 SOL").
 func restated(command string, args []string, word string) func(mint string) string {
 	return func(mint string) string {
 		words := slices.Clone(args)

@@ -63,8 +63,8 @@ func (a *Alerts) Set(tx store.Tx, who Caller, req AlertRequest) (wallet.Alert, e
 	return alert, err
 }
 
-// begin lets an alert begin where its series is. If nobody has watched the series, it begins at the newest known price, and mark is where the series is to be compared from;
-// nil: the next reading is.
+// begin sets a new alert's initial state. If nobody watches its series, mark is the newest known price. If mark is nil, the next reading starts the
+// series.
 func begin(tx store.Tx, alert wallet.Alert) (_ wallet.Alert, mark *wallet.AlertMark, _ error) {
 	series := alert.Series()
 	for _, watched := range tx.WatchedSeries(series.Mint) {

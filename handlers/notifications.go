@@ -45,7 +45,7 @@ func notificationsOf(user wallet.User) wallet.Notifications {
 }
 
 // Set changes which messages the caller gets in their chat. events are of wallet.CategoryNames. An empty list is none at all. An unknown name is
-// INVALID_REQUEST. Who did it by a key is notified: somebody else may have the key. Setting the same again does nothing.
+// INVALID_REQUEST. If a key made the change, the person is notified: somebody else may hold the key. Setting the same again does nothing.
 func (n *Notifications) Set(tx store.Tx, who Caller, enabled bool, events []string) (wallet.Notifications, error) {
 	set, err := n.settings(enabled, events, wallet.CategoryNames())
 	if err != nil {

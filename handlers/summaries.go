@@ -192,7 +192,7 @@ func (out *PortfolioSummary) countRewards(earned []Rewards) {
 
 // move counts the payments that came and went since the summary before.
 func (s *Summaries) move(ctx context.Context, out *PortfolioSummary) error {
-	sum, moved := out.Summary, map[wallet.Address]wallet.TokenFlow{}
+	sum, flows := out.Summary, map[wallet.Address]wallet.TokenFlow{}
 	err := s.Store.View(ctx, func(tx store.Tx) error {
 		page := store.Page{Limit: 200}
 		for seen := 0; seen < mostSummedUp; {
@@ -204,7 +204,11 @@ func (s *Summaries) move(ctx context.Context, out *PortfolioSummary) error {
 				if sum.Since.Sub(t.CreatedAt) > longestOpen {
 					return nil
 				}
-				sum = count(sum, moved, t)
+				rules, err := tx.Kinds().Of(t.Kind)
+				if err != nil {
+					return err
+				}
+				sum = sum.Count(rules, t, flows)
 			}
 			seen += len(list)
 			page.After = list[len(list)-1].ID
@@ -215,37 +219,13 @@ func (s *Summaries) move(ctx context.Context, out *PortfolioSummary) error {
 		return fmt.Errorf("count the payments of a portfolio: %w", err)
 	}
 	out.Summary = sum
-	out.Summary.Flows = slices.SortedFunc(maps.Values(moved), func(a, b wallet.TokenFlow) int {
+	out.Summary.Flows = slices.SortedFunc(maps.Values(flows), func(a, b wallet.TokenFlow) int {
 		if a.Token.Native() != b.Token.Native() {
 			return map[bool]int{true: -1, false: 1}[a.Token.Native()]
 		}
 		return strings.Compare(a.Token.Name(), b.Token.Name())
 	})
 	return nil
-}
-
-// count adds a transaction to a summary if it landed in its time. Tokens that nobody listed are left out.
-func count(sum wallet.Summary, moved map[wallet.Address]wallet.TokenFlow, t wallet.Transaction) wallet.Summary {
-	if !t.ConfirmedAt.After(sum.Since) || t.ConfirmedAt.After(sum.At) || t.Status != wallet.Confirmed && t.Status != wallet.Received || t.Token.Symbol == "" {
-		return sum
-	}
-	m := moved[t.Token.Mint]
-	m.Token = t.Token
-	switch t.Kind {
-	case wallet.Receive:
-		sum.Received++
-		m.In += t.Amount
-	case wallet.Send:
-		sum.Sent++
-		m.Out += t.Amount
-	case wallet.Swap:
-		sum.Swapped++
-		return sum
-	default:
-		return sum
-	}
-	moved[t.Token.Mint] = m
-	return sum
 }
 
 // Commit records the value of the portfolio, and that the summary was sent if it was due. The caller puts the message into the same transaction.

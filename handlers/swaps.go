@@ -153,13 +153,13 @@ func (s *Swaps) amount(ctx context.Context, req SwapRequest, t wallet.Transactio
 	f = net.(swapSnapshot)
 	if !t.Token.Native() {
 		if f.units == 0 {
-			return 0, wallet.About(wallet.FieldAmount, NoneToSend(t.Token))
+			return 0, wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InsufficientFunds, "swap.none", wallet.TextArg("Token", t.Token.Name())))
 		}
 		return f.units, nil
 	}
 	kept := f.rent + f.passing + f.floor + feesKept
 	if f.free <= kept {
-		return 0, wallet.About(wallet.FieldAmount, NothingToSend(f.free, kept))
+		return 0, wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InsufficientFunds, "swap.fee_short", wallet.AmountArg("Free", wallet.Lamports(f.free)), wallet.AmountArg("Around", wallet.Lamports(kept))))
 	}
 	return f.free - kept, nil
 }
@@ -325,7 +325,7 @@ func (f swapSnapshot) StillFits(t wallet.Transaction) error {
 		return wallet.Refuse(wallet.InvalidRequest, "proposal.rent_grew")
 	}
 	if !t.Token.Native() && t.Amount > f.units {
-		return wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InsufficientFunds, "funds.token_short",
+		return wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.InsufficientFunds, "swap.token_short",
 			wallet.AmountArg("Free", t.Token.Amount(f.units)), wallet.TextArg("Token", t.Token.Name())))
 	}
 	return f.checkLamports(t)
@@ -344,9 +344,9 @@ func (f swapSnapshot) checkAccounts() error {
 	case !f.out.Native() && f.receiving.Mint.Decimals != f.out.Decimals:
 		return no("token.other_decimals", out)
 	case source.Frozen:
-		return no("token.frozen", in)
+		return no("swap.paying_frozen", in)
 	case destination.Frozen:
-		return no("token.frozen", out)
+		return no("swap.receiving_frozen", out)
 	case source.Exists && source.Owner != f.owner:
 		return no("token.account_given_away", in)
 	case destination.Exists && destination.Owner != f.owner:

@@ -37,7 +37,7 @@ func TestASwapFitsWhatTheChainHolds(t *testing.T) {
 		want   string // the key of the refusal
 	}{
 		"it fits":                   {func(*swapSnapshot, *wallet.Transaction) {}, ""},
-		"a unit too much":           {func(f *swapSnapshot, t *wallet.Transaction) { f.units-- }, "funds.token_short"},
+		"a unit too much":           {func(f *swapSnapshot, t *wallet.Transaction) { f.units-- }, "swap.token_short"},
 		"the fee and the floor":     {func(f *swapSnapshot, t *wallet.Transaction) { f.free = 5_000 + floor }, ""},
 		"a lamport below the floor": {func(f *swapSnapshot, t *wallet.Transaction) { f.free = 5_000 + floor - 1 }, "swap.fee_short"},
 		"the fee and nothing":       {func(f *swapSnapshot, t *wallet.Transaction) { f.free = 5_000 }, ""},
@@ -53,8 +53,8 @@ func TestASwapFitsWhatTheChainHolds(t *testing.T) {
 		"a wallet of a program":          {func(f *swapSnapshot, t *wallet.Transaction) { f.paying.From.Owner = wallet.TokenProgram }, "sender.owned_by_program"},
 		"another mint than listed":       {func(f *swapSnapshot, t *wallet.Transaction) { f.paying.Mint.Decimals++ }, "token.other_decimals"},
 		"another mint is received":       {func(f *swapSnapshot, t *wallet.Transaction) { f.receiving.Mint.Decimals++ }, "token.other_decimals"},
-		"what is paid is frozen":         {func(f *swapSnapshot, t *wallet.Transaction) { f.paying.Source.Frozen = true }, "token.frozen"},
-		"what is received is frozen":     {func(f *swapSnapshot, t *wallet.Transaction) { f.receiving.Destination.Frozen = true }, "token.frozen"},
+		"what is paid is frozen":         {func(f *swapSnapshot, t *wallet.Transaction) { f.paying.Source.Frozen = true }, "swap.paying_frozen"},
+		"what is received is frozen":     {func(f *swapSnapshot, t *wallet.Transaction) { f.receiving.Destination.Frozen = true }, "swap.receiving_frozen"},
 		"the payer's account given away": {func(f *swapSnapshot, t *wallet.Transaction) { f.paying.Source.Owner = wallet.Address{9} }, "token.account_given_away"},
 		"the other account given away":   {func(f *swapSnapshot, t *wallet.Transaction) { f.receiving.Destination.Owner = wallet.Address{9} }, "token.account_given_away"},
 		"SOL, with what passes through": {func(f *swapSnapshot, t *wallet.Transaction) {

@@ -15,8 +15,8 @@ import (
 
 // How alerts are compared with prices.
 const (
-	seriesAtOnce = 200 // of one transaction
-	alertsAtOnce = 200 // that one transaction tells or arms again
+	seriesAtOnce = 200 // series compared per transaction
+	alertsAtOnce = 200 // alerts fired or rearmed per transaction
 	changeGap    = 10 * time.Minute
 )
 
@@ -179,7 +179,7 @@ func cross(tx store.Tx, at time.Time, r reading, c store.AlertCrossing) error {
 	return tx.PutAlert(next)
 }
 
-// announce emits price.significant_change once for each time that a change gets significant. A change that is so when it is looked at for the first time is not news.
+// announce emits price.significant_change each time a change becomes significant. If it already is at the first comparison, nothing is emitted.
 func announce(tx store.Tx, at time.Time, r reading, before wallet.AlertSide, begun bool) (wallet.AlertSide, error) {
 	after, announced := wallet.Announce(before, r.series.Span, r.change)
 	if !announced || !begun {

@@ -10,7 +10,7 @@ import (
 	"purser/wallet"
 )
 
-// Jupiter is the price API of jup.ag. Its documentation: https://dev.jup.ag/docs/price (read in November 2026).
+// Jupiter is the API of jup.ag. Its documentation: https://dev.jup.ag/docs/price (read in November 2026).
 type Jupiter struct {
 	api       *provider
 	perMinute int

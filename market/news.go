@@ -187,7 +187,7 @@ func (n *News) fetch(ctx context.Context, feed *url.URL, known wallet.NewsFeed, 
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, known, withoutAddress(err)
+		return nil, known, withoutURL(err)
 	}
 	defer response.Body.Close()
 	switch response.StatusCode {
@@ -200,21 +200,12 @@ func (n *News) fetch(ctx context.Context, feed *url.URL, known wallet.NewsFeed, 
 	body, err := io.ReadAll(io.LimitReader(response.Body, newsBytes+1))
 	switch {
 	case err != nil:
-		return nil, known, withoutAddress(err)
+		return nil, known, withoutURL(err)
 	case len(body) > newsBytes:
 		return nil, known, fmt.Errorf("the answer has more than %d bytes", newsBytes)
 	}
 	items, err := parseFeed(feed, body, now)
 	return items, wallet.NewsFeed{ETag: header(response, "ETag"), LastModified: header(response, "Last-Modified")}, err
-}
-
-// withoutAddress is an error of net/http without the address that it quotes, which may hold a key.
-func withoutAddress(err error) error {
-	var of *url.Error
-	if errors.As(err, &of) {
-		return of.Err
-	}
-	return err
 }
 
 // header returns a header that is worth sending back, or "".

@@ -18,8 +18,8 @@ import (
 // Prices knows what tokens cost. It samples the tokens that somebody holds or asked for, on one node at a time, and keeps
 // what it learned in the store, where every node reads it. A command that needs another price asks the sources itself.
 //
-// A price is information: it may be old, wrong or missing, and nothing that is signed depends on it. Nothing here makes
-// anybody wait longer than AskTimeout, and what is known already is read without asking anybody.
+// A price is information: it may be old, wrong or missing, and nothing that is signed depends on it. No call waits longer
+// than AskTimeout for a provider, and known prices are returned without a network call.
 //
 // The exported fields are set before Run and the other methods are called. Any number of goroutines may use it.
 type Prices struct {
@@ -160,7 +160,7 @@ func (p *Prices) ask(ctx context.Context, priority Priority, mints []wallet.Addr
 			}
 		}
 	}
-	// Of what nobody answered, for example because the budget was used up, nothing is known.
+	// If no source answered, for example because the budget was used up, the token may still have a price.
 	p.noteUnpriced(slices.DeleteFunc(without(mints, learned), func(mint wallet.Address) bool { return !answered[mint] }))
 	if err := p.save(ctx, learned); err != nil && ctx.Err() == nil {
 		p.Log.Warn("prices could not be saved", "error", err)

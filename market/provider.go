@@ -115,6 +115,9 @@ func (p *provider) admit(priority Priority) error {
 
 // note remembers how a call ended.
 func (p *provider) note(err error) error {
+	if errors.Is(err, context.Canceled) { // the caller left, which says nothing about the provider
+		return err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err == nil {
@@ -216,7 +219,7 @@ func pauseOf(header http.Header, now time.Time) time.Time {
 	return now.Add(min(pause, longestPause))
 }
 
-// withoutURL strips the address from an error of net/http: its query can be long, and is of no use in a log.
+// withoutURL strips the address from an error of net/http: it may hold a key, as that of a feed does.
 func withoutURL(err error) error {
 	var in *url.Error
 	if errors.As(err, &in) {

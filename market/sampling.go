@@ -16,7 +16,7 @@ import (
 const (
 	// SampleEvery is how often the price of a token that is held or wanted is read, as far as the budgets allow.
 	SampleEvery = time.Minute
-	// sampleTick is how often tokens are read that are due, so that a budget of a minute need not be there at once.
+	// sampleTick is how often due tokens are read. Several ticks a minute spread the calls over the budget.
 	sampleTick = 10 * time.Second
 	// wantedFor is how long a token is sampled after somebody asked for its price.
 	wantedFor = 24 * time.Hour

@@ -51,7 +51,7 @@ type Options struct {
 	PastPrices store.PriceHistory
 	Chain      *chain.Client
 	Poster     Poster
-	NewsClient *http.Client // that reaches only where feeds of news may be; nil if Config names none
+	NewsClient *http.Client  // that reaches only where feeds of news may be; nil if Config names none
 	BotName    func() string // without @; returns "" until Telegram has answered getMe
 	Node       string        // name of this node, unchanged by restarts (work.Pool)
 

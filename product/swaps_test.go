@@ -192,8 +192,8 @@ func TestSwapsThatAreRefused(t *testing.T) {
 	s.refused(wallet.InvalidRequest, "swap.same_token", swapOf("1", "SOL", wallet.WrappedSOL.String()))
 	s.refused(wallet.TokenNotFound, "token.not_listed", swapOf("1", "SOL", "NOPE"))
 	s.refused(wallet.InsufficientFunds, "swap.sol_short", swapOf("10", "SOL", "USDC"))
-	s.refused(wallet.InsufficientFunds, "funds.token_short", swapOf("1", "USDC", "SOL"))
-	s.refused(wallet.InsufficientFunds, "funds.no_token", swapOf("max", "USDC", "SOL"))
+	s.refused(wallet.InsufficientFunds, "swap.token_short", swapOf("1", "USDC", "SOL"))
+	s.refused(wallet.InsufficientFunds, "swap.none", swapOf("max", "USDC", "SOL"))
 	req := swapOf("1", "SOL", "USDC")
 	req.SlippageBPS = wallet.MaxSlippage + 1
 	s.refused(wallet.InvalidRequest, "swap.slippage", req)

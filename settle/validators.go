@@ -11,7 +11,7 @@ import (
 )
 
 // watchValidators compares the validators that the wallet stakes with to what is known of them, and collects what their owner has to know. It returns
-// what is to be known from now on. A validator that the node does not list is left as it is: one without any stake is not listed.
+// what is to be known from now on. If the node doesn't list a validator, its stored state is kept: nodes omit validators without stake.
 func (l *stakesLook) watchValidators(ctx context.Context, stakes []wallet.WatchedStake, now time.Time) ([]wallet.WatchedValidator, error) {
 	var votes []wallet.Address
 	for _, one := range stakes {
@@ -24,7 +24,7 @@ func (l *stakesLook) watchValidators(ctx context.Context, stakes []wallet.Watche
 	}
 	all, err := l.Stakes.Validators(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read the validators of %s: %w", l.of.Address, err)
+		return nil, fmt.Errorf("read validators for wallet %s: %w", l.of.Address, err)
 	}
 	ended := l.epoch.Epoch - 1
 	typical := wallet.TypicalCredits(all, ended)

@@ -21,8 +21,8 @@ const (
 	AlertMoves AlertCondition = "change" // within Span the price moves by Change or more, up or down
 )
 
-// Alert tells its owner that the price of a token crossed a level. It fires once for each crossing: after that it waits until the price has
-// gone back far enough (Rearms), so that a price that trembles about the level is no flood of messages.
+// Alert notifies its owner when a price or a change crosses a level. After firing it stays silent until the value has moved back (see Crossings), so
+// a price that hovers around the level doesn't cause a stream of messages.
 type Alert struct {
 	ID        AlertID        `json:"id"`
 	Owner     UserID         `json:"owner"`

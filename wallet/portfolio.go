@@ -147,6 +147,32 @@ type TokenFlow struct {
 	In, Out uint64
 }
 
+// Count returns the summary with a transaction counted that landed in its time, and adds to flows, by mint, what a payment brought or took. Tokens that
+// nobody listed are left out, and so is what only moved between the person's wallet and their stakes.
+func (s Summary) Count(rules Rules, t Transaction, flows map[Address]TokenFlow) Summary {
+	landed := t.Status == Confirmed || rules.Life == Incoming && t.Status == Received
+	if !landed || !t.ConfirmedAt.After(s.Since) || t.ConfirmedAt.After(s.At) || t.Token.Symbol == "" {
+		return s
+	}
+	flow := flows[t.Token.Mint]
+	flow.Token = t.Token
+	switch {
+	case rules.Life == Incoming:
+		s.Received++
+		flow.In += t.Amount
+	case rules.Pays:
+		s.Sent++
+		flow.Out += t.Amount
+	case !rules.ChangesStakes:
+		s.Swapped++
+		return s
+	default:
+		return s
+	}
+	flows[t.Token.Mint] = flow
+	return s
+}
+
 // SortHoldings sorts holdings as people read them: the most valuable first, those of unknown worth last, each group by name.
 func SortHoldings(all []PortfolioHolding) {
 	slices.SortFunc(all, func(a, b PortfolioHolding) int {
