@@ -89,7 +89,7 @@ func TestAlertsAreRefused(t *testing.T) {
 			t.Fatalf("alert %d: %s", n+1, a.body)
 		}
 	}
-	r.want(r.call("POST", "/v1/alerts", r.alice.secret, `{"token":"SOL","condition":"above","price":"199"}`), 409, wallet.Conflict, "which is the most")
+	r.want(r.call("POST", "/v1/alerts", r.alice.secret, `{"token":"SOL","condition":"above","price":"199"}`), 409, wallet.Conflict, "the maximum")
 }
 
 // TestASetAlertAnswersAgain: the same Idempotency-Key sets one alert.

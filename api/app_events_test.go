@@ -70,7 +70,7 @@ func TestAnAppCannotSilenceAPerson(t *testing.T) {
 		t.Errorf("the app reads %s", got.body)
 	}
 	said = r.told(r.alice)
-	if last := said[len(said)-1]; !strings.Contains(last, "Your notifications were changed</b> with your key …") || !strings.Contains(last, "nothing any more that can be turned off") {
+	if last := said[len(said)-1]; !strings.Contains(last, "Your notifications were changed</b> with your key …") || !strings.Contains(last, "All optional notifications are now off") {
 		t.Errorf("of the change by her key she is told %q", last)
 	}
 	if !strings.Contains(said[len(said)-2], "now receives events about your price alerts, staking") {

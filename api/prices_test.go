@@ -140,7 +140,7 @@ func TestPoolsAreServed(t *testing.T) {
 		t.Errorf("asked about %s", source.mint)
 	}
 	source.err = errors.New("down")
-	r.want(r.get("/v1/pools?token=SOL", r.alice.secret), 503, wallet.NetworkError, "source of pools")
+	r.want(r.get("/v1/pools?token=SOL", r.alice.secret), 503, wallet.NetworkError, "Pool data")
 	r.want(r.get("/v1/pools", r.alice.secret), 400, wallet.InvalidRequest, "token is missing")
 	r.want(r.get("/v1/pools?token=DOGE", r.alice.secret), 404, wallet.TokenNotFound, "DOGE")
 }

@@ -279,13 +279,13 @@ func TestTheProfileIsInEachLanguageOfTheCatalogue(t *testing.T) {
 			texts[strings.Replace(name, pseudoLanguage, tag, 1)] = file
 		}
 	}
-	texts["about.pt-BR.toml"] = &fstest.MapFile{Data: []byte("[about]\nlong = \"BR\"\n")}
-	texts["about.pt-PT.toml"] = &fstest.MapFile{Data: []byte("[about]\nlong = \"PT\"\n")}
+	texts["about.da-DK.toml"] = &fstest.MapFile{Data: []byte("[about]\nlong = \"DK\"\n")}
+	texts["about.da-GL.toml"] = &fstest.MapFile{Data: []byte("[about]\nlong = \"GL\"\n")}
 	talker, err := chat.NewIn(r.options(), texts)
 	r.Must(err)
 	english := r.chat.Profiles()
-	if len(english) != 1 || english[0].Language != "" {
-		t.Fatalf("without another language there are %v", english)
+	if len(english) != 7 || english[0].Language != "" || english[4].Language != "ru" || english[4].Commands[0].Description == english[0].Commands[0].Description {
+		t.Fatalf("the profiles are %v", english)
 	}
 	got := map[string]chat.Profile{}
 	for i, p := range talker.Profiles() {
@@ -293,11 +293,11 @@ func TestTheProfileIsInEachLanguageOfTheCatalogue(t *testing.T) {
 			t.Errorf("%q is profile %d", p.Language, i)
 		}
 	}
-	if len(got) != 3 || !reflect.DeepEqual(got[""], english[0]) {
+	if len(got) != 9 || !reflect.DeepEqual(got[""], english[0]) {
 		t.Errorf("the profiles are %v", got)
 	}
-	if got["pt"].Description != "BR" || got["pt"].Short != english[0].Short {
-		t.Errorf("pt %v", got["pt"])
+	if got["da"].Description != "DK" || got["da"].Short != english[0].Short {
+		t.Errorf("da %v", got["da"])
 	}
 	de := got["de"]
 	for i, c := range de.Commands {

@@ -185,7 +185,7 @@ func knownData() map[string]bool {
 			}
 		}
 	}
-	add("alice bob carol dave erin frank", "CSV JSON SOL max HTTP security telegram solana admin official verified purser operator support wallet", "localnet", "wallet.example pages.example docs.example purser purser_bot", "UTC USD Tokyo Seoul Kolkata English", "Jupiter sandswap dune amm The Daily Dune example",
+	add("alice bob carol dave erin frank", "CSV JSON SOL max HTTP security telegram solana admin official verified purser operator support wallet", "localnet", "wallet.example pages.example docs.example purser purser_bot", "UTC USD Tokyo Seoul Kolkata English Espa ol Portugu rk", "Jupiter sandswap dune amm The Daily Dune example",
 		string(wallet.FreeTier), string(wallet.ProTier))
 	for _, scope := range wallet.Scopes() {
 		add(string(scope))

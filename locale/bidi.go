@@ -25,11 +25,12 @@ func RightToLeft(tag string) bool {
 	return script.String() == "Arab" || script.String() == "Hebr"
 }
 
-// isolated finds what isolate looks at: text to copy, templates, tags, and commands with the character before them.
-var isolated = regexp.MustCompile(`(?s)<code>.*?</code>|\{\{.*?\}\}|<[^<>]+>|(?:^|[^\w<])/[a-z_]+`)
+// isolated finds what isolate looks at: text to copy, variables with the signs beside them (@name, $1.50, 5%), other templates, tags, and commands with
+// their words or paths, with the character before them.
+var isolated = regexp.MustCompile(`(?s)<code>.*?</code>|[@…$±+-]*\{\{\s*\.\w+\s*\}\}[%$]?|\{\{.*?\}\}|<[^<>]+>|(?:^|[^\w<])/[a-z0-9_]+(?:/[a-z0-9_{}]+)*(?: [A-Za-z0-9][A-Za-z0-9.:±%-]*)*`)
 
-// variable is a template that prints one variable.
-var variable = regexp.MustCompile(`^\{\{\s*\.\w+\s*\}\}$`)
+// variable is a template that prints one variable, with the signs beside it.
+var variable = regexp.MustCompile(`^[@…$±+-]*\{\{\s*\.\w+\s*\}\}[%$]?$`)
 
 // isolate puts isolates around the variables, the commands and the text to copy of a text that is written from right to left. What is alone on
 // its line needs none. Nothing goes into a code tag, since its content is what people copy.

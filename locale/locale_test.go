@@ -2,6 +2,7 @@ package locale_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -113,7 +114,7 @@ func TestUnknownLanguagesAndUntranslatedTextsAreEnglish(t *testing.T) {
 			}
 		}
 	}
-	if tags := c.Languages(); len(tags) != 2 || tags[0] != "en" || tags[1] != "de" {
+	if tags := c.Languages(); tags[0] != "en" || !slices.Contains(tags, "de") || len(tags) != len(spoken)+2 {
 		t.Errorf("the languages are %v", tags)
 	}
 }

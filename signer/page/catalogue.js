@@ -91,8 +91,9 @@ const isolated = (value) => (typeof value === 'string' && value !== '' && direct
 // Numbers keep the digits 0 to 9 in every language, so that they can be compared with the chat's and copied.
 const locale = () => new Intl.Locale(language === ENGLISH ? 'en-GB' : language, { numberingSystem: 'latn', calendar: 'gregory' });
 
-/** A count as people write it: "1,234". Not for amounts of money, which are exact texts. */
-export const number = (n) => n.toLocaleString(locale());
+/** A count as people write it: "1,234", in other languages with a no-break space. Not for amounts of money, which are exact texts. */
+export const number = (n) => new Intl.NumberFormat('en-GB').formatToParts(n)
+  .map((part) => (part.type === 'group' && language !== ENGLISH ? '\u00a0' : part.value)).join('');
 
 /** A moment as people write it; `options` are those of Intl.DateTimeFormat. */
 export const date = (at, options) => new Intl.DateTimeFormat(locale(), options).format(at);
