@@ -40,7 +40,8 @@ type harness struct {
 	seen      []string     // what was delivered since it was last asked
 	delivered []chat.Reply // all that was ever delivered
 
-	anyLanguage bool // a test gives inputs a language of its own
+	anyLanguage bool              // a test gives inputs a language of its own
+	labels      map[string]string // English labels of buttons, by those of the language that is spoken
 }
 
 // message is one bubble in a chat.
@@ -194,7 +195,7 @@ func (r *harness) button(name, label string) (chat.Button, int) {
 	all := r.messages[r.people[name].TelegramID]
 	for i := len(all) - 1; i >= 0; i-- {
 		for j := len(all[i].buttons) - 1; j >= 0; j-- {
-			if b := all[i].buttons[j]; b.Text == label || inEnglish(b.Text) == label || strings.HasSuffix(label, ".") && strings.HasPrefix(inEnglish(b.Text), label+" ") {
+			if b := all[i].buttons[j]; b.Text == label || r.labels[b.Text] == label || inEnglish(b.Text) == label || strings.HasSuffix(label, ".") && strings.HasPrefix(inEnglish(b.Text), label+" ") {
 				return b, all[i].id
 			}
 		}

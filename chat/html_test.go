@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"errors"
 	"fmt"
 	"html"
 	"net/url"
@@ -21,6 +22,7 @@ import (
 func telegramText(source string) (string, error) {
 	var out strings.Builder
 	var open []string
+	isolates := 0
 	tag := regexp.MustCompile(`^<(/?)(b|i|u|s|code|pre|tg-spoiler|blockquote)>`)
 	entity := regexp.MustCompile(`^&(lt|gt|amp|quot);`)
 	for rest := source; rest != ""; {
@@ -48,6 +50,18 @@ func telegramText(source string) (string, error) {
 			return "", fmt.Errorf("bare %q at %q", rest[:1], rest[:min(len(rest), 20)])
 		default:
 			r, size := utf8.DecodeRuneInString(rest)
+			switch r { // isolates of languages from right to left: each is closed
+			case '\u2066', '\u2068':
+				isolates++
+				rest = rest[size:]
+				continue
+			case '\u2069':
+				if isolates--; isolates < 0 {
+					return "", errors.New("an isolate is closed that was not opened")
+				}
+				rest = rest[size:]
+				continue
+			}
 			if r == utf8.RuneError && size == 1 || unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Cf, r) {
 				return "", fmt.Errorf("character %U is not for a message", r)
 			}
@@ -55,14 +69,14 @@ func telegramText(source string) (string, error) {
 			rest = rest[size:]
 		}
 	}
-	if len(open) > 0 {
-		return "", fmt.Errorf("%v is not closed", open)
+	if len(open) > 0 || isolates > 0 {
+		return "", fmt.Errorf("%v and %d isolates are not closed", open, isolates)
 	}
 	return out.String(), nil
 }
 
 func TestStrictReaderRefusesWhatTelegramRefuses(t *testing.T) {
-	for _, bad := range []string{"<b>", "</b>", "<b><i></b></i>", "a < b", "a & b", "<script>", "&nbsp;", "a\x00b", "a\u202eb", "<a href=x>y</a>",
+	for _, bad := range []string{"<b>", "</b>", "<b><i></b></i>", "a < b", "a & b", "<script>", "&nbsp;", "a\x00b", "a\u202eb", "a\u2066b", "a\u2069b", "<a href=x>y</a>",
 		"<tg-spoiler><code>x</code></tg-spoiler>", "<code><b>x</b></code>"} {
 		if text, err := telegramText(bad); err == nil {
 			t.Errorf("%q was read as %q", bad, text)

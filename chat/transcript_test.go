@@ -111,6 +111,7 @@ func difference(want, got string) string {
 //	network: paid bob                Alice pays his newest request from another wallet app
 //	clock 5m
 //	price SOL 147.4789 1.25 jupiter 12s  a source said so 12 seconds ago, with the change over 24 hours; - is no change
+//	alice speaks es                  in Telegram; buttons are tapped by their English labels
 //	news TITLE                       a feed of the operator's has published it
 //	an epoch passes                  of Solana, and its rewards are paid
 //	alice's stakes get a tip         of 0.005 SOL each, from their validator
@@ -134,6 +135,8 @@ func (r *harness) happen(line string) {
 		d, err := time.ParseDuration(words[1])
 		r.Must(err)
 		r.clock(d)
+	case len(words) == 3 && words[1] == "speaks":
+		r.speaks(who, words[2])
 	case r.happensToStakes(who, line), r.happensToPrices(words):
 	case words[0] == "steps":
 		r.Developers.Steps = nil

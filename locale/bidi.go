@@ -25,12 +25,12 @@ func RightToLeft(tag string) bool {
 	return script.String() == "Arab" || script.String() == "Hebr"
 }
 
-// isolated finds what isolate looks at: text to copy, variables with the signs beside them (@name, $1.50, 5%), other templates, tags, and commands with
-// their words or paths, with the character before them.
-var isolated = regexp.MustCompile(`(?s)<code>.*?</code>|[@…$±+-]*\{\{\s*\.\w+\s*\}\}[%$]?|\{\{.*?\}\}|<[^<>]+>|(?:^|[^\w<])/[a-z0-9_]+(?:/[a-z0-9_{}]+)*(?: [A-Za-z0-9][A-Za-z0-9.:±%-]*)*`)
+// isolated finds what isolate looks at: text to copy, variables with the signs and the units beside them (@name, 5%, 1.5 SOL), other templates, tags, and
+// commands with their words or paths, with the character before them.
+var isolated = regexp.MustCompile(`(?s)<code>.*?</code>|[@…$±+-]*\{\{\s*\.\w+\s*\}\}[%$]?(?: (?:[@…$±+-]*\{\{\s*\.\w+\s*\}\}[%$]?|[A-Z]{3,5}\b))*|\{\{.*?\}\}|<[^<>]+>|(?:^|[^\w<])/[a-z0-9_]+(?:/[a-z0-9_{}]+)*(?: [A-Za-z0-9][A-Za-z0-9.:±%-]*)*`)
 
-// variable is a template that prints one variable, with the signs beside it.
-var variable = regexp.MustCompile(`^[@…$±+-]*\{\{\s*\.\w+\s*\}\}[%$]?$`)
+// variable is a template that prints one variable or several, with what is beside them.
+var variable = regexp.MustCompile(`^[@…$±+-]*\{\{\s*\.\w+\s*\}\}[%$]?(?: (?:[@…$±+-]*\{\{\s*\.\w+\s*\}\}[%$]?|[A-Z]{3,5}\b))*$`)
 
 // isolate puts isolates around the variables, the commands and the text to copy of a text that is written from right to left. What is alone on
 // its line needs none. Nothing goes into a code tag, since its content is what people copy.
