@@ -222,7 +222,7 @@ func TestABadFeedHarmsNobody(t *testing.T) {
 		"HTML": func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, "<html><body>502 Bad Gateway</body></html>")
 		},
-		"an error": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
+		"an error": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
 		"nothing":  func(http.ResponseWriter, *http.Request) {},
 		"null":     func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "null") },
 		"half":     func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, rssOf(item("1", "x"))[:80]) },
@@ -236,9 +236,9 @@ func TestABadFeedHarmsNobody(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip")
 			fmt.Fprint(w, rssOf())
 		},
-		"redirects":       func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/feed?key=secret", 302) },
-		"into a network":  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://10.0.0.1/feed", 302) },
-		"to another kind": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file:///etc/passwd", 302) },
+		"redirects":       func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/feed?key=secret", http.StatusFound) },
+		"into a network":  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://10.0.0.1/feed", http.StatusFound) },
+		"to another kind": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file:///etc/passwd", http.StatusFound) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
