@@ -37,11 +37,12 @@ func (n *News) Pool() *work.Pool {
 
 // handle reaches the next page of people. A round that is over waits store.NewsEvery before the next one begins. The job ends when nothing has come by then.
 func (n *News) handle(_ context.Context, job store.Job) (work.Result, error) {
-	round, err := store.NewsRoundOf(job)
+	found, err := store.NewsRoundOf(job)
 	if err != nil {
 		return work.Result{}, work.Permanent(err)
 	}
 	return work.Result{End: func(tx store.Tx, ref store.Ref) error {
+		round := found // it may run more than once
 		newest, err := tx.LastNews()
 		if err != nil {
 			return err
