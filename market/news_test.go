@@ -236,9 +236,15 @@ func TestABadFeedHarmsNobody(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip")
 			fmt.Fprint(w, rssOf())
 		},
-		"redirects":       func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/feed?key=secret", http.StatusFound) },
-		"into a network":  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://10.0.0.1/feed", http.StatusFound) },
-		"to another kind": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file:///etc/passwd", http.StatusFound) },
+		"redirects": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/feed?key=secret", http.StatusFound)
+		},
+		"into a network": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://10.0.0.1/feed", http.StatusFound)
+		},
+		"to another kind": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
