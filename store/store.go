@@ -136,6 +136,7 @@ type Tx interface {
 	Watches
 	TokenPrices
 	CurrencyRates
+	News
 	Transactions
 	Contacts
 	Chats
@@ -149,7 +150,7 @@ type Tx interface {
 	Webhooks
 	Counters
 	// Sweep removes up to limit rows whose time is over at now and returns how many: update ids, buttons, bind links,
-	// portal tokens, idempotency answers, send results, cards, counters, prices, quotes, dead letters, transactions that came to nothing,
+	// portal tokens, idempotency answers, send results, cards, counters, prices, quotes, news, dead letters, transactions that came to nothing,
 	// and deliveries and jobs of webhooks and people that are gone. A result of limit means that there may be more.
 	Sweep(now time.Time, limit int) (int, error)
 }

@@ -28,6 +28,9 @@ const (
 	deadJobOver  expiry = 'j'
 	priceOver    expiry = 'm'
 	quoteOver    expiry = 'q'
+	newsOver     expiry = 'n'
+	newsKeyOver  expiry = 'i'
+	newsFeedOver expiry = 'f'
 
 	// These two are not about one row but about a list, which is removed in parts.
 	webhookGone  expiry = 'w' // deliveries of a deleted webhook are left to remove; the note's key is the webhook's id
@@ -139,6 +142,12 @@ func (t *tx) removeOver(e expiry, key []byte, now time.Time) error {
 		return t.removePrice(key, now)
 	case quoteOver:
 		return t.removeQuote(key)
+	case newsOver:
+		return t.delete(newsItems, key)
+	case newsKeyOver:
+		return t.removeNewsKey(key, now)
+	case newsFeedOver:
+		return t.removeNewsFeed(key, now)
 	}
 	return fmt.Errorf("%w: a note of kind %q", store.ErrDamaged, byte(e))
 }

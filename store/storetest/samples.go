@@ -37,6 +37,8 @@ type Samples struct {
 	Price        wallet.TokenPrice
 	Rate         wallet.Rate
 	Alert        wallet.Alert
+	News         wallet.NewsItem
+	NewsFeed     store.NewsFeed
 	Quote        store.SwapQuote
 	Webhook      wallet.Webhook
 	Health       wallet.WebhookHealth
@@ -61,6 +63,7 @@ func NewSamples() Samples {
 	x.Contact.Owner = x.User.ID
 	x.Alert.Owner, x.Alert.Condition, x.Alert.Price, x.Alert.Change, x.Alert.Span, x.Alert.Fired = x.User.ID, wallet.AlertAbove, wallet.MustPrice("217.35"), 0, 0, wallet.FiredUp
 	x.Rate.Currency, x.Rate.PerDollar = "EUR", wallet.MustPrice("0.8648")
+	x.News.Seq = 1
 	x.Price.Price, x.Price.Disagrees.Price = wallet.MustPrice("12.5"), wallet.MustPrice("13")
 	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.PortalToken.Owner, x.PortalToken.Lineage = x.User.ID, x.Key.Lineage()
@@ -95,7 +98,10 @@ func (x Samples) Write(tx store.Tx) error {
 	if err == nil {
 		err = tx.DeadLetterJobs(now, "sample reason", x.DeadJob.Ref())
 	}
-	return errors.Join(err, tx.PutWallet(x.Wallet), tx.PutWatch(watch), tx.PutWatchedStakes(stakes), tx.PutFolded(x.Wallet.Address, x.Folded), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
+	if err == nil {
+		_, err = tx.NoteNews([]wallet.NewsItem{x.News}, now, false)
+	}
+	return errors.Join(err, tx.PutNewsFeed(x.NewsFeed), tx.PutWallet(x.Wallet), tx.PutWatch(watch), tx.PutWatchedStakes(stakes), tx.PutFolded(x.Wallet.Address, x.Folded), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
 		tx.CreateKey(x.Key, "sample secret"), tx.PutPortalToken(x.PortalToken, "sample portal token", 1), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutSendResult(x.Reply.Chat, x.Reply.Card, x.SendResult),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
@@ -186,6 +192,12 @@ func (x Samples) Read(tx store.Tx) error {
 	check("alert", x.Alert, alert, err)
 	rate, err := tx.Rate(x.Rate.Currency, x.Rate.At)
 	check("rate", x.Rate, rate, err)
+	news, err := tx.NewsAfter(0, 10)
+	check("news", []wallet.NewsItem{x.News}, news, err)
+	last, err := tx.LastNews()
+	check("last news", x.News.Seq, last, err)
+	feed, err := tx.NewsFeed(x.NewsFeed.URL)
+	check("feed of news", x.NewsFeed, feed, err)
 	quote, err := tx.SwapQuote(x.User.ID, x.Quote.ID)
 	check("quote", x.Quote, quote, err)
 	hook, err := tx.Webhook(x.Webhook.ID)
