@@ -43,7 +43,7 @@ func packages() map[string][]string {
 		"egress":            {},
 		"webhooks":          {"egress", "locale", "quota", "store", "wallet", "work"},
 		"e2e/harness":       {"sandbox", "sandbox/market", "sandbox/telegram"},
-		"product":           {"chain", "chat", "config", "handlers", "mail", "market", "pages", "quota", "settle", "store", "wallet", "webhooks", "work"},
+		"product":           {"chain", "chat", "config", "egress", "handlers", "mail", "market", "pages", "quota", "settle", "store", "wallet", "webhooks", "work"},
 		"e2e/world":         {"chain", "config", "handlers", "product", "quota", "sandbox", "sandbox/market", "sandbox/solana", "settle", "store", "store/bolt", "store/engine", "store/local", "store/records", "store/storetest", "wallet", "webhooks"},
 		"e2e/crash":         {},
 		"e2e/browser":       {},

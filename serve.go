@@ -296,11 +296,15 @@ func (p *process) run(ctx context.Context) error {
 		stopCounting()
 		return nil
 	})
-	for _, worker := range []func(context.Context) error{
+	workers := []func(context.Context) error{
 		func(ctx context.Context) error { return p.pages.Run(ctx, p.bound.Listener(p.reading)) },
 		func(ctx context.Context) error { return p.admin.Run(ctx, p.socket) },
 		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.Settler.Run, p.Watcher.Run, p.Market.Run, p.node.Run, p.sweeper.Run, p.overview.Run, p.Keys.Run, p.sameCluster,
-	} {
+	}
+	if p.News != nil {
+		workers = append(workers, p.News.Run)
+	}
+	for _, worker := range workers {
 		group.Go(func() error { return worker(ctx) })
 	}
 	return errors.Join(group.Wait(), p.close())

@@ -86,9 +86,9 @@ func newsItem(entry *gofeed.Item, answer feedAnswer, source string, now time.Tim
 	if published := entry.PublishedParsed; published != nil && !published.After(now) {
 		at = *published
 	}
-	link := entry.Link
-	if strings.TrimSpace(link) == "" {
-		link = entry.GUID // of RSS, which is a link unless the feed says otherwise
+	link := strings.TrimSpace(entry.Link)
+	if link == "" && strings.Contains(entry.GUID, "://") {
+		link = entry.GUID // RSS: a link, unless the feed says otherwise
 	}
 	item = wallet.NewsItem{Title: wallet.CleanNewsText(withoutHTML(entry.Title), wallet.MaxNewsTitle), URL: newsLink(link, answer.from),
 		Source: source, At: at.UTC()}
@@ -116,7 +116,7 @@ func newsID(guid, link, feed string) string {
 // newsLink returns the absolute https link that a feed names; "" for any other. Links are relative to where the feed came from.
 func newsLink(text string, from *url.URL) string {
 	link, err := url.Parse(strings.TrimSpace(text))
-	if err != nil {
+	if err != nil || strings.TrimSpace(text) == "" { // which leads to the feed itself
 		return ""
 	}
 	if from != nil {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"purser/egress"
+	sandbox "purser/sandbox/market"
 	"purser/store"
 	"purser/store/local"
 	"purser/store/storetest"
@@ -645,4 +646,30 @@ func TestAStopIsNoFailure(t *testing.T) {
 			t.Error("the feed has failed")
 		}
 	})
+}
+
+// TestNewsOfTheSandbox: its feed is silent at first, and brings a headline an hour from then on.
+func TestNewsOfTheSandbox(t *testing.T) {
+	server := newFeedServer(t)
+	r := newNewsroom(t, server.URL+sandbox.NewsPath)
+	world, err := sandbox.Open(sandbox.Options{Now: r.now, Seed: "s", Mint: func(name string) string { return name }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.serve(sandbox.NewsPath, world.Handler().ServeHTTP)
+	r.after(0)
+	is(t, "at first", r.saved(), "")
+	for range 12 {
+		r.after(NewsEvery)
+	}
+	items := r.items()
+	if len(items) != 3 {
+		t.Fatalf("%d items in three hours: %+v", len(items), items)
+	}
+	for i, item := range items {
+		if item.Source != "The Sandbox Dune Gazette" || !item.At.Equal(time.Date(2026, 11, 24, 13+i, 0, 0, 0, time.UTC)) {
+			t.Errorf("%+v", item)
+		}
+	}
+	is(t, "logged", r.logged(), "")
 }

@@ -24,6 +24,7 @@ import (
 	"purser/chain"
 	"purser/chat"
 	"purser/config"
+	"purser/egress"
 	"purser/handlers"
 	"purser/mail"
 	"purser/market"
@@ -91,6 +92,7 @@ type Parts struct {
 	Settler  *settle.Settler
 	Watcher  *settle.Watcher
 	Market   *market.Prices
+	News     *market.News // nil without feeds
 }
 
 // New makes the parts. It returns an error for a missing option, a setting that cannot work, or a kind without its
@@ -136,6 +138,7 @@ func New(o Options) (*Parts, error) {
 		}
 	}
 	p.deliver()
+	p.readNews()
 	p.Settler = &settle.Settler{Store: o.Store, Chain: o.Chain, Now: o.Now, Log: o.Log, Pace: settle.DefaultPace(), Node: o.Node, Random: o.Random}
 	p.Watcher = &settle.Watcher{Store: o.Store, Chain: o.Chain, Arriving: o.Chain, Stakes: o.Chain.FinalizedStakes(), Hints: o.Chain, Subscriptions: c.Watch.Subscriptions, Listed: tokens.ByMint, Expected: tokens.Currencies(), Background: chain.InBackground,
 		Now: o.Now, Log: o.Log, Pace: settle.DefaultWatchPace(c.Watch.Calls), Node: o.Node, Random: o.Random}
@@ -202,6 +205,14 @@ func (p *Parts) price() (quoter wallet.SwapQuoter) {
 		p.Market.Rates = market.NewFrankfurter(market.Options{URL: c.RatesURL, Client: client, Now: p.Now})
 	}
 	return quoter
+}
+
+// readNews makes the part that reads the feeds of the settings, if there are any. They may be where webhooks may be.
+func (p *Parts) readNews() {
+	if feeds := p.Config.News.Addresses(); len(feeds) > 0 {
+		client := market.NewFeedClient(egress.Options{AllowPrivate: p.Config.Webhooks.AllowPrivate})
+		p.News = &market.News{Store: p.Store, Feeds: feeds, Client: client, Node: p.Node, Now: p.Now, Log: p.Log}
+	}
 }
 
 // Chat returns the options of the chat over these parts.
