@@ -43,8 +43,8 @@ func TestFeedsAreBounded(t *testing.T) {
 	}
 	gzipped := func(body []byte) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Accept-Encoding") != "gzip" {
-				t.Errorf("accepts %q", r.Header.Get("Accept-Encoding"))
+			if r.Header.Get("Accept-Encoding") != "gzip" || !r.Close {
+				t.Errorf("accepts %q, closes: %v", r.Header.Get("Accept-Encoding"), r.Close)
 			}
 			w.Header().Set("Content-Encoding", "gzip")
 			w.Write(body) //nolint:errcheck // the client may leave

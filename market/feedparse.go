@@ -122,7 +122,7 @@ func newsLink(text string, from *url.URL) string {
 	if from != nil {
 		link = from.ResolveReference(link)
 	}
-	if link.Scheme != "https" || link.User != nil || link.Opaque != "" || !plainHost(link) {
+	if link.Scheme != "https" || link.User != nil || !plainHost(link) {
 		return ""
 	}
 	out := link.String()

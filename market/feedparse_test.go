@@ -71,6 +71,7 @@ func TestFormatsOfFeeds(t *testing.T) {
 		"no items":              {channel(""), ""},
 		"without a declaration": {`  <rss><channel><title>Dunes</title><item><title>One</title><link>https://d.example/1</link></item></channel></rss>`, "One <d.example/1> 0s"},
 		"with a mark":           {"\ufeff" + titled("One"), "One <d.example/1> 0s"},
+		"JSON with a mark":      {"\ufeff" + json + `{"id":"1","url":"https://d.example/1","title":"One"}]}`, "One <d.example/1> 0s"},
 		"control characters":    {titled("O\x00n\x0be"), "One <d.example/1> 0s"},
 		"garbage behind it":     {titled("One") + "<html><", "One <d.example/1> 0s"},
 		"unknown entities":      {titled("One &nbsp;&hellip; &unknown; A & B"), "One … &unknown; A & B <d.example/1> 0s"},
@@ -133,6 +134,7 @@ func TestTitlesAreText(t *testing.T) {
 		"<![CDATA[" + strings.Repeat("<b>", 100_000) + "deep]]>":    "",
 		"<![CDATA[<xmp>raw</xmp><plaintext>rest]]>":                 "rawrest",
 		"<![CDATA[<title>a</title><textarea>b</textarea>]]>":        "ab",
+		"<![CDATA[<template><b>x</b>hidden</template>z]]>":          "z",
 		"<![CDATA[<template>x</template><noscript>y</noscript>z]]>": "z",
 	} {
 		got, err := parsed(titled(title), "")

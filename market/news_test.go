@@ -397,6 +397,26 @@ func TestAFeedThatFailsIsLeftAlone(t *testing.T) {
 	}
 }
 
+// TestANodeThatWasPausedSilencesNothing: while it waited for the answer, another node read the feed for the first time.
+func TestANodeThatWasPausedSilencesNothing(t *testing.T) {
+	server := newFeedServer(t)
+	r := newNewsroom(t, server.URL+"/rss")
+	other := &News{Store: r.Store, Feeds: r.Feeds, Client: r.Client, Node: "b", Now: r.now, Log: r.Log}
+	old := "1|old|" + date(r.at)
+	server.serve("/rss", func(w http.ResponseWriter, q *http.Request) {
+		server.says("/rss", rss(old))
+		if err := other.Read(q.Context()); err != nil {
+			t.Error(err)
+		}
+		fmt.Fprint(w, rss("2|new|"+date(r.at), old))
+	})
+	r.after(0)
+	is(t, "saved", r.saved(), "new")
+	if n := server.called("/rss"); n != 2 {
+		t.Errorf("%d calls", n)
+	}
+}
+
 // TestAddedIsCalledWithTheItems, in their Update, and only when there are any. Its error undoes them.
 func TestAddedIsCalledWithTheItems(t *testing.T) {
 	server := newFeedServer(t)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -207,23 +208,23 @@ func TestNewsEndsWithItsStore(t *testing.T) {
 
 // TestAStopIsNoFailure of the feeds that were being read.
 func TestAStopIsNoFailure(t *testing.T) {
-	asked := make(chan bool, 1)
+	var asked atomic.Bool
 	inMemory(t, func(_ http.ResponseWriter, r *http.Request) {
-		asked <- true
+		asked.Store(true)
 		<-r.Context().Done()
 	}, func(t *testing.T, r *newsroom) {
 		r.Feeds = []string{"http://127.0.0.1/"}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- r.Read(ctx) }()
-		<-asked
+		synctest.Wait()
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 		is(t, "logged", r.logged(), "")
-		if len(r.tries) != 0 {
-			t.Error("the feed has failed")
+		if len(r.tries) != 0 || !asked.Load() {
+			t.Error("the feed has failed, or was never asked")
 		}
 	})
 }

@@ -150,6 +150,15 @@ func TestADamagedFeedOfNewsIsNotKnown(t *testing.T) {
 	}
 	mustUpdate(t, s, func(in store.Tx) error {
 		tx := in.(*tx)
+		// A day has one note, and so has the feed. The items have three, and their keys six.
+		for _, read := range []time.Time{at, at.Add(time.Hour), at.Add(24 * time.Hour), at} {
+			if err := tx.PutNewsFeed(store.NewsFeed{URL: url, FirstReadAt: at, ReadAt: read}); err != nil {
+				return err
+			}
+			if n := len(tx.prefixed(expiries, nil)); n != 3+6+1 {
+				t.Errorf("read at %v: %d notes", read, n)
+			}
+		}
 		return tx.put(newsFeeds, tx.newsFeedKey(url), []byte("damaged"))
 	})
 	if f, err := feed(); !errors.Is(err, store.ErrNotFound) || strings.Count(log.String(), "level=ERROR") != 1 || strings.Contains(log.String(), "secret") {

@@ -41,6 +41,9 @@ func lastNews(t *testing.T, s store.Store) uint64 {
 	return get(t, s, store.Tx.LastNews)
 }
 
+// errUndo rolls an Update back.
+var errUndo = errors.New("undo")
+
 // testNews: items come back as they were, in the order of time within one call, and of calls.
 func testNews(t *testing.T, open Open) {
 	folder := t.TempDir()
@@ -65,10 +68,25 @@ func testNews(t *testing.T, open Open) {
 	want.Seq = 1
 	same(t, "every field", get(t, s, func(tx store.Tx) ([]wallet.NewsItem, error) { return tx.NewsAfter(0, 1) }), []wallet.NewsItem{want})
 
-	undo := errors.New("undo")
-	refuses(t, s, undo, func(tx store.Tx) error {
+	var many []wallet.NewsItem
+	for i := range 30 {
+		many = append(many, newsItem(fmt.Sprint("many", i), fmt.Sprint("number ", i), 0))
+	}
+	refuses(t, s, errUndo, func(tx store.Tx) error {
+		_, err := tx.NoteNews(many, noon(), false)
+		if err != nil {
+			return err
+		}
+		items, err := tx.NewsAfter(5, 100)
+		for i, item := range items {
+			same(t, "of the same time, in their order", item.ID, many[i].ID)
+		}
+		same(t, "all of them", len(items), len(many))
+		return errors.Join(err, errUndo)
+	})
+	refuses(t, s, errUndo, func(tx store.Tx) error {
 		_, err := tx.NoteNews([]wallet.NewsItem{newsItem("e", "undone", 0)}, noon(), false)
-		return errors.Join(err, undo)
+		return errors.Join(err, errUndo)
 	})
 	update(t, s, func(tx store.Tx) error {
 		if added, err := tx.NoteNews([]wallet.NewsItem{{Title: "without an ID"}}, noon(), false); err == nil || added != 0 {
@@ -157,7 +175,7 @@ func testNewsExpiry(t *testing.T, open Open) {
 	sweep := func(at time.Time) { update(t, s, func(tx store.Tx) error { _, err := tx.Sweep(at, 100); return err }) }
 	same(t, "saved", note(t, s, noon(), false, newsItem("a", "one", 1), newsItem("b", "two", 0)), 2)
 	same(t, "noted again", note(t, s, noon().Add(10*day), false, newsItem("b", "two", 0)), 0)
-	same(t, "noted by a clock that is behind", note(t, s, noon().Add(5*day), false, newsItem("b", "two", 0)), 0)
+	same(t, "noted by a clock that is behind", note(t, s, noon(), false, newsItem("b", "two", 0)), 0)
 	sweep(noon().Add(store.NewsKept))
 	same(t, "kept for as long as was promised", newsIn(t, s, 0, 10), "1 one, 2 two")
 	same(t, "an ID, too", note(t, s, noon().Add(store.NewsKept), true, newsItem("c", "One", 0)), 0)
@@ -172,6 +190,14 @@ func testNewsExpiry(t *testing.T, open Open) {
 	same(t, "with other numbers", newsIn(t, s, 0, 10), "3 one, 4 Two")
 	sweep(at.Add(10 * store.NewsKept))
 	same(t, "nothing is left", newsIn(t, s, 0, 10), "")
+	// A node whose clock is behind saves later what is removed earlier.
+	late := at.Add(20 * store.NewsKept)
+	same(t, "by a clock that is ahead", note(t, s, late.Add(5*day), false, newsItem("x", "ahead", 0)), 1)
+	same(t, "by a clock that is behind", note(t, s, late, false, newsItem("y", "behind", 0)), 1)
+	last := lastNews(t, s)
+	sweep(late.Add(store.NewsKept + day))
+	same(t, "one is left", newsIn(t, s, 0, 10), fmt.Sprint(last-1, " ahead"))
+	same(t, "the number of the other stays", lastNews(t, s), last)
 	same(t, "nor a key", note(t, s, at.Add(10*store.NewsKept), false, newsItem("b", "two", 0), newsItem("s", "three", 0)), 2)
 }
 
