@@ -21,12 +21,14 @@ import (
 )
 
 // Limits of what a feed may hold. They are far above those of real feeds. The parser recurses into elements, and keeps the namespaces
-// of each of them, so without a limit one megabyte could take all memory, or all of the stack.
+// of each of them, so without a limit one megabyte could take all memory, or all of the stack. It joins the pieces of a text one by one, which
+// takes seconds for many.
 const (
 	maxFeedDepth      = 64     // of elements in one another
 	maxFeedElements   = 50_000 // elements, or objects and lists of JSON
 	maxFeedAttributes = 64     // of an element
 	maxFeedNamespaces = 64     // declared around an element
+	maxFeedPieces     = 2_000  // of text in an element, between other elements, comments and the like
 )
 
 // What is used of a feed.
@@ -217,11 +219,12 @@ func checkJSON(body []byte) error {
 	}
 }
 
-// checkXML counts elements, attributes and namespaces, up to the end of the first element, with a decoder that is set up as the parser's.
+// checkXML counts elements, attributes, namespaces and pieces of text, up to the end of the first element, with a decoder that is set up as the parser's.
 func checkXML(body []byte) error {
 	decoder := xml.NewDecoder(bytes.NewReader(body))
 	decoder.Strict, decoder.CharsetReader = false, charset.NewReaderLabel
-	var around []int // how many namespaces are declared around each open element, and by it
+	type open struct{ namespaces, pieces int } // an open element: namespaces that it or those around it declare
+	var around []open
 	for count := 0; ; {
 		token, err := decoder.Token()
 		if err != nil { // there is no end of the first element
@@ -231,15 +234,22 @@ func checkXML(body []byte) error {
 		case xml.StartElement:
 			declared := 0
 			if len(around) > 0 {
-				declared = around[len(around)-1]
+				declared = around[len(around)-1].namespaces
 			}
 			for _, attribute := range element.Attr {
 				if attribute.Name.Space == "xmlns" || attribute.Name.Local == "xmlns" {
 					declared++
 				}
 			}
-			around, count = append(around, declared), count+1
+			around, count = append(around, open{namespaces: declared}), count+1
 			if len(around) > maxFeedDepth || count > maxFeedElements || len(element.Attr) > maxFeedAttributes || declared > maxFeedNamespaces {
+				return errFeedBounds
+			}
+		case xml.CharData:
+			if len(around) == 0 {
+				continue
+			}
+			if around[len(around)-1].pieces++; around[len(around)-1].pieces > maxFeedPieces {
 				return errFeedBounds
 			}
 		case xml.EndElement:

@@ -70,7 +70,7 @@ func testNews(t *testing.T, open Open) {
 
 	var many []wallet.NewsItem
 	for i := range 30 {
-		many = append(many, newsItem(fmt.Sprint("many", i), fmt.Sprint("number ", i), 0))
+		many = append(many, newsItem(fmt.Sprintf("%d %02d", i%3, i), fmt.Sprint("number ", i), 2-i%3))
 	}
 	refuses(t, s, errUndo, func(tx store.Tx) error {
 		_, err := tx.NoteNews(many, noon(), false)
@@ -79,7 +79,7 @@ func testNews(t *testing.T, open Open) {
 		}
 		items, err := tx.NewsAfter(5, 100)
 		for i, item := range items {
-			same(t, "of the same time, in their order", item.ID, many[i].ID)
+			same(t, "the oldest first, and those of the same time in their order", item.ID, fmt.Sprintf("%d %02d", i/10, i/10+3*(i%10)))
 		}
 		same(t, "all of them", len(items), len(many))
 		return errors.Join(err, errUndo)
