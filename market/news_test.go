@@ -372,7 +372,7 @@ func TestAFeedThatFailsIsLeftAlone(t *testing.T) {
 	if strings.Count(text, "\n") != 1 || !strings.Contains(text, `host=127.0.0.1 reason="status 500"`) || strings.Contains(text, "secret") {
 		t.Errorf("logged %q", text)
 	}
-	server.serve("/rss", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "", 403) })
+	server.serve("/rss", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "", http.StatusForbidden) })
 	r.after(6 * time.Hour)
 	r.after(6 * time.Hour)
 	if text := r.logged(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "status 403") {
