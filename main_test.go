@@ -302,7 +302,7 @@ func TestNothingRealIsTouchedFromTheSandbox(t *testing.T) {
 	defer real.Close()
 	i := newInstance(t, "PURSER_CHAIN_RPC_URL="+real.URL, "PURSER_CHAIN_CLUSTER=mainnet", "PURSER_TELEGRAM_API_URL="+real.URL,
 		"PURSER_MARKET_SOURCES=coingecko,jupiter", "PURSER_MARKET_URL="+real.URL, "PURSER_MARKET_POOLS_URL="+real.URL, "PURSER_MARKET_RATES_URL="+real.URL, "PURSER_MARKET_KEYS=jupiter=precious",
-		"PURSER_STORE_URL=bolt:"+filepath.Join(t.TempDir(), "real", "purser.db"))
+		"PURSER_NEWS_FEEDS="+real.URL, "PURSER_STORE_URL=bolt:"+filepath.Join(t.TempDir(), "real", "purser.db"))
 	i.start(i.sandboxArgs()...)
 }
 
@@ -320,11 +320,12 @@ func TestReceiversMayRunBesideTheSandbox(t *testing.T) {
 	t.Chdir(t.TempDir())
 	o := worldOptions{dir: t.TempDir(), telegram: "127.0.0.1:1", rpc: "127.0.0.1:2", ws: "127.0.0.1:3", market: "127.0.0.1:5", mail: "127.0.0.1:4"}
 	for environ, want := range map[string]string{
-		"":                                       "[127.0.0.0/8 ::1/128] true",
-		"PURSER_WEBHOOKS_ALLOW_PRIVATE=10.0.0.1": "[10.0.0.1/32] false", // whoever says so wants to try that
+		"":                                       "[127.0.0.0/8 ::1/128] true [http://127.0.0.1:5/news.rss]",
+		"PURSER_NEWS_FEEDS=https://news.example": "[127.0.0.0/8 ::1/128] true [http://127.0.0.1:5/news.rss]",
+		"PURSER_WEBHOOKS_ALLOW_PRIVATE=10.0.0.1": "[10.0.0.1/32] false []", // whoever says so wants to try that
 	} {
 		c, err := config.Load(o.settings(config.Options{Environ: []string{environ}}))
-		if got := fmt.Sprint(c.Webhooks.AllowPrivate, c.Webhooks.AllowHTTP); err != nil || got != want {
+		if got := fmt.Sprint(c.Webhooks.AllowPrivate, c.Webhooks.AllowHTTP, c.News.Addresses()); err != nil || got != want {
 			t.Errorf("%q: %s (%v)", environ, got, err)
 		}
 	}

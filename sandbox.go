@@ -21,6 +21,7 @@ import (
 	"purser/config"
 	"purser/pages"
 	"purser/sandbox"
+	"purser/sandbox/market"
 	"purser/sandbox/solana"
 	"purser/sandbox/telegram"
 	"purser/store/bolt"
@@ -74,7 +75,7 @@ func (o worldOptions) settings(from config.Options) config.Options {
 		"chain.rpc_url": "http://" + o.rpc, "chain.ws_url": "ws://" + o.ws,
 		"chain.cluster": wallet.Localnet, "chain.explorer_url": "",
 		"market.sources": config.Jupiter, "market.url": "http://" + o.market, "market.pools_url": "http://" + o.market, "market.rates_url": "http://" + o.market,
-		"market.keys": "", "market.calls_per_minute": "",
+		"market.keys": "", "market.calls_per_minute": "", "news.feeds": "",
 		"store.url": "bolt:" + filepath.Join(o.dir, storeName), "store.master_key": "", "store.master_key_file": "",
 	}
 	if !config.IsSet(from, "mail.url") { // an operator who names a server wants to try that one
@@ -85,9 +86,7 @@ func (o worldOptions) settings(from config.Options) config.Options {
 	}
 	if !config.IsSet(from, "webhooks.allow_private") { // a developer's receiver runs beside the sandbox
 		from.Fixed["webhooks.allow_private"], from.Fixed["webhooks.allow_http"] = "127.0.0.0/8,::1/128", "true"
-		if !config.IsSet(from, "news.feeds") {
-			from.Fixed["news.feeds"] = "http://" + o.market + "/news.rss"
-		}
+		from.Fixed["news.feeds"] = "http://" + o.market + market.NewsPath // which is there, too
 	}
 	return from
 }

@@ -158,7 +158,7 @@ func build(c config.Config, log *slog.Logger) (_ *process, note string, err erro
 	if err := p.take(c, kinds.Codec(), log); err != nil {
 		return p, "", err
 	}
-	p.Parts, err = product.New(product.Options{Config: c, Kinds: kinds, Store: p.store, Deliveries: p.history, PastPrices: p.past, Chain: p.node, Poster: p.poster, NewsClient: p.poster.Client(),
+	p.Parts, err = product.New(product.Options{Config: c, Kinds: kinds, Store: p.store, Deliveries: p.history, PastPrices: p.past, Chain: p.node, Poster: p.poster,
 		BotName: p.botName, Node: node, Now: time.Now, NewID: wallet.TimedIDs(time.Now, rand.Reader), Random: rand.Reader, Log: log})
 	if err != nil {
 		return p, "", err
@@ -300,11 +300,15 @@ func (p *process) run(ctx context.Context) error {
 		stopCounting()
 		return nil
 	})
-	for _, worker := range []func(context.Context) error{
+	workers := []func(context.Context) error{
 		func(ctx context.Context) error { return p.pages.Run(ctx, p.bound.Listener(p.reading)) },
 		func(ctx context.Context) error { return p.admin.Run(ctx, p.socket) },
-		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.summaries.Run, p.Settler.Run, p.Watcher.Run, p.Market.Run, p.News.Run, p.headlines.Run, p.node.Run, p.sweeper.Run, p.overview.Run, p.Keys.Run, p.sameCluster,
-	} {
+		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.summaries.Run, p.headlines.Run, p.Settler.Run, p.Watcher.Run, p.Market.Run, p.node.Run, p.sweeper.Run, p.overview.Run, p.Keys.Run, p.sameCluster,
+	}
+	if p.News != nil {
+		workers = append(workers, p.News.Run)
+	}
+	for _, worker := range workers {
 		group.Go(func() error { return worker(ctx) })
 	}
 	return errors.Join(group.Wait(), p.close())

@@ -33,9 +33,9 @@ func BenchmarkNewsTo100000(b *testing.B) {
 	var took, bound time.Duration
 	for b.Loop() {
 		b.StopTimer()
-		item := wallet.NewsItem{ID: wallet.NewsID("dune", fmt.Sprint(b.Elapsed())), Title: fmt.Sprint("Dune prices rise ", b.Elapsed()), URL: "https://dune.example/1", Source: "The Daily Dune", At: r.Now()}
+		item := wallet.NewsItem{ID: fmt.Sprint(b.Elapsed()), Title: fmt.Sprint("Dune prices rise ", b.Elapsed()), URL: "https://dune.example/1", Source: "The Daily Dune", At: r.Now()}
 		r.Must(r.Update(func(tx store.Tx) error {
-			_, err := tx.NoteNews([]wallet.NewsItem{item}, false, r.Now())
+			_, err := tx.NoteNews([]wallet.NewsItem{item}, r.Now(), false)
 			return err
 		}))
 		r.Must(r.Update(func(tx store.Tx) error { return store.PutNewsRound(tx, store.NewsRound{}, r.Now(), r.Now()) }))

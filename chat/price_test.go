@@ -29,9 +29,9 @@ func (r *harness) happensToPrices(words []string) bool {
 		return true
 	}
 	if words[0] == "news" {
-		item := wallet.NewsItem{ID: wallet.NewsID("dune", strings.Join(words, " ")), Title: strings.Join(words[1:], " "), URL: "https://dune.example/1", Source: "The Daily Dune", At: r.Now()}
+		item := wallet.NewsItem{ID: strings.Join(words, " "), Title: strings.Join(words[1:], " "), URL: "https://dune.example/1", Source: "The Daily Dune", At: r.Now()}
 		r.Must(r.Update(func(tx store.Tx) error {
-			_, err := tx.NoteNews([]wallet.NewsItem{item}, false, r.Now())
+			_, err := tx.NoteNews([]wallet.NewsItem{item}, r.Now(), false)
 			return errors.Join(err, store.OrderNews(tx, r.Now()))
 		}))
 		return true

@@ -29,7 +29,7 @@ func check(values map[string]string) (Config, []error) {
 	ch := &checker{values: values}
 	c := Config{Telegram: ch.telegram(), Chain: ch.chain(), Watch: ch.watch(), Store: ch.store(), HTTP: ch.http(), Limits: ch.limits(), Webhooks: ch.webhooks(), Stake: ch.stake(), Access: ch.access(), Mail: ch.mail(), Log: ch.log()}
 	c.Market = ch.market(c.Chain.Cluster)
-	c.News = ch.news(wallet.WebhookNetworks{Private: c.Webhooks.AllowPrivate, Plain: c.Webhooks.AllowHTTP})
+	c.News = ch.news(c.Webhooks)
 	ch.steps(c)
 	if c.Telegram.Mode == Webhook {
 		ch.webhook(c)

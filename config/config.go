@@ -95,6 +95,20 @@ type Stake struct {
 	Validators []wallet.Address // vote accounts, the first is the default; none: ranked by what the chain says
 }
 
+// News is which feeds are read for market news.
+type News struct {
+	Feeds []Secret // addresses, which can hold a key, each once; none: no news
+}
+
+// Addresses are the feeds in the clear.
+func (n News) Addresses() []string {
+	addresses := make([]string, len(n.Feeds))
+	for i, feed := range n.Feeds {
+		addresses[i] = feed.Reveal()
+	}
+	return addresses
+}
+
 // Access is how a developer who asks for API access is verified, and which operators approve.
 type Access struct {
 	Steps  []wallet.Verification // verification.steps, each once; at least one
@@ -147,14 +161,11 @@ func (c Chain) RPCs() []string {
 	return urls
 }
 
-// LogValue is the whole configuration without its secrets. Of RPC addresses only the host is shown.
+// LogValue is the whole configuration without its secrets. Of addresses of RPCs and feeds only the host is shown.
 //
 // Long: one line for each setting, in the order of the struct.
 func (c Config) LogValue() slog.Value {
-	hosts := make([]string, len(c.Chain.RPCURLs))
-	for i, u := range c.Chain.RPCURLs {
-		hosts[i] = hostOf(u)
-	}
+	hosts, feeds := hostsOf(c.Chain.RPCURLs), hostsOf(c.News.Feeds)
 	schedule := make([]string, len(c.Webhooks.Schedule))
 	for i, wait := range c.Webhooks.Schedule {
 		schedule[i] = wait.String()
@@ -213,7 +224,7 @@ func (c Config) LogValue() slog.Value {
 		slog.String("market.sources", c.Market.text()),
 		slog.String("market.pools_url", c.Market.PoolsURL),
 		slog.String("market.rates_url", c.Market.RatesURL),
-		slog.Int("news.feeds", len(c.News.Feeds)),
+		slog.String("news.feeds", strings.Join(feeds, ",")),
 		slog.String("verification.steps", strings.Join(steps, ",")),
 		slog.String("admins", admins),
 		slog.String("mail.url", hostOf(c.Mail.URL)),
@@ -240,6 +251,14 @@ func list(prefixes []netip.Prefix) string {
 		texts[i] = p.String()
 	}
 	return strings.Join(texts, ",")
+}
+
+func hostsOf(urls []Secret) []string {
+	hosts := make([]string, len(urls))
+	for i, u := range urls {
+		hosts[i] = hostOf(u)
+	}
+	return hosts
 }
 
 func hostOf(u Secret) string {

@@ -113,6 +113,7 @@ http:
   pages_url: https://Docs.Example.org
   trusted_proxies: 10.0.0.7/8, ::1
 market: {sources: "pyth, jupiter, pyth", keys: ["pyth=hidden-pyth", "jupiter=hidden-jupiter"], url: "https://prices.example.org/", pools_url: "https://pools.example.org", rates_url: "https://rates.example.org/", calls_per_minute: "600"}
+news: {feeds: ["https://news.example.org/rss?key=hidden", "http://10.1.0.9:8000/feed", "https://news.example.org/rss?key=hidden"]}
 verification: {steps: [contact, email, approval, contact]}
 admins: 1001, 1002, 1001
 webhooks: {allow_private: [10.1.2.3/16, "fd00::7"], allow_http: true, schedule: "5s, 90s, 24h", retention: 1h30m}
@@ -153,7 +154,7 @@ webhooks.retention: 1h30m0s
 market.sources: pyth,jupiter
 market.pools_url: https://pools.example.org
 market.rates_url: https://rates.example.org
-news.feeds: 0
+news.feeds: news.example.org,10.1.0.9:8000
 verification.steps: contact,email,approval
 admins: 2 of them
 mail.url: mail.example.org
@@ -171,6 +172,9 @@ log.format: json
 	if !slices.Equal(c.Market.Sources, sources) {
 		t.Errorf("sources: %+v", c.Market.Sources)
 	}
+	if feeds := c.News.Addresses(); !slices.Equal(feeds, []string{"https://news.example.org/rss?key=hidden", "http://10.1.0.9:8000/feed"}) {
+		t.Errorf("feeds: %q", feeds)
+	}
 	if err := c.CheckServe(); err != nil {
 		t.Error(err)
 	}
@@ -178,7 +182,7 @@ log.format: json
 
 func TestSecretsAreNeverPrinted(t *testing.T) {
 	c, err := load(t, "telegram: {token: '"+botToken+"'}\nstore: {master_key: '"+masterB64+"'}\nchain: {rpc_url: 'http://127.0.0.1:1/?k=hidden-key'}\n"+
-		"mail: {url: 'smtp://user:hidden-password@mail.example.org', from: a@b.example}\nmarket: {sources: jupiter, keys: jupiter=hidden-market}")
+		"mail: {url: 'smtp://user:hidden-password@mail.example.org', from: a@b.example}\nmarket: {sources: jupiter, keys: jupiter=hidden-market}\nnews: {feeds: 'https://news.example/?k=hidden-feed'}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,8 +191,9 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	slog.New(slog.NewTextHandler(&out, nil)).Info("settings", "config", c, "store", c.Store, "chain", c.Chain)
 	fmt.Fprintf(&out, "%v %+v %#v %s", c, c, c, c.Telegram)
 	fmt.Fprintf(&out, "%v %+v %#v", c.Market, c.Market, c.Market)
+	fmt.Fprintf(&out, "%v %+v %#v", c.News, c.News, c.News)
 	fmt.Fprintf(&out, "%v %+v %#v %v %+v %#v", c.Chain, c.Chain, c.Store, c.Mail, c.Mail, c.Mail)
-	for _, secret := range []string{botToken, masterB64, "hidden-key", "hidden-password", "hidden-market"} {
+	for _, secret := range []string{botToken, masterB64, "hidden-key", "hidden-password", "hidden-market", "hidden-feed"} {
 		if strings.Contains(out.String(), secret) {
 			t.Errorf("%q is printed in %s", secret, out.String())
 		}
@@ -267,9 +272,6 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		{"pyth without a key", "market: {sources: pyth}", []string{"market.keys", "pyth"}},
 		{"market on an open line", "market: {url: 'http://prices.example.org'}", []string{"market.url", "https"}},
 		{"market with a query", "market: {url: 'https://prices.example.org?key=s3cret'}", []string{"market.url", "query"}},
-		{"news without TLS", "news: {feeds: 'http://news.example.org/rss?key=abc'}", []string{"news.feeds", "the address 1 of 1", "https"}},
-		{"news from inside", "news: {feeds: 'https://10.0.0.1/rss'}", []string{"news.feeds", "allow_private"}},
-		{"too many feeds", "news: {feeds: '" + strings.Repeat("https://n.example.org/rss,", 21) + "'}", []string{"news.feeds", "at most 20"}},
 		{"rates without TLS", "market: {rates_url: 'http://rates.example.org'}", []string{"market.rates_url", "https"}},
 		{"pools with a user", "market: {pools_url: 'https://u:s3cret@pools.example.org'}", []string{"market.pools_url", "user"}},
 		{"market key without a name", "market: {keys: s3cret}", []string{"market.keys", "NAME=KEY"}},
@@ -277,6 +279,15 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		{"market key in two lines", "market: {keys: \"jupiter=s3cret\\nx\"}", []string{"market.keys", "NAME=KEY"}},
 		{"market calls", "market: {calls_per_minute: '0'}", []string{"market.calls_per_minute", "whole number"}},
 		{"market calls, too many", "market: {calls_per_minute: '60001'}", []string{"market.calls_per_minute", "60000"}},
+		{"feed without TLS", "news: {feeds: 'https://a.example/, http://news.example.org/s3cret'}", []string{"news.feeds", "address 2", "https://"}},
+		{"feed on this machine", "news: {feeds: 'https://127.0.0.1/s3cret'}", []string{"news.feeds", "address 1", "webhooks.allow_private"}},
+		{"feed of a private name", "news: {feeds: 'https://news.internal/s3cret'}", []string{"news.feeds", "webhooks.allow_private"}},
+		{"feed without TLS beside an open network", "webhooks: {allow_private: 10.0.0.0/8}\nnews: {feeds: 'http://10.0.0.1/s3cret'}", []string{"news.feeds", "webhooks.allow_http"}},
+		{"feed without TLS outside an open network", "webhooks: {allow_private: 10.0.0.0/8, allow_http: true}\nnews: {feeds: 'http://192.168.0.1/s3cret'}", []string{"news.feeds"}},
+		{"feed with a user", "news: {feeds: 'https://u:s3cret@news.example.org/'}", []string{"news.feeds", "user"}},
+		{"feed of a file", "news: {feeds: 'file:///etc/s3cret'}", []string{"news.feeds"}},
+		{"feed that is none", "news: {feeds: s3cret}", []string{"news.feeds"}},
+		{"too many feeds", "news: {feeds: '" + manyFeeds(21) + "'}", []string{"news.feeds", "20"}},
 		{"step", "verification: {steps: contact;email}", []string{"verification.steps", "approval"}},
 		{"no step", "verification: {steps: ','}", []string{"verification.steps", "at least one"}},
 		{"email without a server", "verification: {steps: email}", []string{"mail.url", "verification.steps"}},

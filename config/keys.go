@@ -56,7 +56,7 @@ func keys() []key {
 		{name: "market.rates_url", fallback: "https://api.frankfurter.dev", help: "address of Frankfurter's API, for values in other currencies than US dollars; or none"},
 		{name: "market.keys", help: "keys of these providers, as jupiter=KEY,coingecko=KEY,pyth=KEY", secret: true, list: true},
 		{name: "market.calls_per_minute", help: "calls a minute that your plan at Jupiter allows; without a key 30, with a free one 60"},
-		{name: "news.feeds", help: "addresses of RSS, Atom or JSON feeds with market news, separated by commas", secret: true, list: true},
+		{name: "news.feeds", help: "https addresses of RSS, Atom or JSON feeds to read for market news, separated by commas", secret: true, list: true},
 		{name: "verification.steps", fallback: "contact", help: "how developers are verified: contact, email, wallet, approval", list: true},
 		{name: "admins", help: "Telegram ids of the operators who approve developers, separated by commas", list: true},
 		{name: "mail.url", help: "mail server, as smtp://user:password@host:port or smtps://…", secret: true},

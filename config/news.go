@@ -1,36 +1,29 @@
 package config
 
 import (
-	"net/url"
+	"slices"
 
 	"purser/wallet"
 )
 
-// News is where market news comes from. Its zero value is nowhere: then nobody gets any.
-type News struct {
-	Feeds []*url.URL // of RSS, Atom or JSON feeds. They may hold a key, so they are not shown.
-}
-
-// mostFeeds bounds how many feeds are read.
+// mostFeeds is the most feeds that can be read.
 const mostFeeds = 20
 
-// news reads the addresses of feeds. They may lead where webhooks may: to public addresses over https, and to the networks that the operator has opened.
-func (ch *checker) news(allowed wallet.WebhookNetworks) (n News) {
-	items := split(ch.values["news.feeds"])
-	if len(items) > mostFeeds {
-		ch.wrong("news.feeds", "at most %d feeds can be read", mostFeeds)
-		return n
-	}
-	for i, item := range items {
-		u, err := url.Parse(item)
-		if err == nil {
-			err = allowed.Check(item)
-		}
-		if err != nil { // the address itself may hold a key
-			ch.wrong("news.feeds", "the address %d of %d must be https and public, or lie in webhooks.allow_private (http: with webhooks.allow_http)", i+1, len(items))
+// news reads which feeds are read. They may be where webhooks may be: on the public internet by https, and in the networks that the
+// operator named. An address can hold a key, so no problem repeats one.
+func (ch *checker) news(w Webhooks) (n News) {
+	networks := wallet.WebhookNetworks{Private: w.AllowPrivate, Plain: w.AllowHTTP}
+	for i, item := range split(ch.values["news.feeds"]) {
+		if networks.Check(item) != nil {
+			ch.wrong("news.feeds", "address %d must begin with https:// and lead to the internet, without a user and a fragment. Other networks, and http in them, need webhooks.allow_private and webhooks.allow_http", i+1)
 			continue
 		}
-		n.Feeds = append(n.Feeds, u)
+		if feed := Secret(item); !slices.Contains(n.Feeds, feed) {
+			n.Feeds = append(n.Feeds, feed)
+		}
+	}
+	if len(n.Feeds) > mostFeeds {
+		ch.wrong("news.feeds", "must name at most %d feeds", mostFeeds)
 	}
 	return n
 }

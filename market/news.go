@@ -1,21 +1,15 @@
 package market
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"html"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"regexp"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/mmcdole/gofeed"
 	"golang.org/x/sync/errgroup"
 
 	"purser/store"
@@ -23,49 +17,56 @@ import (
 	"purser/work"
 )
 
-// News reads the feeds that the operator has chosen (RSS, Atom or JSON Feed), on one node at a time, and puts what is new into the store. Feeds are
-// strangers: an answer is small, ends in time, and is text that is cleaned. One feed that fails or hangs delays no other.
+// News reads the feeds that the operator chose, on one node at a time, and saves what is new in the store. What a feed holds when it is
+// read for the first time is not news.
+//
+// Feeds are written by strangers. Whatever a feed does, it costs a bounded time and memory, delays no other feed, and adds nothing
+// but cleaned text with an https link.
+//
+// The exported fields are set before Run or Read is called. Run or Read is called by one goroutine.
 type News struct {
 	Store  store.Store
-	Feeds  []*url.URL
-	Client *http.Client // that connects only where feeds may be (webhooks.Poster.Client)
-	Node   string
+	Feeds  []string     // addresses, each once; http is for addresses that Client may reach without TLS
+	Client *http.Client // of NewFeedClient
+	Node   string       // name of this node among those that share the store
 	Now    func() time.Time
 	Log    *slog.Logger
-	// Announce, if not nil, runs in the transaction that kept new items.
-	Announce func(tx store.Tx, now time.Time) error
+	// Added is called in the Update that saved new items, after them; nil: nothing. Its error undoes the Update, and the feed is read
+	// again later.
+	Added func(tx store.Tx, now time.Time) error
 
-	mu    sync.Mutex // guards what follows
-	state map[string]*feedState
+	mu    sync.Mutex            // guards what follows
+	tries map[string]*feedTries // by address; a feed that did not fail since this process began has none
 }
 
-// feedState is what one process remembers of a feed.
-type feedState struct {
-	due      time.Time
-	failures int
-	failing  string // the error that was logged last; "": it works
+// feedTries is how a feed fails at the moment.
+type feedTries struct {
+	failures  int       // in a row
+	notBefore time.Time // of the next try
+	reason    string    // of the last failure, as it was logged
 }
 
-// How feeds are read.
+// When feeds are read.
 const (
-	newsEvery     = 15 * time.Minute
-	newsTick      = 30 * time.Second
-	newsPatience  = 20 * time.Second // for a whole answer
-	newsAge       = 48 * time.Hour   // what is older is no news
-	newsBackoff   = 6 * time.Hour    // the longest wait after failures
-	newsBytes     = 1 << 20          // of an answer, when it is unpacked
-	newsItems     = 50               // of an answer, the newest
-	feedsAtOnce   = 4
-	feedRedirects = 3
+	// NewsEvery is how often a feed is read. Feeds take turns over this time.
+	NewsEvery = 15 * time.Minute
+	// newsTick is how often it is looked which feeds are due.
+	newsTick = 30 * time.Second
+	// newsLease is the lease of the node that reads.
+	newsLease = 30 * time.Second
+	// longestNewsPause bounds how long a feed that fails is left alone. The pause doubles with each failure in a row.
+	longestNewsPause = 6 * time.Hour
+	// feedsAtOnce is how many feeds are read at the same time.
+	feedsAtOnce = 4
 )
 
-// Run reads the feeds until ctx ends. Without feeds it only waits. The error is a final one of the store.
+// Run reads feeds until ctx ends, on one node at a time. Without feeds it only waits. The error is a final one of the store.
 func (n *News) Run(ctx context.Context) error {
 	if len(n.Feeds) == 0 {
 		<-ctx.Done()
 		return nil
 	}
-	leader := &work.Leader{Store: n.Store, Name: "news", Node: n.Node, Lease: newsTick, Now: n.Now, Log: n.Log}
+	leader := &work.Leader{Store: n.Store, Name: "news", Node: n.Node, Lease: newsLease, Now: n.Now, Log: n.Log}
 	return leader.Run(ctx, func(ctx context.Context) error {
 		ticker := time.NewTicker(newsTick)
 		defer ticker.Stop()
@@ -73,7 +74,7 @@ func (n *News) Run(ctx context.Context) error {
 			if err := n.Read(ctx); store.Final(err) {
 				return err
 			} else if err != nil && ctx.Err() == nil {
-				n.Log.Warn("news could not be kept", "error", err)
+				n.Log.Warn("news could not be saved", "error", err)
 			}
 			select {
 			case <-ctx.Done():
@@ -84,190 +85,153 @@ func (n *News) Run(ctx context.Context) error {
 	})
 }
 
-// Read reads the feeds that are due. The error is of the store: a feed that fails is logged and read again later.
+// Read reads the feeds that are due, a few at the same time, and returns when all of them were read or have failed. A feed that fails is no
+// error. The error is of the store, or of Added.
 func (n *News) Read(ctx context.Context) error {
+	due, err := n.due(ctx)
+	if err != nil {
+		return fmt.Errorf("list the feeds to read: %w", err)
+	}
 	var group errgroup.Group
 	group.SetLimit(feedsAtOnce)
-	for _, feed := range n.Feeds {
-		if n.isDue(feed) {
-			group.Go(func() error { return n.readFeed(ctx, feed) })
-		}
+	for _, feed := range due {
+		group.Go(func() error { return n.readFeed(ctx, feed) })
 	}
 	return group.Wait()
 }
 
-// isDue tells whether a feed is to be read now.
-func (n *News) isDue(feed *url.URL) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	s := n.state[feed.String()]
-	return s == nil || !s.due.After(n.Now())
-}
-
-// ended notes how reading a feed ended, and when it is due again. Trouble is logged once when it begins and once when it changes, by the feed's host:
-// its address may hold a key.
-func (n *News) ended(feed *url.URL, trouble error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.state == nil {
-		n.state = map[string]*feedState{}
-	}
-	s := n.state[feed.String()]
-	if s == nil {
-		s = &feedState{}
-		n.state[feed.String()] = s
-	}
-	if trouble == nil {
-		*s = feedState{due: n.Now().Add(newsEvery)}
-		return
-	}
-	s.failures++
-	s.due = n.Now().Add(min(newsEvery<<min(s.failures-1, 10), newsBackoff))
-	if text := trouble.Error(); text != s.failing {
-		s.failing = text
-		n.Log.Warn("a feed of news cannot be read", "host", feed.Host, "error", text)
-	}
-}
-
-// readFeed reads one feed, and keeps what is new in it.
-func (n *News) readFeed(ctx context.Context, feed *url.URL) error {
-	var known wallet.NewsFeed
-	err := n.Store.View(ctx, func(tx store.Tx) (err error) {
-		known, err = tx.NewsFeed(feed.String())
-		return err
+// due returns what is known of the feeds that are due, in the order of Feeds.
+func (n *News) due(ctx context.Context) (due []store.NewsFeed, err error) {
+	now := n.Now()
+	err = n.Store.View(ctx, func(tx store.Tx) error {
+		due = due[:0]
+		for i, address := range n.Feeds {
+			feed, err := tx.NewsFeed(address)
+			if errors.Is(err, store.ErrNotFound) {
+				feed, err = store.NewsFeed{URL: address}, nil
+			}
+			if err != nil {
+				return err
+			}
+			if n.isDue(feed, i, now) {
+				due = append(due, feed)
+			}
+		}
+		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("read what is known of a feed: %w", err)
+	return due, err
+}
+
+// isDue reports whether the feed with an index in Feeds is due. Each feed has its own moment within NewsEvery, so that they are not read all at once:
+// it is due when it was not read since its last moment, also by another node or before a restart. A feed that failed is due after
+// its pause.
+func (n *News) isDue(feed store.NewsFeed, index int, now time.Time) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if tries := n.tries[feed.URL]; tries != nil && now.Before(tries.notBefore) {
+		return false
 	}
-	now := n.Now().UTC()
-	items, is, err := n.fetch(ctx, feed, known, now)
-	if ctx.Err() != nil {
-		return ctx.Err()
+	moment := NewsEvery * time.Duration(index) / time.Duration(len(n.Feeds))
+	last := now.Add(-moment).Truncate(NewsEvery).Add(moment)
+	// A time to come was written before a clock was set back.
+	return feed.ReadAt.Before(last) || feed.ReadAt.After(now)
+}
+
+// readFeed reads one feed and saves what is new.
+func (n *News) readFeed(ctx context.Context, feed store.NewsFeed) error {
+	answer, err := fetchFeed(ctx, n.Client, feed)
+	now := n.Now()
+	var items []wallet.NewsItem
+	if err == nil && !answer.unchanged {
+		items, err = parseFeed(answer, now)
 	}
-	n.ended(feed, err)
-	if err != nil {
+	if ctx.Err() != nil { // purser stops, or another node reads now: the feed is not to blame
 		return nil
 	}
-	is.URL, is.ReadAt = feed.String(), now
-	err = n.Store.Update(ctx, func(tx store.Tx) error {
-		added, err := tx.NoteNews(items, known.ReadAt.IsZero(), now)
-		if err == nil && added > 0 && n.Announce != nil {
-			err = n.Announce(tx, now)
+	if err != nil {
+		n.failed(feed.URL, now, feedReason(err))
+		return nil
+	}
+	if !answer.unchanged {
+		feed.ETag, feed.LastModified = answer.etag, answer.lastModified
+	}
+	if err := n.save(ctx, feed, items, now); err != nil {
+		n.failed(feed.URL, now, "it could not be saved")
+		return err
+	}
+	n.succeeded(feed.URL)
+	return nil
+}
+
+// save notes items and that the feed was read, in one Update.
+func (n *News) save(ctx context.Context, feed store.NewsFeed, items []wallet.NewsItem, now time.Time) error {
+	err := n.Store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
+		read := feed
+		read.ReadAt = now
+		// Another node may have read it meanwhile, if this one was paused.
+		known, err := tx.NewsFeed(feed.URL)
+		first := errors.Is(err, store.ErrNotFound)
+		switch {
+		case first:
+			read.FirstReadAt = now
+		case err != nil:
+			return err
+		default:
+			read.FirstReadAt = known.FirstReadAt
 		}
-		return errors.Join(err, tx.PutNewsFeed(is))
+		added, err := tx.NoteNews(items, now, first)
+		if err != nil {
+			return err
+		}
+		if err := tx.PutNewsFeed(read); err != nil {
+			return err
+		}
+		if added > 0 && n.Added != nil {
+			return n.Added(tx, now)
+		}
+		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("keep news: %w", err)
+		return fmt.Errorf("save the news of %s: %w", hostOf(feed.URL), err)
 	}
 	return nil
 }
 
-// fetch gets the items of a feed, oldest first; none if it has not changed since known was noted. Its errors name no address.
-func (n *News) fetch(ctx context.Context, feed *url.URL, known wallet.NewsFeed, now time.Time) ([]wallet.NewsItem, wallet.NewsFeed, error) {
-	ctx, cancel := context.WithTimeout(ctx, newsPatience)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, feed.String(), nil)
+// failed notes that a feed failed, and logs the reason if it is another one than the last time.
+func (n *News) failed(address string, now time.Time, reason string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	tries := n.tries[address]
+	if tries == nil {
+		if n.tries == nil {
+			n.tries = map[string]*feedTries{}
+		}
+		tries = &feedTries{}
+		n.tries[address] = tries
+	}
+	tries.failures++
+	tries.notBefore = now.Add(min(NewsEvery<<min(tries.failures, 10), longestNewsPause))
+	if tries.reason != reason {
+		tries.reason = reason
+		n.Log.Warn("a feed of news was not read", "host", hostOf(address), "reason", reason)
+	}
+}
+
+// succeeded notes that a feed was read, and logs it if it had failed.
+func (n *News) succeeded(address string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.tries[address] != nil {
+		delete(n.tries, address)
+		n.Log.Info("a feed of news is read again", "host", hostOf(address))
+	}
+}
+
+// hostOf returns the host of an address, which is all of it that may be logged: the rest can hold a key.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
 	if err != nil {
-		return nil, known, errors.New("the address is not valid")
+		return ""
 	}
-	request.Header.Set("Accept", "application/rss+xml, application/atom+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5")
-	request.Header.Set("User-Agent", "purser")
-	if known.ETag != "" {
-		request.Header.Set("If-None-Match", known.ETag)
-	}
-	if known.LastModified != "" {
-		request.Header.Set("If-Modified-Since", known.LastModified)
-	}
-	client := *n.Client
-	client.CheckRedirect = func(to *http.Request, via []*http.Request) error {
-		if len(via) > feedRedirects || to.URL.Scheme != feed.Scheme {
-			return errors.New("too many redirects, or one without TLS")
-		}
-		return nil
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, known, withoutURL(err)
-	}
-	defer response.Body.Close()
-	switch response.StatusCode {
-	case http.StatusNotModified:
-		return nil, known, nil
-	case http.StatusOK:
-	default:
-		return nil, known, fmt.Errorf("status %d", response.StatusCode)
-	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, newsBytes+1))
-	switch {
-	case err != nil:
-		return nil, known, withoutURL(err)
-	case len(body) > newsBytes:
-		return nil, known, fmt.Errorf("the answer has more than %d bytes", newsBytes)
-	}
-	items, err := parseFeed(feed, body, now)
-	return items, wallet.NewsFeed{ETag: header(response, "ETag"), LastModified: header(response, "Last-Modified")}, err
-}
-
-// header returns a header that is worth sending back, or "".
-func header(r *http.Response, name string) string {
-	if text := r.Header.Get(name); len(text) <= 200 {
-		return text
-	}
-	return ""
-}
-
-// tag finds what could be a tag of HTML in a title.
-var tag = regexp.MustCompile(`<[^<>]*>`)
-
-// parseFeed reads the items of a feed, oldest first, without those that are too old or have no title. A panic of the parser is an error: what
-// strangers write is its input.
-func parseFeed(feed *url.URL, body []byte, now time.Time) (items []wallet.NewsItem, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			items, err = nil, errors.New("the parser failed")
-		}
-	}()
-	parsed, err := gofeed.NewParser().Parse(bytes.NewReader(body))
-	if err != nil || parsed == nil {
-		return nil, errors.New("it is no RSS, Atom or JSON feed")
-	}
-	source := cleanNews(parsed.Title, wallet.MostNewsSource)
-	if source == "" {
-		source = feed.Hostname()
-	}
-	for _, entry := range parsed.Items[:min(len(parsed.Items), 10*newsItems)] {
-		if entry == nil {
-			continue
-		}
-		item := wallet.NewsItem{Title: cleanNews(entry.Title, wallet.MostNewsTitle), URL: wallet.NewsURL(entry.Link), Source: source, At: publishedAt(entry, now)}
-		name := entry.GUID
-		if name == "" {
-			name = entry.Link
-		}
-		if item.Title == "" || name == "" || now.Sub(item.At) > newsAge {
-			continue
-		}
-		item.ID = wallet.NewsID(feed.Host, name)
-		items = append(items, item)
-	}
-	slices.SortStableFunc(items, func(a, b wallet.NewsItem) int { return a.At.Compare(b.At) })
-	return items[max(0, len(items)-newsItems):], nil
-}
-
-// cleanNews is a text of a feed without HTML. Feeds write tags and entities into titles, some of them twice escaped.
-func cleanNews(text string, most int) string {
-	for range 2 {
-		text = html.UnescapeString(tag.ReplaceAllString(text, " "))
-	}
-	return wallet.CleanNewsText(tag.ReplaceAllString(text, " "), most)
-}
-
-// publishedAt is when an item was published, or now: if the feed does not say, or says a time to come.
-func publishedAt(entry *gofeed.Item, now time.Time) time.Time {
-	for _, at := range []*time.Time{entry.PublishedParsed, entry.UpdatedParsed} {
-		if at != nil && !at.After(now) && at.Year() >= 2000 {
-			return at.UTC()
-		}
-	}
-	return now
+	return u.Hostname()
 }

@@ -1,365 +1,481 @@
-package market_test
+package market
 
 import (
 	"bytes"
-	"compress/gzip"
-	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"net/url"
+	"path/filepath"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
-	"purser/e2e/world"
-	"purser/market"
+	"purser/egress"
+	sandbox "purser/sandbox/market"
 	"purser/store"
+	"purser/store/local"
+	"purser/store/storetest"
 	"purser/wallet"
-	"purser/webhooks"
 )
 
-// newsroom is a reader of feeds over a real store, and a server of them.
-type newsroom struct {
-	*testing.T
-	*market.News
-	store  store.Store
-	clock  time.Time
-	log    bytes.Buffer
-	orders int
+// feedServer serves feeds by path over a real socket. Any goroutine may use it.
+type feedServer struct {
+	*httptest.Server
+	mu    sync.Mutex
+	pages map[string]http.HandlerFunc
+	calls map[string]int
 }
 
-func newNewsroom(t *testing.T, feeds ...string) *newsroom {
-	t.Helper()
-	n := &newsroom{T: t, store: world.OpenStore(t), clock: time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)}
-	poster, err := webhooks.NewPoster(webhooks.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AllowHTTP: true, Now: n.now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(poster.Close)
-	n.News = &market.News{Store: n.store, Client: poster.Client(), Node: "a", Now: n.now, Log: slog.New(slog.NewTextHandler(&n.log, nil)),
-		Announce: func(store.Tx, time.Time) error { n.orders++; return nil }}
-	for _, feed := range feeds {
-		u, err := url.Parse(feed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n.Feeds = append(n.Feeds, u)
-	}
-	return n
+func newFeedServer(t testing.TB) *feedServer {
+	f := &feedServer{pages: map[string]http.HandlerFunc{}, calls: map[string]int{}}
+	f.Server = httptest.NewServer(f)
+	t.Cleanup(f.Close)
+	return f
 }
 
-func (n *newsroom) now() time.Time { return n.clock }
-
-// reads lets a quarter of an hour pass, and reads what is due.
-func (n *newsroom) reads() {
-	n.Helper()
-	n.clock = n.clock.Add(15 * time.Minute)
-	if err := n.Read(n.Context()); err != nil {
-		n.Fatal(err)
-	}
-}
-
-// kept are the items in the store.
-func (n *newsroom) kept() (all []wallet.NewsItem) {
-	n.Helper()
-	err := n.store.View(n.Context(), func(tx store.Tx) (err error) {
-		all, err = tx.NewsAfter(0, 1000)
-		return err
-	})
-	if err != nil {
-		n.Fatal(err)
-	}
-	return all
-}
-
-// titles are the titles of what is kept.
-func (n *newsroom) titles() string {
-	n.Helper()
-	var out []string
-	for _, item := range n.kept() {
-		out = append(out, item.Title)
-	}
-	return strings.Join(out, "; ")
-}
-
-// feedOf serves a text that changes.
-type feedOf struct {
-	text  atomic.Pointer[string]
-	asked atomic.Int32
-}
-
-func (f *feedOf) set(text string) { f.text.Store(&text) }
-
-func (f *feedOf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.asked.Add(1)
-	tag := fmt.Sprintf(`"%d"`, len(*f.text.Load()))
-	w.Header().Set("ETag", tag)
-	if r.Header.Get("If-None-Match") == tag {
-		w.WriteHeader(304)
+func (f *feedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	f.calls[r.URL.Path]++
+	page := f.pages[r.URL.Path]
+	f.mu.Unlock()
+	if page == nil {
+		http.NotFound(w, r)
 		return
 	}
-	_, _ = w.Write([]byte(*f.text.Load()))
+	page(w, r)
 }
 
-func serveFeed(t *testing.T, handler http.Handler) string {
+// serve answers a path from now on.
+func (f *feedServer) serve(path string, page http.HandlerFunc) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pages[path] = page
+}
+
+// says answers a path with a body from now on.
+func (f *feedServer) says(path, body string) {
+	f.serve(path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) })
+}
+
+// called returns how often a path was asked for since the last time.
+func (f *feedServer) called(path string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer func() { f.calls[path] = 0 }()
+	return f.calls[path]
+}
+
+// rss is a feed of items, each "id|title|time of publication".
+func rss(items ...string) string {
+	var b strings.Builder
+	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?><rss version="2.0"><channel><title>Dune Daily</title>`)
+	for _, item := range items {
+		parts := strings.SplitN(item, "|", 3)
+		fmt.Fprintf(&b, "<item><guid>urn:%s</guid><title>%s</title><link>https://dunes.example/%s</link>", parts[0], parts[1], parts[0])
+		if parts[2] != "" {
+			fmt.Fprintf(&b, "<pubDate>%s</pubDate>", parts[2])
+		}
+		b.WriteString("</item>")
+	}
+	return b.String() + "</channel></rss>"
+}
+
+// date is a time as RSS writes it.
+func date(at time.Time) string { return at.UTC().Format(time.RFC1123Z) }
+
+// newsroom is a News over a store of its own, with a clock that stands still.
+type newsroom struct {
+	*News
+	t    testing.TB
+	path string // of the store
+	log  bytes.Buffer
+
+	mu sync.Mutex
+	at time.Time
+}
+
+// loopbackFeeds allows feeds on this machine.
+func loopbackFeeds() egress.Options {
+	return egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+}
+
+func newNewsroom(t testing.TB, feeds ...string) *newsroom {
 	t.Helper()
-	s := httptest.NewServer(handler)
-	t.Cleanup(s.Close)
-	return s.URL + "/feed?key=secret"
-}
-
-// item is one of an RSS feed.
-func item(guid, title string, more ...string) string {
-	return "<item><guid>" + guid + "</guid><title>" + title + "</title><link>https://news.example.org/" + guid + "</link>" + strings.Join(more, "") + "</item>"
-}
-
-func rssOf(items ...string) string {
-	return `<?xml version="1.0"?><rss version="2.0"><channel><title>The Daily Dune</title>` + strings.Join(items, "") + `</channel></rss>`
-}
-
-// TestNewsIsReadOnce: what a feed holds at first is no news. Later items are kept once, also after a restart, and two feeds that tell the same are one.
-func TestNewsIsReadOnce(t *testing.T) {
-	var first, second feedOf
-	first.set(rssOf(item("1", "Old")))
-	second.set(rssOf(item("a", "Older")))
-	n := newNewsroom(t, serveFeed(t, &first), serveFeed(t, &second))
-	n.reads()
-	if n.titles() != "" || n.orders != 0 {
-		t.Errorf("at first: %q", n.titles())
-	}
-	first.set(rssOf(item("2", "Dune rises"), item("1", "Old")))
-	second.set(rssOf(item("b", "Dune  rises!"), item("c", "Bean falls"), item("a", "Older")))
-	n.reads()
-	if got := n.titles(); got != "Dune rises; Bean falls" && got != "Bean falls; Dune rises" && got != "Dune rises!; Bean falls" || n.orders == 0 {
-		t.Errorf("then: %q, ordered %d times", got, n.orders)
-	}
-	asked := first.asked.Load()
-	n.clock = n.clock.Add(10 * time.Minute)
-	if err := n.Read(t.Context()); err != nil || first.asked.Load() != asked {
-		t.Errorf("it is read before it is due: %v", err)
-	}
-	again := &market.News{Store: n.store, Feeds: n.Feeds, Client: n.Client, Node: "b", Now: n.now, Log: n.Log} // a restart knows nothing but the store
-	before := n.titles()
-	if err := again.Read(t.Context()); err != nil || n.titles() != before {
-		t.Errorf("after a restart: %q, %v", n.titles(), err)
-	}
-	if got := n.kept()[0]; got.Source != "The Daily Dune" || !strings.HasPrefix(got.URL, "https://news.example.org/") || !got.At.Equal(n.clock.Add(-10*time.Minute)) {
-		t.Errorf("%+v", got)
-	}
-}
-
-// TestWhatAFeedSaysIsCleaned: texts are plain and short, links are https, times are believed if they can be.
-func TestWhatAFeedSaysIsCleaned(t *testing.T) {
-	var feed feedOf
-	feed.set(rssOf())
-	n := newNewsroom(t, serveFeed(t, &feed))
-	n.reads()
-	old, future := n.clock.Add(-49*time.Hour).Format(time.RFC1123Z), n.clock.Add(10*time.Hour).Format(time.RFC1123Z)
-	feed.set(rssOf(
-		item("1", "<![CDATA[<b>Bold</b> &amp; <script>alert(1)</script> news]]>"),
-		item("2", "&amp;lt;i&amp;gt;Twice&amp;lt;/i&amp;gt; escaped"),
-		item("3", "Turned \u202eround\u2069 and\u200b invisible\n\t  blanks"),
-		item("4", strings.Repeat("long ", 100)),
-		item("5", ""), item("6", "\u200b \u2060"),
-		item("7", "Too old", "<pubDate>"+old+"</pubDate>"),
-		item("8", "From the future", "<pubDate>"+future+"</pubDate>"),
-		"<item><title>No name and no link</title></item>",
-		`<item><guid>9</guid><title>A bad link</title><link>javascript:alert(1)</link></item>`,
-		`<item><guid>10</guid><title>Plain http</title><link>http://news.example.org/10</link></item>`,
-		`<item><guid>11</guid><title>A user in it</title><link>https://evil@news.example.org/</link></item>`,
-	))
-	n.reads()
-	want := "Bold & alert(1) news; Twice escaped; Turned round and invisible blanks; " + strings.TrimSpace(strings.Repeat("long ", 40)) + "…; From the future; A bad link; Plain http; A user in it"
-	if got := n.titles(); got != want {
-		t.Errorf("%q, want\n%q", got, want)
-	}
-	for _, got := range n.kept() {
-		if strings.HasPrefix(got.Title, "A ") || strings.HasPrefix(got.Title, "Plain") {
-			if got.URL != "" {
-				t.Errorf("%s links to %s", got.Title, got.URL)
-			}
+	r := &newsroom{t: t, path: filepath.Join(t.TempDir(), "purser.db"), at: time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)}
+	r.News = &News{Store: openNewsStore(t, r.path), Feeds: feeds, Client: NewFeedClient(loopbackFeeds()), Node: "a", Now: r.now,
+		Log: slog.New(slog.NewTextHandler(&r.log, nil))}
+	t.Cleanup(func() {
+		if err := r.Store.Close(); err != nil {
+			t.Error(err)
 		}
-		if got.At.After(n.clock) || len([]rune(got.Title)) > wallet.MostNewsTitle {
-			t.Errorf("%+v", got)
-		}
-	}
-}
-
-// TestOtherKindsOfFeedsAreRead: Atom and JSON Feed, with their own names of things.
-func TestOtherKindsOfFeedsAreRead(t *testing.T) {
-	now := "2026-11-24T12:05:00Z"
-	for kind, text := range map[string]string{
-		"atom": `<feed xmlns="http://www.w3.org/2005/Atom"><title>A</title><entry><id>x</id><title>Hello</title><link href="https://a.example.org/1"/><updated>` + now + `</updated></entry></feed>`,
-		"json": `{"version":"https://jsonfeed.org/version/1.1","title":"J","items":[{"id":"x","title":"Hello","url":"https://a.example.org/1","date_published":"` + now + `"}]}`,
-	} {
-		var feed feedOf
-		feed.set(rssOf())
-		n := newNewsroom(t, serveFeed(t, &feed))
-		n.reads()
-		feed.set(text)
-		n.reads()
-		if got := n.kept(); len(got) != 1 || got[0].Title != "Hello" || got[0].URL != "https://a.example.org/1" || wallet.Timestamp(got[0].At) != "2026-11-24T12:05:00.000Z" {
-			t.Errorf("%s: %+v\n%s", kind, got, n.log.String())
-		}
-	}
-}
-
-// TestABadFeedHarmsNobody: whatever a server answers is a failure of that feed alone, which is read again later and later. No line of the log holds its address.
-func TestABadFeedHarmsNobody(t *testing.T) {
-	bomb := func() []byte {
-		var b bytes.Buffer
-		w := gzip.NewWriter(&b)
-		_, _ = w.Write(bytes.Repeat([]byte(" "), 64<<20))
-		_ = w.Close()
-		return b.Bytes()
-	}()
-	for what, handler := range map[string]http.HandlerFunc{
-		"HTML": func(w http.ResponseWriter, _ *http.Request) {
-			fmt.Fprint(w, "<html><body>502 Bad Gateway</body></html>")
-		},
-		"an error": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
-		"nothing":  func(http.ResponseWriter, *http.Request) {},
-		"null":     func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "null") },
-		"half":     func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, rssOf(item("1", "x"))[:80]) },
-		"depth":    func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<rss>"+strings.Repeat("<a>", 200_000)) },
-		"too much": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat(" ", 1<<20)+rssOf()) },
-		"a gzip bomb": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Encoding", "gzip")
-			_, _ = w.Write(bomb)
-		},
-		"no gzip": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Encoding", "gzip")
-			fmt.Fprint(w, rssOf())
-		},
-		"redirects": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "/feed?key=secret", http.StatusFound)
-		},
-		"into a network": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://10.0.0.1/feed", http.StatusFound)
-		},
-		"to another kind": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
-		},
-	} {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			var good feedOf
-			good.set(rssOf())
-			n := newNewsroom(t, serveFeed(t, handler), serveFeed(t, &good))
-			n.reads()
-			good.set(rssOf(item("1", "Good")))
-			for range 3 {
-				n.reads()
-			}
-			if n.titles() != "Good" {
-				t.Errorf("kept %q", n.titles())
-			}
-			log := n.log.String()
-			if strings.Count(log, "cannot be read") != 1 || strings.Contains(log, "secret") || strings.Contains(log, "feed?") {
-				t.Errorf("logged %s", log)
-			}
-		})
-	}
-}
-
-// entityBomb grows when its entities are replaced.
-const entityBomb = `<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;"><!ENTITY d "&c;&c;&c;&c;&c;&c;&c;&c;">]><rss><channel><title>&d;&d;&d;</title></channel></rss>`
-
-// TestASlowFeedDelaysNoOther: one that never ends ends with its reader, and others were kept before.
-func TestASlowFeedDelaysNoOther(t *testing.T) {
-	var good feedOf
-	good.set(rssOf())
-	reached := make(chan struct{}, 10)
-	slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		reached <- struct{}{}
-		<-r.Context().Done()
 	})
-	n := newNewsroom(t, serveFeed(t, slow), serveFeed(t, &good))
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- n.Read(ctx) }()
-	<-reached
-	for good.asked.Load() == 0 {
-		select {
-		case err := <-ended:
-			t.Fatal("it ended before the good feed was asked", err)
-		default:
-		}
-	}
-	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	return r
 }
 
-// TestAFeedThatFailsIsAskedLessOften, and at once again in its usual time when it works.
-func TestAFeedThatFailsIsAskedLessOften(t *testing.T) {
-	var asked int
-	broken := true
-	n := newNewsroom(t, serveFeed(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if asked++; broken {
-			w.WriteHeader(503)
-			return
-		}
-		fmt.Fprint(w, rssOf())
-	})))
-	for range 4 * 24 {
-		n.reads()
-	}
-	if asked < 5 || asked > 9 {
-		t.Errorf("asked %d times within a day", asked)
-	}
-	broken = false
-	for range 4 * 6 {
-		n.reads()
-	}
-	asked = 0
-	for range 8 {
-		n.reads()
-	}
-	if asked != 8 {
-		t.Errorf("asked %d times within two hours when it works", asked)
-	}
-}
-
-// TestNoFeedLeadsIntoANetwork that the operator has not opened.
-func TestNoFeedLeadsIntoANetwork(t *testing.T) {
-	var feed feedOf
-	feed.set(rssOf(item("1", "x")))
-	n := newNewsroom(t, serveFeed(t, &feed))
-	poster, err := webhooks.NewPoster(webhooks.Options{Now: n.now})
+func openNewsStore(t testing.TB, path string) store.Store {
+	s, err := local.Open(local.Options{Path: path, MasterKey: make([]byte, 32), Random: rand.Reader, Kinds: storetest.Kinds()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.Client = poster.Client()
-	n.reads()
-	if feed.asked.Load() != 0 || !strings.Contains(n.log.String(), "cannot be read") {
-		t.Errorf("asked %d times: %s", feed.asked.Load(), n.log.String())
+	return s
+}
+
+func (r *newsroom) now() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.at
+}
+
+// after moves the clock, and reads what is due.
+func (r *newsroom) after(d time.Duration) {
+	r.t.Helper()
+	r.mu.Lock()
+	r.at = r.at.Add(d)
+	r.mu.Unlock()
+	if err := r.Read(r.t.Context()); err != nil {
+		r.t.Fatal(err)
 	}
 }
 
-// FuzzFeeds: whatever bytes a feed has, what is kept is clean, and nothing panics.
-func FuzzFeeds(f *testing.F) {
-	for _, text := range []string{rssOf(item("1", "Dune")), entityBomb, "null", "{}", `{"version":"https://jsonfeed.org/version/1","items":[{"id":1,"title":null}]}`,
-		`<feed><entry><title type="html">&lt;b&gt;</title><id/></entry></feed>`, "<rss><channel><item><title>\u202e</title></item></channel></rss>"} {
-		f.Add([]byte(text))
+// saved lists the titles of all saved items, in their order.
+func (r *newsroom) saved() string {
+	r.t.Helper()
+	var out []string
+	for _, item := range r.items() {
+		out = append(out, item.Title)
 	}
-	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
-	f.Fuzz(func(t *testing.T, body []byte) {
-		items, err := market.ParseFeed("news.example.org", body, now)
-		if err != nil && len(items) > 0 {
-			t.Error("items beside an error")
+	return strings.Join(out, ", ")
+}
+
+func (r *newsroom) items() (items []wallet.NewsItem) {
+	r.t.Helper()
+	if err := r.Store.View(r.t.Context(), func(tx store.Tx) (err error) { items, err = tx.NewsAfter(0, 1000); return err }); err != nil {
+		r.t.Fatal(err)
+	}
+	return items
+}
+
+// logged returns what was logged since the last time.
+func (r *newsroom) logged() string {
+	text := r.log.String()
+	r.log.Reset()
+	return text
+}
+
+// is compares texts.
+func is(t testing.TB, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+// TestTheFirstReadingIsSilent: what is there already is no news, what comes later is, also after a restart.
+func TestTheFirstReadingIsSilent(t *testing.T) {
+	server := newFeedServer(t)
+	r := newNewsroom(t, server.URL+"/rss")
+	old := "1|old one|" + date(r.at.Add(-time.Hour))
+	server.says("/rss", rss(old))
+	r.after(0)
+	is(t, "at first", r.saved(), "")
+	server.says("/rss", rss("2|a new one|"+date(r.at.Add(time.Minute)), old))
+	r.after(NewsEvery)
+	is(t, "later", r.saved(), "a new one")
+
+	if err := r.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	restarted := &News{Store: openNewsStore(t, r.path), Feeds: r.Feeds, Client: r.Client, Node: "a", Now: r.now, Log: r.Log}
+	r.News = restarted
+	server.called("/rss")
+	r.after(time.Minute)
+	if n := server.called("/rss"); n != 0 {
+		t.Errorf("%d calls right after a restart", n)
+	}
+	server.says("/rss", rss("3|the newest|"+date(r.at), "2|a new one|"+date(r.at.Add(-time.Hour)), old))
+	r.after(NewsEvery)
+	is(t, "after a restart", r.saved(), "a new one, the newest")
+
+	// A feed that the operator adds is read in silence. What both feeds have stays known.
+	server.says("/more", rss("4|of another feed|"+date(r.at)))
+	r.Feeds = append(r.Feeds, server.URL+"/more")
+	r.after(NewsEvery)
+	is(t, "of a feed that was added", r.saved(), "a new one, the newest")
+	server.says("/more", rss("5|the other feed's|"+date(r.at), "4|of another feed|"+date(r.at)))
+	r.after(NewsEvery)
+	is(t, "of a feed that was added, later", r.saved(), "a new one, the newest, the other feed's")
+}
+
+// TestAFailureIsNoFirstReading: a page of an error does not make all that comes later news.
+func TestAFailureIsNoFirstReading(t *testing.T) {
+	server := newFeedServer(t)
+	r := newNewsroom(t, server.URL+"/rss")
+	for _, page := range []string{`<html><body>Down for repair</body></html>`, `{"error":"repair"}`, `<rss version="2.0"></rss>`, `<feed xmlns="http://www.w3.org/2005/Atom"/>`, ``, `<rss><channel><title>cut`} {
+		server.says("/rss", page)
+		r.after(longestNewsPause)
+		if n := server.called("/rss"); n != 1 {
+			t.Errorf("%d calls for %q", n, page)
 		}
-		for _, got := range items {
-			if got.Title == "" || len([]rune(got.Title)) > wallet.MostNewsTitle || len([]rune(got.Source)) > wallet.MostNewsSource || strings.ContainsAny(got.Title, "\n\u202e\u2066\u200b") ||
-				got.URL != "" && !strings.HasPrefix(got.URL, "https://") || got.At.After(now) || now.Sub(got.At) > 48*time.Hour {
-				t.Errorf("%+v", got)
-			}
+	}
+	server.says("/rss", rss("1|old|"+date(r.at)))
+	r.after(longestNewsPause)
+	is(t, "at first", r.saved(), "")
+	// An empty feed with a title is one: what comes into it is new.
+	empty := newNewsroom(t, server.URL+"/empty")
+	server.says("/empty", rss())
+	empty.after(0)
+	server.says("/empty", rss("9|the very first|"+date(empty.at)))
+	empty.after(NewsEvery)
+	is(t, "of a feed that was empty", empty.saved(), "the very first")
+}
+
+// TestNewsOfSeveralFeedsIsSavedOnce, by its ID and by its title, in the order of time.
+func TestNewsOfSeveralFeedsIsSavedOnce(t *testing.T) {
+	server := newFeedServer(t)
+	r := newNewsroom(t, server.URL+"/a", server.URL+"/b", server.URL+"/c")
+	for _, path := range []string{"/a", "/b", "/c"} {
+		server.says(path, rss())
+	}
+	r.after(0)
+	server.says("/a", rss("3|Third|"+date(r.at.Add(3*time.Minute)), "1|First|"+date(r.at.Add(time.Minute)), "2|Second|"+date(r.at.Add(2*time.Minute))))
+	server.says("/b", rss("1|First, but edited|"+date(r.at), "8|SECOND!|"+date(r.at), "3|Third|"+date(r.at)))
+	server.says("/c", rss("2|Second|"+date(r.at)))
+	// All are due at once. Whichever comes first, each is saved once.
+	r.after(24 * time.Hour)
+	seen := map[string]int{}
+	for _, item := range r.items() {
+		seen[strings.ToLower(item.Title[:5])]++
+	}
+	if len(seen) != 3 || seen["first"] != 1 || seen["secon"] != 1 || seen["third"] != 1 {
+		t.Errorf("%v", seen)
+	}
+
+	one := newNewsroom(t, server.URL+"/a", server.URL+"/b")
+	server.says("/a", rss())
+	server.says("/b", rss())
+	one.after(0)
+	server.says("/a", rss("3|Third|"+date(one.at.Add(3*time.Minute)), "1|First|"+date(one.at.Add(time.Minute)), "2|Second|"+date(one.at.Add(2*time.Minute))))
+	one.after(NewsEvery - time.Minute) // the first feed has not had its moment again, the second one has
+	server.says("/b", rss("9|third|"+date(one.at), "1|Another title|"+date(one.at), "7|Fourth|"+date(one.at)))
+	one.after(time.Minute)
+	one.after(NewsEvery)
+	is(t, "in the order of time", one.saved(), "First, Second, Third, Fourth")
+	for i, item := range one.items() {
+		if item.Seq != uint64(i+1) || item.Source != "Dune Daily" || !strings.HasPrefix(item.URL, "https://dunes.example/") {
+			t.Errorf("%+v", item)
 		}
+	}
+}
+
+// TestUnchangedFeedsAreNotSentAgain: the server gets what it said of the last version, and 304 is a success.
+func TestUnchangedFeedsAreNotSentAgain(t *testing.T) {
+	server := newFeedServer(t)
+	r := newNewsroom(t, server.URL+"/rss")
+	var asked []string
+	etag, modified := `W/"v1"`, "Tue, 24 Nov 2026 11:00:00 GMT"
+	server.serve("/rss", func(w http.ResponseWriter, q *http.Request) {
+		asked = append(asked, q.Header.Get("If-None-Match")+" "+q.Header.Get("If-Modified-Since"))
+		if etag != "" && q.Header.Get("If-None-Match") == etag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		w.Header().Set("ETag", etag)
+		w.Header().Set("Last-Modified", modified)
+		fmt.Fprint(w, rss("1|one|"+date(r.at)))
 	})
+	r.after(0)
+	r.after(NewsEvery)
+	r.after(NewsEvery)
+	is(t, "asked", strings.Join(asked, ", "), ` , W/"v1" Tue, 24 Nov 2026 11:00:00 GMT, W/"v1" Tue, 24 Nov 2026 11:00:00 GMT`)
+	is(t, "logged", r.logged(), "")
+	// A version without an ETag replaces the one before, and so does one whose validators cannot be sent back.
+	asked, etag, modified = nil, "", "é"
+	r.after(NewsEvery)
+	r.after(NewsEvery)
+	is(t, "asked without", strings.Join(asked, ", "), `W/"v1" Tue, 24 Nov 2026 11:00:00 GMT,  `)
+	// It counts as read: the row stays for as long as it is read.
+	if err := r.Store.View(t.Context(), func(tx store.Tx) error {
+		feed, err := tx.NewsFeed(server.URL + "/rss")
+		if !feed.ReadAt.Equal(r.at) || !feed.FirstReadAt.Equal(r.at.Add(-4*NewsEvery)) || feed.ETag != "" || feed.LastModified != "" {
+			t.Errorf("%+v", feed)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+	// 304 to a question without a condition is a failure.
+	server.serve("/rss", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) })
+	r.after(NewsEvery)
+	if text := r.logged(); !strings.Contains(text, "status 304") {
+		t.Errorf("logged %q", text)
+	}
+}
+
+// TestFeedsTakeTurns over a quarter of an hour, and each keeps its moment.
+func TestFeedsTakeTurns(t *testing.T) {
+	server := newFeedServer(t)
+	r := newNewsroom(t, server.URL+"/0", server.URL+"/1", server.URL+"/2")
+	for _, path := range []string{"/0", "/1", "/2"} {
+		server.says(path, rss())
+	}
+	r.after(7 * time.Second) // at 12:00:07; all are new
+	read := func() (out string) {
+		for _, path := range []string{"/0", "/1", "/2"} {
+			out += strings.Repeat(path[1:], server.called(path))
+		}
+		return out
+	}
+	is(t, "at first", read(), "012")
+	var turns []string
+	for minute := range 31 {
+		if minute > 0 {
+			r.after(time.Minute)
+		}
+		if now := read(); now != "" {
+			turns = append(turns, fmt.Sprint(minute, ":", now))
+		}
+	}
+	is(t, "turns", strings.Join(turns, " "), "5:1 10:2 15:0 20:1 25:2 30:0")
+	r.after(24 * time.Hour)
+	is(t, "after a long time", read(), "012")
+	r.after(0)
+	is(t, "not twice", read(), "")
+	r.after(-72 * time.Hour) // the clock was set back
+	is(t, "after a clock was set back", read(), "012")
+}
+
+// TestAFeedThatFailsIsLeftAlone for longer each time, and its failure is logged once, with nothing but its host.
+func TestAFeedThatFailsIsLeftAlone(t *testing.T) {
+	server := newFeedServer(t)
+	r := newNewsroom(t, server.URL+"/rss?key=secret", server.URL+"/good")
+	server.says("/good", rss())
+	server.serve("/rss", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "secret text", 500) })
+	start := r.at
+	var tries []string
+	r.after(0)
+	for range 25 * 60 {
+		if server.called("/rss") > 0 {
+			tries = append(tries, r.at.Sub(start).String())
+		}
+		r.after(time.Minute)
+	}
+	is(t, "tries", strings.Join(tries, " "), "0s 30m0s 1h30m0s 3h30m0s 7h30m0s 13h30m0s 19h30m0s")
+	if n := server.called("/good"); n < 99 {
+		t.Errorf("the good feed was read %d times", n)
+	}
+	text := r.logged()
+	if strings.Count(text, "\n") != 1 || !strings.Contains(text, `host=127.0.0.1 reason="status 500"`) || strings.Contains(text, "secret") {
+		t.Errorf("logged %q", text)
+	}
+	server.serve("/rss", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "", http.StatusForbidden) })
+	r.after(6 * time.Hour)
+	r.after(6 * time.Hour)
+	if text := r.logged(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "status 403") {
+		t.Errorf("logged %q", text)
+	}
+	server.says("/rss", rss())
+	r.after(6 * time.Hour)
+	if text := r.logged(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "level=INFO") || strings.Contains(text, "secret") {
+		t.Errorf("logged %q", text)
+	}
+	server.called("/rss")
+	r.after(NewsEvery)
+	if n := server.called("/rss"); n != 1 {
+		t.Errorf("%d calls after it recovered", n)
+	}
+	server.serve("/rss", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "", 500) })
+	r.after(NewsEvery)
+	server.called("/rss")
+	r.after(2 * NewsEvery)
+	if n := server.called("/rss"); n != 1 {
+		t.Errorf("%d calls: a feed that recovered begins with the shortest pause", n)
+	}
+}
+
+// TestANodeThatWasPausedSilencesNothing: while it waited for the answer, another node read the feed for the first time.
+func TestANodeThatWasPausedSilencesNothing(t *testing.T) {
+	server := newFeedServer(t)
+	r := newNewsroom(t, server.URL+"/rss")
+	other := &News{Store: r.Store, Feeds: r.Feeds, Client: r.Client, Node: "b", Now: r.now, Log: r.Log}
+	old := "1|old|" + date(r.at)
+	server.serve("/rss", func(w http.ResponseWriter, q *http.Request) {
+		server.says("/rss", rss(old))
+		if err := other.Read(q.Context()); err != nil {
+			t.Error(err)
+		}
+		fmt.Fprint(w, rss("2|new|"+date(r.at), old))
+	})
+	r.after(0)
+	is(t, "saved", r.saved(), "new")
+	if n := server.called("/rss"); n != 2 {
+		t.Errorf("%d calls", n)
+	}
+}
+
+// TestAddedIsCalledWithTheItems, in their Update, and only when there are any. Its error undoes them.
+func TestAddedIsCalledWithTheItems(t *testing.T) {
+	server := newFeedServer(t)
+	r := newNewsroom(t, server.URL+"/rss")
+	var calls []string
+	fails := false
+	r.Added = func(tx store.Tx, now time.Time) error {
+		items, err := tx.NewsAfter(0, 10)
+		calls = append(calls, fmt.Sprint(len(items), " ", now.Equal(r.at)))
+		if fails {
+			return errors.New("no room")
+		}
+		return err
+	}
+	server.says("/rss", rss("1|one|"+date(r.at)))
+	r.after(0)
+	is(t, "in silence", strings.Join(calls, ", "), "")
+	fails = true
+	server.says("/rss", rss("2|two|"+date(r.at), "3|three|"+date(r.at)))
+	r.at = r.at.Add(NewsEvery)
+	if err := r.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("read: %v", err)
+	}
+	is(t, "undone", r.saved(), "")
+	fails, calls = false, nil
+	server.called("/rss")
+	r.after(time.Minute)
+	if n := server.called("/rss"); n != 0 {
+		t.Errorf("%d calls a minute later", n)
+	}
+	r.after(2 * NewsEvery)
+	is(t, "called", strings.Join(calls, ", "), "2 true")
+	is(t, "saved", r.saved(), "three, two")
+	r.after(NewsEvery)
+	is(t, "nothing new", strings.Join(calls, ", "), "2 true")
+}
+
+// TestNewsOfTheSandbox: its feed is silent at first, and brings a headline an hour from then on.
+func TestNewsOfTheSandbox(t *testing.T) {
+	server := newFeedServer(t)
+	r := newNewsroom(t, server.URL+sandbox.NewsPath)
+	world, err := sandbox.Open(sandbox.Options{Now: r.now, Seed: "s", Mint: func(name string) string { return name }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.serve(sandbox.NewsPath, world.Handler().ServeHTTP)
+	r.after(0)
+	is(t, "at first", r.saved(), "")
+	for range 12 {
+		r.after(NewsEvery)
+	}
+	items := r.items()
+	if len(items) != 3 {
+		t.Fatalf("%d items in three hours: %+v", len(items), items)
+	}
+	for i, item := range items {
+		if item.Source != "The Sandbox Dune Gazette" || !item.At.Equal(time.Date(2026, 11, 24, 13+i, 0, 0, 0, time.UTC)) {
+			t.Errorf("%+v", item)
+		}
+	}
+	is(t, "logged", r.logged(), "")
 }

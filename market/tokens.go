@@ -1,4 +1,4 @@
-// Package market knows what tokens cost and which are well known. Nothing that is signed depends on it: prices are
+// Package market knows what tokens cost, which are well known, and what feeds say about the market. Nothing that is signed depends on it: prices are
 // information, and providers may be slow, wrong or hostile.
 //
 // Its main types:
@@ -7,6 +7,7 @@
 //     says of itself on chain is not read: anyone can create a mint called USDC
 //   - Source is one provider of prices: Jupiter, CoinGecko, Pyth. GeckoTerminal has pools and past prices (Candles)
 //   - Prices samples what somebody holds or asked for, from the sources, on one node at a time, and keeps it in the store
+//   - News reads feeds that the operator chose, on one node at a time, and saves new items in the store
 //
 // Listed returns the Tokens of one cluster:
 //

@@ -77,7 +77,7 @@ func (r *harness) job(queue store.Queue, id store.JobID) (job store.Job, err err
 func (r *harness) publishes(title string, at time.Time) {
 	r.Helper()
 	r.update(func(tx store.Tx) error {
-		_, err := tx.NoteNews([]wallet.NewsItem{{ID: wallet.NewsID("f", title), Title: title, At: at}}, false, at)
+		_, err := tx.NoteNews([]wallet.NewsItem{{ID: title, Title: title, At: at}}, at, false)
 		return errors.Join(err, store.OrderNews(tx, at))
 	})
 }

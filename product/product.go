@@ -24,6 +24,7 @@ import (
 	"purser/chain"
 	"purser/chat"
 	"purser/config"
+	"purser/egress"
 	"purser/handlers"
 	"purser/mail"
 	"purser/market"
@@ -51,7 +52,6 @@ type Options struct {
 	PastPrices store.PriceHistory
 	Chain      *chain.Client
 	Poster     Poster
-	NewsClient *http.Client  // that reaches only where feeds of news may be; nil if Config names none
 	BotName    func() string // without @; returns "" until Telegram has answered getMe
 	Node       string        // name of this node, unchanged by restarts (work.Pool)
 
@@ -93,7 +93,7 @@ type Parts struct {
 	Settler  *settle.Settler
 	Watcher  *settle.Watcher
 	Market   *market.Prices
-	News     *market.News
+	News     *market.News // nil without feeds
 }
 
 // New makes the parts. It returns an error for a missing option, a setting that cannot work, or a kind without its
@@ -140,7 +140,7 @@ func New(o Options) (*Parts, error) {
 		}
 	}
 	p.deliver()
-	p.News = &market.News{Store: o.Store, Feeds: c.News.Feeds, Client: o.NewsClient, Node: o.Node, Now: o.Now, Log: o.Log, Announce: store.OrderNews}
+	p.readNews()
 	p.Settler = &settle.Settler{Store: o.Store, Chain: o.Chain, Now: o.Now, Log: o.Log, Pace: settle.DefaultPace(), Node: o.Node, Random: o.Random}
 	p.Watcher = &settle.Watcher{Store: o.Store, Chain: o.Chain, Arriving: o.Chain, Stakes: o.Chain.FinalizedStakes(), Hints: o.Chain, Subscriptions: c.Watch.Subscriptions, Listed: tokens.ByMint, Expected: tokens.Currencies(), Background: chain.InBackground,
 		Now: o.Now, Log: o.Log, Pace: settle.DefaultWatchPace(c.Watch.Calls), Node: o.Node, Random: o.Random}
@@ -207,6 +207,14 @@ func (p *Parts) price() (quoter wallet.SwapQuoter) {
 		p.Market.Rates = market.NewFrankfurter(market.Options{URL: c.RatesURL, Client: client, Now: p.Now})
 	}
 	return quoter
+}
+
+// readNews makes the part that reads the feeds of the settings, if there are any. They may be where webhooks may be.
+func (p *Parts) readNews() {
+	if feeds := p.Config.News.Addresses(); len(feeds) > 0 {
+		client := market.NewFeedClient(egress.Options{AllowPrivate: p.Config.Webhooks.AllowPrivate})
+		p.News = &market.News{Store: p.Store, Feeds: feeds, Client: client, Node: p.Node, Now: p.Now, Log: p.Log, Added: store.OrderNews}
+	}
 }
 
 // Chat returns the options of the chat over these parts.

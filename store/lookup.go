@@ -38,6 +38,7 @@ const (
 	ByCounter     Label = "counter"
 	ByJob         Label = "job"
 	ByPortalToken Label = "portal token"
+	ByNews        Label = "news"
 
 	// OfRow is the hash of a row as it is stored: it tells whether the row is what was written there.
 	OfRow Label = "row"
@@ -45,7 +46,7 @@ const (
 
 // labels lists all labels.
 func labels() []Label {
-	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact, ByCounter, ByJob, ByPortalToken, OfRow}
+	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact, ByCounter, ByJob, ByPortalToken, ByNews, OfRow}
 }
 
 // Hash is a keyed hash. An engine finds a row by it without learning the value.

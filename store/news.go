@@ -1,71 +1,40 @@
 package store
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
 	"purser/wallet"
 )
 
-// News are the headlines of the operator's feeds, and who wants them. The headlines are public.
+// News are the items of the feeds that the operator chose, and what was read of each feed. All of it is public, and none of it is
+// about a person.
 type News interface {
-	// NoteNews keeps each item that is new: neither its ID nor its title was noted within NewsKept. It gives them the next numbers, in their order.
-	// silent notes them without keeping any: what a feed holds when it is read for the first time is no news.
-	NoteNews(items []wallet.NewsItem, silent bool, now time.Time) (added int, err error)
-	// NewsAfter lists the items behind a number, oldest first. A damaged row is left out. Items are removed after NewsKept.
+	// NoteNews saves each item whose ID and title (wallet.NewsItem.TitleKey) are both unknown, the oldest first, and those of the
+	// same time in the order of the list. Each gets the next Seq, whatever it has. It returns how many were saved.
+	//
+	// If silent is true, it saves none and remembers their IDs and titles all the same: what a feed holds when it is read
+	// for the first time is not news. An ID is forgotten NewsKept after it was last noted, a title NewsKept after it was first
+	// noted, and an item is removed NewsKept after it was saved: all of them by Sweep, up to a day later.
+	NoteNews(items []wallet.NewsItem, now time.Time, silent bool) (added int, err error)
+	// NewsAfter lists the items with a higher Seq, in the order of Seq, at most limit. Damaged rows are passed over.
 	NewsAfter(seq uint64, limit int) ([]wallet.NewsItem, error)
-	// LastNews returns the number of the newest item that is kept; 0 if none is.
+	// LastNews returns the highest Seq that was ever given, also after its item was removed; 0 before the first one.
 	LastNews() (uint64, error)
-	// NewsFeed returns what is known of a feed; the zero value for one that was never read, and for a damaged row.
-	NewsFeed(url string) (wallet.NewsFeed, error)
-	// PutNewsFeed replaces it.
-	PutNewsFeed(wallet.NewsFeed) error
-	// NewsReaders lists the people who want news, in the order of their ids, behind the last one of the page before; "" begins. PutUser keeps the list.
-	NewsReaders(after wallet.UserID, limit int) ([]wallet.UserID, error)
+	// NewsFeed returns what was read of a feed. ErrNotFound: it was never read successfully, or not within NewsKept, or its row
+	// is damaged.
+	NewsFeed(url string) (NewsFeed, error)
+	// PutNewsFeed creates or replaces it. Sweep removes it NewsKept after ReadAt, up to a day later.
+	PutNewsFeed(NewsFeed) error
 }
 
-const (
-	// NewsKept is how long an item is kept and known.
-	NewsKept = 30 * 24 * time.Hour
-	// NewsEvery is the least time between two messages with news to a person.
-	NewsEvery = 3 * time.Hour
-	// newsRound is the only job of the queue NewsRounds.
-	newsRound JobID = "round"
-)
+// NewsKept is how long items of news, and what is remembered about them and their feeds, are kept at least.
+const NewsKept = 30 * 24 * time.Hour
 
-// NewsRound is the body of the job of NewsRounds: a walk through all who want news.
-type NewsRound struct {
-	Through uint64        `json:"through"` // the newest item when the round began; 0: it has not begun
-	After   wallet.UserID `json:"after"`   // the last person who was reached
-}
-
-// OrderNews puts the job that brings new items to people, unless it waits or is under way: between two rounds it waits for NewsEvery.
-func OrderNews(tx Tx, now time.Time) error {
-	switch _, err := tx.Job(NewsRounds, newsRound); {
-	case err == nil:
-		return nil
-	case !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrDamaged):
-		return err
-	}
-	return PutNewsRound(tx, NewsRound{}, now, now)
-}
-
-// PutNewsRound replaces the job of the round.
-func PutNewsRound(tx Tx, round NewsRound, now, due time.Time) error {
-	body, err := json.Marshal(round)
-	if err != nil {
-		return fmt.Errorf("write a round of news: %w", err)
-	}
-	_, err = tx.PutJobs([]Job{{ID: newsRound, Queue: NewsRounds, Priority: JobBackground, At: now, NotBefore: due, Body: body}}, nil)
-	return err
-}
-
-// NewsRoundOf reads the body of a job of NewsRounds.
-func NewsRoundOf(j Job) (round NewsRound, err error) {
-	if err = json.Unmarshal(j.Body, &round); err != nil {
-		err = fmt.Errorf("%w: a round of news: %v", ErrDamaged, err)
-	}
-	return round, err
+// NewsFeed is what was read of a feed. Only successful reads count, including those that found nothing new.
+type NewsFeed struct {
+	URL          string // as the operator wrote it. It can hold a key, so only its keyed hash is stored
+	ETag         string // of the last answer that had content (RFC 9110, 8.8.3); "": none
+	LastModified string // the same, as the server wrote it
+	FirstReadAt  time.Time
+	ReadAt       time.Time // the last time
 }

@@ -144,6 +144,7 @@ type Tx interface {
 	CurrencyRates
 	Portfolios
 	News
+	NewsReaders
 	Transactions
 	Contacts
 	Chats
@@ -157,7 +158,7 @@ type Tx interface {
 	Webhooks
 	Counters
 	// Sweep removes up to limit rows whose time is over at now and returns how many: update ids, buttons, bind links,
-	// portal tokens, idempotency answers, send results, cards, counters, prices, quotes, dead letters, transactions that came to nothing,
+	// portal tokens, idempotency answers, send results, cards, counters, prices, quotes, news, dead letters, transactions that came to nothing,
 	// and deliveries and jobs of webhooks and people that are gone. A result of limit means that there may be more.
 	Sweep(now time.Time, limit int) (int, error)
 }

@@ -1,90 +1,84 @@
 package wallet
 
 import (
-	"crypto/sha256"
-	"net/url"
 	"strings"
 	"time"
 	"unicode"
 )
 
-// NewsItem is a headline of a feed that the operator has chosen. All of its texts are of strangers.
-type NewsItem struct {
-	Seq    uint64    `json:"seq"`    // number in the order in which the store got it, from 1; 0 before
-	ID     [16]byte  `json:"id"`     // NewsID
-	Title  string    `json:"title"`  // as CleanNewsText leaves it
-	URL    string    `json:"url"`    // https, or "" if it has no link that may be shown
-	Source string    `json:"source"` // what the feed calls itself, as CleanNewsText leaves it
-	At     time.Time `json:"at"`     // when it was published, or read if the feed does not say
-}
-
-// NewsFeed is what is known of a feed between two readings.
-type NewsFeed struct {
-	URL          string    `json:"url,omitempty"`           // may hold a key, so the store keeps a hash of it
-	ETag         string    `json:"etag,omitempty"`          // of the last answer (RFC 9110, 8.8.3)
-	LastModified string    `json:"last_modified,omitempty"` // of the last answer, as the server wrote it
-	ReadAt       time.Time `json:"read_at"`                 // when it was first or last read; its first items are no news
-}
-
-// Limits of a headline, in characters.
+// Limits of the texts of a NewsItem, in characters.
 const (
-	MostNewsTitle  = 200
-	MostNewsSource = 40
-	mostNewsURL    = 500
+	MaxNewsTitle  = 200
+	MaxNewsURL    = 500
+	MaxNewsSource = 60
 )
 
-// NewsID returns the identity of an item: what its feed calls it, or its link.
-func NewsID(feed, guid string) (id [16]byte) {
-	sum := sha256.Sum256([]byte(feed + "\x00" + guid))
-	copy(id[:], sum[:])
-	return id
+// NewsItem is one item of a feed that the operator chose. It is public, and written by strangers: package market cleans the texts
+// before they are stored, and a front still escapes them.
+type NewsItem struct {
+	// Seq is the number that the store gives in the order of saving, from 1 on; 0 before it is saved. Numbers rise, and may
+	// have gaps.
+	Seq uint64
+	// ID identifies the item: a hash of the GUID that its feed gives it, or else of its link.
+	ID string
+	// Title is plain text of 1 to MaxNewsTitle characters in one line, without HTML, control characters, and characters that are
+	// invisible or change the direction of text.
+	Title string
+	// URL is an https link to the item without a user, of at most MaxNewsURL characters.
+	URL string
+	// Source is the feed's title, cleaned as Title is, or the feed's host if it has none. At most MaxNewsSource characters.
+	Source string
+	// At is when the item was published, or when it was first read if the feed does not say so or names a time to come.
+	At time.Time
 }
 
-// SameNews returns what two items share that tell the same: their titles without case, punctuation and blanks.
-func SameNews(title string) (id [16]byte) {
-	letters := strings.Map(func(r rune) rune {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			return -1
+// TitleKey returns the letters and digits of the title, in lower case: two items with the same key are the same news. A title
+// without letters and digits has the key "", and resembles no other.
+func (n NewsItem) TitleKey() string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
 		}
-		return unicode.ToLower(r)
-	}, title)
-	sum := sha256.Sum256([]byte(letters))
-	copy(id[:], sum[:])
-	return id
+		return -1
+	}, n.Title)
 }
 
-// CleanNewsText makes a text of a feed fit to be shown: one line of visible characters, single blanks, at most `most` characters, with an ellipsis where it
-// was cut. What does not show, or turns the text around it, is dropped.
+// CleanNewsText makes text of a stranger fit to be shown in one line. Blanks of any kind become single spaces. Control characters,
+// characters that are invisible or change the direction of text, and bytes that are not UTF-8 are dropped. A text of more than
+// most characters ends in "…". It returns "" if nothing visible is left.
 func CleanNewsText(text string, most int) string {
 	var out []rune
-	blank := false
-	for _, r := range text {
+	blank, marks := false, 0
+	for _, r := range strings.ToValidUTF8(text, "") {
 		switch {
 		case unicode.IsSpace(r):
 			blank = len(out) > 0
 			continue
-		case !Visible(r) && !unicode.IsMark(r), r == unicode.ReplacementChar:
+		case !unicode.IsPrint(r) || Unseen(r):
 			continue
+		case unicode.IsMark(r):
+			// A mark is drawn on the character before it, and many of them are drawn over other lines.
+			if marks++; len(out) == 0 || blank || marks > maxNewsMarks {
+				continue
+			}
+		default:
+			marks = 0
 		}
 		if blank {
 			out, blank = append(out, ' '), false
 		}
-		if len(out) >= most {
-			return strings.TrimSpace(string(out[:most-1])) + "…"
+		if out = append(out, r); len(out) > most {
+			break
 		}
-		out = append(out, r)
+	}
+	if len(out) > most {
+		out = append([]rune(strings.TrimRight(string(out[:most-1]), " ")), '…')
+	}
+	if !shows(string(out)) {
+		return ""
 	}
 	return string(out)
 }
 
-// NewsURL returns a link as it may be shown, or "": https, with a host name, without a user, printable and not too long.
-func NewsURL(link string) string {
-	u, err := url.Parse(strings.TrimSpace(link))
-	if err != nil || u.Scheme != "https" || u.User != nil || !strings.Contains(u.Hostname(), ".") {
-		return ""
-	}
-	if text := u.String(); len(text) <= mostNewsURL && printable(text) {
-		return text
-	}
-	return ""
-}
+// maxNewsMarks is the most combining marks on one character. No language needs more.
+const maxNewsMarks = 4

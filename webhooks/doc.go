@@ -12,7 +12,7 @@
 //   - session is the handler of a webhook's job (store.Deliveries). It holds a window of what waits for the webhook, in a
 //     queue, and sends it
 //   - slots bound the attempts of a node that run at once, places the sessions
-//   - Poster makes one attempt over HTTP, signed by Message, to public addresses only (dialer)
+//   - Poster makes one attempt over HTTP, signed by Message, to public addresses only (package egress)
 //   - recorder writes the outcomes, many in one commit. It leaves out what another node has claimed meanwhile
 //   - healths remember how webhooks do. The recorder turns off one that fails for days
 //   - Saved is a delivery that a receiver saved, which Verify checks as a receiver would

@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"purser/egress"
 	"purser/wallet"
 )
 
@@ -40,16 +41,16 @@ type Options struct {
 	Timeout      time.Duration  // of a whole attempt; 0: AttemptTimeout
 	Now          func() time.Time
 
-	Resolver Resolver       // nil: net.DefaultResolver
-	Dial     DialFunc       // nil: the network, with a second check of each address
-	Roots    *x509.CertPool // nil: the system's certificate authorities
+	Resolver egress.Resolver // nil: net.DefaultResolver
+	Dial     egress.DialFunc // nil: the network, with a second check of each address
+	Roots    *x509.CertPool  // nil: the system's certificate authorities
 }
 
 // Poster makes attempts over HTTP/1.1: one POST, one answer, no redirects and no proxy. It keeps connections open between
 // attempts. It is safe for use by several goroutines. Close it when no attempt runs any more.
 type Poster struct {
 	transport *http.Transport
-	dialer    *dialer
+	dialer    *egress.Dialer
 	allowHTTP bool
 	timeout   time.Duration
 	now       func() time.Time
@@ -63,32 +64,21 @@ func NewPoster(o Options) (*Poster, error) {
 	if o.Timeout == 0 {
 		o.Timeout = AttemptTimeout
 	}
-	d := newDialer(o)
-	return &Poster{transport: d.transport(), dialer: d, allowHTTP: o.AllowHTTP, timeout: o.Timeout, now: o.Now}, nil
-}
-
-// transport returns the transport of attempts.
-func (d *dialer) transport() *http.Transport {
-	return &http.Transport{
-		Proxy:                  nil, // a proxy would resolve names itself
-		DialContext:            d.plain,
-		DialTLSContext:         d.secure,
-		DisableCompression:     true, // a small answer stays small
-		MaxResponseHeaderBytes: headerBytes,
-		MaxIdleConns:           maxInFlight,
-		MaxIdleConnsPerHost:    256, // many webhooks lead to the same few services
-		IdleConnTimeout:        30 * time.Second,
-		ExpectContinueTimeout:  time.Second,
-	}
-}
-
-// Client returns a client that reaches only where deliveries may go, for other addresses that somebody else has chosen. It follows redirects, each of
-// which is judged as well. Its requests need a deadline of their own.
-func (p *Poster) Client() *http.Client {
-	t := p.dialer.transport()
-	t.DisableCompression = false
-	t.MaxIdleConns, t.MaxIdleConnsPerHost = 8, 1
-	return &http.Client{Transport: t}
+	d := egress.New(egress.Options{AllowPrivate: o.AllowPrivate, Resolver: o.Resolver, Dial: o.Dial, Roots: o.Roots})
+	return &Poster{
+		transport: &http.Transport{
+			Proxy:                  nil, // a proxy would resolve names itself
+			DialContext:            d.Plain,
+			DialTLSContext:         d.Secure,
+			DisableCompression:     true, // a small answer stays small
+			MaxResponseHeaderBytes: headerBytes,
+			MaxIdleConns:           maxInFlight,
+			MaxIdleConnsPerHost:    256, // many webhooks lead to the same few services
+			IdleConnTimeout:        30 * time.Second,
+			ExpectContinueTimeout:  time.Second,
+		},
+		dialer: d, allowHTTP: o.AllowHTTP, timeout: o.Timeout, now: o.Now,
+	}, nil
 }
 
 // Close ends the idle connections.
@@ -153,7 +143,7 @@ func (p *Poster) Post(ctx context.Context, m Message) Result {
 	result := Result{Latency: p.now().Sub(begun)}
 	if err != nil {
 		result.Interrupted = ctx.Err() != nil
-		result.Forbidden = errors.Is(err, errForbidden) || errors.Is(err, errPlainHTTP)
+		result.Forbidden = errors.Is(err, egress.ErrPrivate) || errors.Is(err, egress.ErrPlainHTTP)
 		result.Reason = p.why(whole, err, &way, request.URL.Hostname())
 		return result
 	}
@@ -216,7 +206,7 @@ func (p *Poster) Check(ctx context.Context, address string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	if _, err := p.dialer.reachable(ctx, u.Hostname(), p.dialer.judgeOf(u.Scheme)); err != nil && !errors.Is(err, errLookup) {
+	if err := p.dialer.Check(ctx, u.Scheme, u.Hostname()); err != nil && !errors.Is(err, egress.ErrLookup) {
 		return plainest(err)
 	}
 	return nil
@@ -276,7 +266,7 @@ func (p *Poster) why(whole context.Context, err error, w *way, host string) wall
 	case errors.Is(whole.Err(), context.DeadlineExceeded):
 		return wallet.Because("attempt.no_answer", wallet.DurationArg("Within", p.timeout))
 	// Nothing was dialed.
-	case errors.Is(err, errForbidden), errors.Is(err, errPlainHTTP), errors.Is(err, errNoAddress), errors.Is(err, errLookup):
+	case errors.Is(err, egress.ErrPrivate), errors.Is(err, egress.ErrPlainHTTP), errors.Is(err, egress.ErrNoAddress), errors.Is(err, egress.ErrLookup):
 		return wallet.ReasonOf(plainest(err))
 	// The receiver's TLS.
 	case errors.As(err, &certificate):
@@ -293,7 +283,7 @@ func (p *Poster) why(whole context.Context, err error, w *way, host string) wall
 		return wallet.Because("attempt.too_many_open")
 	case !w.connected.Load() && (errors.As(err, &network) && network.Timeout() || errors.Is(err, context.DeadlineExceeded)):
 		return wallet.Because("attempt.connect_timeout")
-	case errors.Is(err, errTLS):
+	case errors.Is(err, egress.ErrTLS):
 		return wallet.Because("attempt.other_tls")
 	case !w.connected.Load():
 		return wallet.Because("attempt.no_connection")
@@ -304,12 +294,23 @@ func (p *Poster) why(whole context.Context, err error, w *way, host string) wall
 	return wallet.Because("attempt.closed")
 }
 
-// plainest returns the one of our own errors that err wraps, so that nothing else of it is shown; errLookup if there is none.
+// Why no connection was made, for a developer to read. See the errors of egress.
+var (
+	errForbidden = wallet.Refuse(wallet.InvalidWebhookURL, "attempt.private")
+	errPlainHTTP = wallet.Refuse(wallet.InvalidWebhookURL, "attempt.plain_http")
+	errNoAddress = wallet.Refuse(wallet.InvalidWebhookURL, "attempt.no_address")
+	errLookup    = wallet.Refuse(wallet.InvalidWebhookURL, "attempt.lookup")
+)
+
+// plainest returns the one of our own errors that stands for err, so that nothing else of it is shown; errLookup if there is none.
 func plainest(err error) error {
-	for _, ours := range []error{errForbidden, errPlainHTTP, errNoAddress} {
-		if errors.Is(err, ours) {
-			return ours
-		}
+	switch {
+	case errors.Is(err, egress.ErrPrivate):
+		return errForbidden
+	case errors.Is(err, egress.ErrPlainHTTP):
+		return errPlainHTTP
+	case errors.Is(err, egress.ErrNoAddress):
+		return errNoAddress
 	}
 	return errLookup
 }

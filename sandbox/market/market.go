@@ -1,6 +1,6 @@
 // Package market is the token market of the sandbox: prices that move, their history, and tokens that look alike. It
 // answers over HTTP as Jupiter (prices, token search, swaps), GeckoTerminal (pools, candles) and Frankfurter (rates of currencies) do, so
-// that a client of theirs works against it. It imports nothing of the product and holds no money: swaps happen on the cluster (Exchange).
+// that a client of theirs works against it. It also serves a feed of news (RSS). It imports nothing of the product and holds no money: swaps happen on the cluster (Exchange).
 //
 // Open returns a Market. Its Handler serves the providers' paths and, under /sandbox/, its knobs. Prices follow from a
 // seed, the clock and the changes that somebody made with Set, Jump and Unprice, which a journal keeps. So the price of

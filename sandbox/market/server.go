@@ -30,7 +30,7 @@ func (m *Market) Handler() http.Handler {
 	mux.HandleFunc("GET /api/v2/networks/{network}/pools/{pool}/ohlcv/{timeframe}", m.serve(GeckoTerminal, m.serveCandles))
 	mux.HandleFunc("GET /api/v2/", m.serve(GeckoTerminal, func(*http.Request, time.Time) (any, *refusal) { return nil, notFound() }))
 	mux.HandleFunc("GET /v2/rates", m.serve(Frankfurter, m.serveRates))
-	mux.HandleFunc("GET /news.rss", m.serveNews)
+	mux.HandleFunc("GET "+NewsPath, m.serveNews)
 	mux.HandleFunc("GET /sandbox/state", m.serveState)
 	mux.HandleFunc("POST /sandbox/set", m.serveSet)
 	return mux

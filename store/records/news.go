@@ -2,9 +2,8 @@ package records
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
+	"slices"
 	"time"
 
 	"purser/store"
@@ -12,48 +11,66 @@ import (
 	"purser/wallet"
 )
 
-// newsRow is the row of an item. Its key is its number.
+// newsRow is the row of an item of news. Its key is the item's Seq.
 type newsRow struct {
-	ID     []byte    `json:"id"`
+	ID     string    `json:"id"`
 	Title  string    `json:"t"`
-	URL    string    `json:"u,omitempty"`
+	URL    string    `json:"u"`
 	Source string    `json:"s"`
-	At     time.Time `json:"a"`
+	At     time.Time `json:"at"`
 }
 
-// Letters before the hash in keys of newsSeen: by what an item was noted.
+// newsFeedRow is the row of a feed of news. Its key is the keyed hash of its address.
+type newsFeedRow struct {
+	ETag         string    `json:"e,omitempty"`
+	LastModified string    `json:"m,omitempty"`
+	FirstReadAt  time.Time `json:"f"`
+	ReadAt       time.Time `json:"r"`
+}
+
+// metaNews is the key in meta of the highest Seq of news that was given.
+const metaNews = "news"
+
+// The kinds of keys in newsKeys. They are part of the stored form.
 const (
-	newsByID    = 'i'
-	newsByTitle = 't'
+	newsID    = 'i'
+	newsTitle = 't'
 )
 
-// NoteNews notes the hash of the ID and of the title of each item, so that what two feeds tell is one item.
-func (t *tx) NoteNews(items []wallet.NewsItem, silent bool, now time.Time) (added int, err error) {
+// newsKey is the key in newsKeys of an ID or a title.
+func (t *tx) newsKey(kind byte, text string) []byte {
+	hash := t.store.lookup.Text(store.ByNews, text)
+	return join([]byte{kind}, hash[:])
+}
+
+// newsOverAt is when a row or key of news that was written at a time is removed. Its resolution is a day, so that what is noted again every few
+// minutes moves its note of expiry once a day.
+func newsOverAt(at time.Time) time.Time {
+	const day = 24 * time.Hour
+	return at.UTC().Truncate(day).Add(day + store.NewsKept)
+}
+
+// NoteNews looks up two keys for each item, and writes what is new.
+func (t *tx) NoteNews(items []wallet.NewsItem, now time.Time, silent bool) (added int, err error) {
+	items = slices.Clone(items)
+	slices.SortStableFunc(items, func(a, b wallet.NewsItem) int { return a.At.Compare(b.At) })
 	for _, item := range items {
-		title := wallet.SameNews(item.Title)
-		byID, byTitle := append([]byte{newsByID}, item.ID[:]...), append([]byte{newsByTitle}, title[:]...)
-		if t.get(newsSeen, byID) != nil || t.get(newsSeen, byTitle) != nil {
-			continue
+		if err := checkID(item.ID); err != nil {
+			return 0, err
 		}
-		over := now.UTC().Add(store.NewsKept)
-		for _, key := range [][]byte{byID, byTitle} {
-			if err := errors.Join(t.put(newsSeen, key, timeKey(over)), t.expire(newsSeenOver, over, key)); err != nil {
+		known, err := t.noteNewsKey(t.newsKey(newsID, item.ID), now, true)
+		if err != nil {
+			return 0, err
+		}
+		if title := item.TitleKey(); !known && title != "" {
+			if known, err = t.noteNewsKey(t.newsKey(newsTitle, title), now, false); err != nil {
 				return 0, err
 			}
 		}
-		if silent {
+		if known || silent {
 			continue
 		}
-		number, err := t.next(news)
-		if err != nil {
-			return 0, err
-		}
-		key := binary.BigEndian.AppendUint64(nil, number)
-		raw, err := t.seal(news, key, "", newsRow{item.ID[:], item.Title, item.URL, item.Source, item.At.UTC()})
-		if err != nil {
-			return 0, err
-		}
-		if err := errors.Join(t.putRow(news, key, raw), t.expire(newsOver, over, key)); err != nil {
+		if err := t.addNews(item, now); err != nil {
 			return 0, err
 		}
 		added++
@@ -61,89 +78,148 @@ func (t *tx) NoteNews(items []wallet.NewsItem, silent bool, now time.Time) (adde
 	return added, nil
 }
 
-// NewsAfter reads rows from the number behind seq on.
-func (t *tx) NewsAfter(seq uint64, limit int) (out []wallet.NewsItem, _ error) {
-	if seq == 1<<64-1 {
+// noteNewsKey remembers a key, and returns whether it was known. If renew is true, a known key is kept for longer from now on. A damaged
+// time counts as long ago: the key is known all the same.
+func (t *tx) noteNewsKey(key []byte, now time.Time, renew bool) (known bool, err error) {
+	value := t.get(newsKeys, key)
+	if value != nil {
+		noted, err := keyTime(value)
+		if !renew || err == nil && !newsOverAt(now).After(newsOverAt(noted)) {
+			return true, nil
+		}
+		if err == nil {
+			if err := t.unexpire(newsKeyOver, newsOverAt(noted), key); err != nil {
+				return true, err
+			}
+		}
+	}
+	return value != nil, errors.Join(t.put(newsKeys, key, timeKey(now)), t.expire(newsKeyOver, newsOverAt(now), key))
+}
+
+// addNews saves an item under the next number.
+func (t *tx) addNews(item wallet.NewsItem, now time.Time) error {
+	seq, err := t.next(newsItems)
+	if err != nil {
+		return err
+	}
+	key := numberKey(seq)
+	raw, err := t.seal(newsItems, key, "", newsRow{item.ID, item.Title, item.URL, item.Source, item.At.UTC()})
+	if err != nil {
+		return err
+	}
+	return errors.Join(t.putRow(newsItems, key, raw), t.put(meta, []byte(metaNews), key), t.expire(newsOver, newsOverAt(now), key))
+}
+
+// NewsAfter walks the rows from a number on.
+func (t *tx) NewsAfter(seq uint64, limit int) ([]wallet.NewsItem, error) {
+	if seq+1 == 0 {
 		return nil, nil
 	}
-	for key, raw := range t.scan(news, engine.Range{From: binary.BigEndian.AppendUint64(nil, seq+1)}) {
+	var out []wallet.NewsItem
+	for key, raw := range t.scan(newsItems, engine.Range{From: numberKey(seq + 1)}) {
 		if len(out) >= limit {
 			break
 		}
-		row, _, err := plainOf[newsRow](t, news, key, raw)
+		row, _, err := plainOf[newsRow](t, newsItems, key, raw)
+		number, damaged := keyNumber(key)
 		switch {
-		case errors.Is(err, store.ErrDamaged) || err == nil && (len(row.ID) != len(wallet.NewsItem{}.ID) || len(key) != 8): // a row of another version
-			t.skipDamaged(news, bytes.Clone(key), err)
+		case errors.Is(errors.Join(err, damaged), store.ErrDamaged):
+			t.skipDamaged(newsItems, bytes.Clone(key), store.ErrDamaged)
 			continue
 		case err != nil:
 			return nil, err
 		}
-		out = append(out, wallet.NewsItem{Seq: binary.BigEndian.Uint64(key), ID: [16]byte(row.ID), Title: row.Title, URL: row.URL, Source: row.Source, At: row.At})
+		out = append(out, wallet.NewsItem{Seq: number, ID: row.ID, Title: row.Title, URL: row.URL, Source: row.Source, At: row.At})
 	}
 	return out, nil
 }
 
-// LastNews reads the last key.
+// LastNews reads one number. If that is damaged, the highest one that is still there stands in for it.
 func (t *tx) LastNews() (uint64, error) {
-	key, _ := t.last(news, nil)
-	if len(key) != 8 {
-		return 0, nil
+	var last uint64
+	if raw := t.get(meta, []byte(metaNews)); raw != nil {
+		var err error
+		if last, err = keyNumber(raw); err != nil {
+			t.skipDamaged(meta, []byte(metaNews), err)
+		}
 	}
-	return binary.BigEndian.Uint64(key), nil
+	if key, _ := t.last(newsItems, nil); key != nil {
+		if number, err := keyNumber(key); err == nil {
+			last = max(last, number)
+		}
+	}
+	return last, nil
 }
 
-// feedKey is the key of a feed's row.
-func feedKey(url string) []byte {
-	sum := sha256.Sum256([]byte(url))
-	return sum[:16]
+// newsFeedKey is the key of a feed.
+func (t *tx) newsFeedKey(url string) []byte {
+	hash := t.store.lookup.Text(store.ByNews, "feed", url) // two parts: no ID and no title has the same hash
+	return hash[:]
 }
 
 // NewsFeed reads one row.
-func (t *tx) NewsFeed(url string) (wallet.NewsFeed, error) {
-	key := feedKey(url)
+func (t *tx) NewsFeed(url string) (store.NewsFeed, error) {
+	row, err := t.newsFeedAt(t.newsFeedKey(url))
+	if err != nil {
+		return store.NewsFeed{}, err
+	}
+	return store.NewsFeed{URL: url, ETag: row.ETag, LastModified: row.LastModified, FirstReadAt: row.FirstReadAt, ReadAt: row.ReadAt}, nil
+}
+
+// newsFeedAt reads a row; ErrNotFound without one, and for a damaged one, which is reported.
+func (t *tx) newsFeedAt(key []byte) (newsFeedRow, error) {
 	raw := t.get(newsFeeds, key)
 	if raw == nil {
-		return wallet.NewsFeed{}, nil
+		return newsFeedRow{}, store.ErrNotFound
 	}
-	row, _, err := plainOf[wallet.NewsFeed](t, newsFeeds, key, raw)
+	row, _, err := plainOf[newsFeedRow](t, newsFeeds, key, raw)
 	if errors.Is(err, store.ErrDamaged) {
 		t.skipDamaged(newsFeeds, key, err)
-		return wallet.NewsFeed{}, nil
+		return newsFeedRow{}, store.ErrNotFound
 	}
-	row.URL = url
 	return row, err
 }
 
-// PutNewsFeed replaces a row. There are as many as the operator ever configured.
-func (t *tx) PutNewsFeed(f wallet.NewsFeed) error {
-	key := feedKey(f.URL)
-	f.URL = "" // it may hold a key
-	raw, err := t.seal(newsFeeds, key, "", f)
+// PutNewsFeed replaces a row, and moves its note of expiry once a day.
+func (t *tx) PutNewsFeed(f store.NewsFeed) error {
+	key := t.newsFeedKey(f.URL)
+	old, err := t.newsFeedAt(key)
+	replaced := err == nil
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	raw, err := t.seal(newsFeeds, key, "", newsFeedRow{f.ETag, f.LastModified, f.FirstReadAt.UTC(), f.ReadAt.UTC()})
 	if err != nil {
 		return err
+	}
+	was, is := newsOverAt(old.ReadAt), newsOverAt(f.ReadAt)
+	if replaced && !was.Equal(is) {
+		if err := t.unexpire(newsFeedOver, was, key); err != nil {
+			return err
+		}
+	}
+	if !replaced || !was.Equal(is) {
+		if err := t.expire(newsFeedOver, is, key); err != nil {
+			return err
+		}
 	}
 	return t.putRow(newsFeeds, key, raw)
 }
 
-// NewsReaders walks the index.
-func (t *tx) NewsReaders(after wallet.UserID, limit int) (out []wallet.UserID, _ error) {
-	from := []byte(nil)
-	if after != "" {
-		from = append([]byte(after), 0)
+// removeNewsKey forgets an ID or a title whose time is over. One whose time was damaged may have a newer note: then it stays.
+func (t *tx) removeNewsKey(key []byte, now time.Time) error {
+	if noted, err := keyTime(t.get(newsKeys, key)); err == nil && newsOverAt(noted).After(now) {
+		return nil
 	}
-	for key := range t.scan(newsReaders, engine.Range{From: from}) {
-		if len(out) >= limit {
-			break
-		}
-		out = append(out, wallet.UserID(key))
-	}
-	return out, nil
+	return t.delete(newsKeys, key)
 }
 
-// noteReader keeps the index of people who want news.
-func (t *tx) noteReader(u wallet.User) error {
-	if u.Wants(wallet.CategoryNews) {
-		return t.put(newsReaders, []byte(u.ID), nil)
+// removeNewsFeed removes a feed that was not read for long. One whose row was damaged may have a newer note: then it stays.
+func (t *tx) removeNewsFeed(key []byte, now time.Time) error {
+	if raw := t.get(newsFeeds, key); raw != nil {
+		if row, _, err := plainOf[newsFeedRow](t, newsFeeds, key, raw); err == nil && newsOverAt(row.ReadAt).After(now) {
+			return nil
+		}
 	}
-	return t.delete(newsReaders, []byte(u.ID))
+	return t.delete(newsFeeds, key)
 }

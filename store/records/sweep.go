@@ -29,7 +29,8 @@ const (
 	priceOver    expiry = 'm'
 	quoteOver    expiry = 'q'
 	newsOver     expiry = 'n'
-	newsSeenOver expiry = 'h'
+	newsKeyOver  expiry = 'i'
+	newsFeedOver expiry = 'f'
 
 	// These two are not about one row but about a list, which is removed in parts.
 	webhookGone  expiry = 'w' // deliveries of a deleted webhook are left to remove; the note's key is the webhook's id
@@ -142,9 +143,11 @@ func (t *tx) removeOver(e expiry, key []byte, now time.Time) error {
 	case quoteOver:
 		return t.removeQuote(key)
 	case newsOver:
-		return t.delete(news, key)
-	case newsSeenOver:
-		return t.delete(newsSeen, key)
+		return t.delete(newsItems, key)
+	case newsKeyOver:
+		return t.removeNewsKey(key, now)
+	case newsFeedOver:
+		return t.removeNewsFeed(key, now)
 	}
 	return fmt.Errorf("%w: a note of kind %q", store.ErrDamaged, byte(e))
 }

@@ -14,7 +14,7 @@ type table int
 // A table that leads to rows of another one is called an index here. A row and its index entries are always written
 // in one transaction. A crash leaves both or neither, so nothing rebuilds an index at start.
 const (
-	meta table = iota // "schema" -> number; "check", "lookup", "system" -> sealed by the master key; "kind/" kind -> 1
+	meta table = iota // "schema" -> number; "check", "lookup", "system" -> sealed by the master key; "kind/" kind -> 1; "news" -> the highest number that was given in news_items
 
 	users     // user id -> row of wallet.User
 	telegrams // H(telegram id) -> user id
@@ -78,6 +78,10 @@ const (
 	rates       // code of a currency -> row of rateRow
 	askedPrices // mint -> time when somebody last asked for its price, to within an hour
 
+	newsItems // number -> row of newsRow
+	newsKeys  // kind of key (a byte) H(id or title) -> time when it was last noted
+	newsFeeds // H(address) -> row of newsFeedRow
+
 	swapQuotes // user.0 id -> row of store.SwapQuote
 
 	alerts      // user.0 id -> row of wallet.Alert
@@ -86,9 +90,6 @@ const (
 
 	portfolios // user id -> row of wallet.Portfolio
 
-	news        // number -> row of newsRow
-	newsSeen    // 'i' and an item's id, or 't' and the hash of its title -> time until which it is known
-	newsFeeds   // 16 bytes of sha256(URL) -> row of wallet.NewsFeed
 	newsReaders // user id -> -, of those who want news
 
 	counters // name -> row of store.Counter
@@ -112,7 +113,7 @@ func (b table) String() string {
 		"conversations", "buttons", "buttons_of", "cards", "send_results", "seen",
 		"outbox_events", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "portal_tokens", "portal_tokens_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
-		"deliveries", "delivery_rows", "deliveries_about", "prices", "rates", "asked_prices", "swap_quotes", "alerts", "alert_levels", "alert_marks", "portfolios", "news", "news_seen", "news_feeds", "news_readers", "counters",
+		"deliveries", "delivery_rows", "deliveries_about", "prices", "rates", "asked_prices", "news_items", "news_keys", "news_feeds", "swap_quotes", "alerts", "alert_levels", "alert_marks", "portfolios", "news_readers", "counters",
 		"jobs", "dead_jobs", "leaders", "heartbeats", "expiries",
 	}[b]
 }
@@ -121,8 +122,8 @@ func (b table) String() string {
 // The engine then fills its pages to the end before it begins another.
 func (b table) grows() bool {
 	switch b {
-	case transactions, unsettled, seen, outboxEvents, eventIDs, answers, deliveryRows, expiries,
-		jobs, news:
+	case transactions, unsettled, seen, outboxEvents, eventIDs, answers, deliveryRows, expiries, newsItems,
+		jobs:
 		return true
 	}
 	return false
@@ -131,7 +132,7 @@ func (b table) grows() bool {
 // numbered tells whether the keys of a table are nothing but numbers that the table draws itself (tx.next). Opening a
 // store checks that such a table holds no number that is yet to be drawn.
 func (b table) numbered() bool {
-	return b == outboxEvents || b == answers || b == news
+	return b == outboxEvents || b == answers || b == newsItems
 }
 
 // layout describes the tables to the engine.

@@ -39,7 +39,7 @@ type Samples struct {
 	Alert        wallet.Alert
 	Portfolio    wallet.Portfolio
 	News         wallet.NewsItem
-	Feed         wallet.NewsFeed
+	NewsFeed     store.NewsFeed
 	Quote        store.SwapQuote
 	Webhook      wallet.Webhook
 	Health       wallet.WebhookHealth
@@ -64,8 +64,8 @@ func NewSamples() Samples {
 	x.Contact.Owner = x.User.ID
 	x.Alert.Owner, x.Alert.Condition, x.Alert.Price, x.Alert.Change, x.Alert.Span, x.Alert.Fired = x.User.ID, wallet.AlertAbove, wallet.MustPrice("217.35"), 0, 0, wallet.FiredUp
 	x.Portfolio.Owner = x.User.ID
-	x.News.Seq, x.Feed.URL = 1, "https://news.example.org/feed"
 	x.Rate.Currency, x.Rate.PerDollar = "EUR", wallet.MustPrice("0.8648")
+	x.News.Seq = 1
 	x.Price.Price, x.Price.Disagrees.Price = wallet.MustPrice("12.5"), wallet.MustPrice("13")
 	x.App.Owner, x.Grant.User, x.Developer.User, x.Key.Owner = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.PortalToken.Owner, x.PortalToken.Lineage = x.User.ID, x.Key.Lineage()
@@ -85,9 +85,6 @@ func (x Samples) Write(tx store.Tx) error {
 		return err
 	}
 	_, err := tx.NoteUpdate(x.Reply.At, 1)
-	if _, failed := tx.NoteNews([]wallet.NewsItem{x.News}, false, x.Reply.At); failed != nil {
-		return failed
-	}
 	if err := errors.Join(err, tx.PutWebhook(x.Webhook), tx.PutWebhookHealth(x.Webhook.ID, x.Health)); err != nil {
 		return err
 	}
@@ -103,12 +100,15 @@ func (x Samples) Write(tx store.Tx) error {
 	if err == nil {
 		err = tx.DeadLetterJobs(now, "sample reason", x.DeadJob.Ref())
 	}
-	return errors.Join(err, tx.PutWallet(x.Wallet), tx.PutWatch(watch), tx.PutWatchedStakes(stakes), tx.PutFolded(x.Wallet.Address, x.Folded), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
+	if err == nil {
+		_, err = tx.NoteNews([]wallet.NewsItem{x.News}, now, false)
+	}
+	return errors.Join(err, tx.PutNewsFeed(x.NewsFeed), tx.PutWallet(x.Wallet), tx.PutWatch(watch), tx.PutWatchedStakes(stakes), tx.PutFolded(x.Wallet.Address, x.Folded), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
 		tx.CreateKey(x.Key, "sample secret"), tx.PutPortalToken(x.PortalToken, "sample portal token", 1), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutSendResult(x.Reply.Chat, x.Reply.Card, x.SendResult),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
 		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
-		tx.PutCounters([]store.Counter{x.Counter}), tx.SavePrices([]wallet.TokenPrice{x.Price}), tx.SaveRates([]wallet.Rate{x.Rate}), tx.PutAlert(x.Alert), tx.PutPortfolio(x.Portfolio), tx.PutNewsFeed(x.Feed), tx.PutSwapQuote(x.Quote))
+		tx.PutCounters([]store.Counter{x.Counter}), tx.SavePrices([]wallet.TokenPrice{x.Price}), tx.SaveRates([]wallet.Rate{x.Rate}), tx.PutAlert(x.Alert), tx.PutPortfolio(x.Portfolio), tx.PutSwapQuote(x.Quote))
 }
 
 // Read reads them in every way there is.
@@ -192,14 +192,16 @@ func (x Samples) Read(tx store.Tx) error {
 	check("price", map[wallet.Address]wallet.TokenPrice{x.Price.Mint: x.Price}, prices, err)
 	alert, err := tx.Alert(x.User.ID, x.Alert.ID)
 	check("alert", x.Alert, alert, err)
-	items, err := tx.NewsAfter(0, 2)
-	check("news", []wallet.NewsItem{x.News}, items, err)
-	feed, err := tx.NewsFeed(x.Feed.URL)
-	check("feed", x.Feed, feed, err)
 	portfolio, err := tx.Portfolio(x.User.ID)
 	check("portfolio", x.Portfolio, portfolio, err)
 	rate, err := tx.Rate(x.Rate.Currency, x.Rate.At)
 	check("rate", x.Rate, rate, err)
+	news, err := tx.NewsAfter(0, 10)
+	check("news", []wallet.NewsItem{x.News}, news, err)
+	last, err := tx.LastNews()
+	check("last news", x.News.Seq, last, err)
+	feed, err := tx.NewsFeed(x.NewsFeed.URL)
+	check("feed of news", x.NewsFeed, feed, err)
 	quote, err := tx.SwapQuote(x.User.ID, x.Quote.ID)
 	check("quote", x.Quote, quote, err)
 	hook, err := tx.Webhook(x.Webhook.ID)
