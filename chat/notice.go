@@ -34,6 +34,10 @@ func (c *Chat) NotifyHeld(tx store.Tx, person wallet.User, held []wallet.Event) 
 		if err := c.notify(tx, person, event, false); err != nil {
 			return err
 		}
+		var err error
+		if person, err = tx.User(person.ID); err != nil { // as the event before it has left them
+			return err
+		}
 	}
 	return nil
 }

@@ -67,6 +67,7 @@ type reader struct {
 	daily       bool
 	at          int       // minutes of the day
 	look        time.Time // zero: none
+	planned     [2]int    // at and daily when look was set
 	begun, last time.Time
 }
 
@@ -119,12 +120,16 @@ func (y *year) changes(p *reader, change func(*wallet.Settings)) {
 // plan is what a change of settings does to the model's summary.
 func (y *year) plan(p *reader) {
 	if !p.on || !p.wants[wallet.CategorySummary] {
-		p.look = time.Time{}
+		p.look, p.last = time.Time{}, time.Time{} // what was known of their portfolio is deleted
 		return
 	}
-	if p.look.IsZero() {
+	switch {
+	case p.look.IsZero():
 		p.begun = y.Now()
+	case !p.look.After(y.Now()), p.planned == [2]int{p.at, map[bool]int{true: 1}[p.daily]}: // it is due, or nothing of it has changed
+		return
 	}
+	p.planned = [2]int{p.at, map[bool]int{true: 1}[p.daily]}
 	p.look = y.slotAfter(p, y.Now())
 }
 
@@ -442,7 +447,13 @@ func (y *year) chooses(p *reader) {
 			return err
 		}))
 	case 5:
+		was, _ := p.isQuiet(y.Now())
 		p.quiet = [][2]int{{0, 0}, {22*60 + 30, 7*60 + 30}, {23*60 + 30, 5*60 + 30}, {12*60 + 30, 15*60 + 30}}[y.IntN(4)]
+		if until, _ := p.isQuiet(y.Now()); !until.Equal(was) { // what is held comes when it is quiet no more
+			for i := range p.held {
+				p.held[i].at = until
+			}
+		}
 		y.changes(p, func(s *wallet.Settings) {
 			if s.Quiet = nil; p.quiet[0] != p.quiet[1] {
 				s.Quiet = &wallet.QuietHours{From: wallet.TimeOfDay(p.quiet[0]), To: wallet.TimeOfDay(p.quiet[1])}

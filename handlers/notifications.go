@@ -107,14 +107,24 @@ func (n *Notifications) change(tx store.Tx, who Caller, change func(*wallet.Noti
 
 // save writes a person whose settings changed, and what follows from them.
 func (n *Notifications) save(tx store.Tx, user wallet.User) error {
-	if before, err := tx.User(user.ID); err != nil {
+	before, err := tx.User(user.ID)
+	if err != nil {
 		return err
-	} else if user.Wants(wallet.CategoryNews) && !before.Wants(wallet.CategoryNews) { // they get what comes from now on
+	}
+	now := n.Now().UTC()
+	if user.Wants(wallet.CategoryNews) && !before.Wants(wallet.CategoryNews) { // they get what comes from now on
 		if user.NewsSeen, err = tx.LastNews(); err != nil {
 			return err
 		}
 	}
-	return errors.Join(tx.PutUser(user), store.OrderPortfolioSummary(tx, user, n.Now().UTC()))
+	steps := []error{tx.PutUser(user)}
+	if a, b := before.Settings, user.Settings; !a.Summary.Equal(b.Summary) || a.TimeZone != b.TimeZone || before.Wants(wallet.CategorySummary) != user.Wants(wallet.CategorySummary) {
+		steps = append(steps, store.OrderPortfolioSummary(tx, user, now))
+	}
+	if until := user.Settings.QuietUntil(now); !until.Equal(before.Settings.QuietUntil(now)) {
+		steps = append(steps, store.RescheduleHeld(tx, user.ID, now, until))
+	}
+	return errors.Join(steps...)
 }
 
 // Customize changes the caller's settings and returns the person as they are then. change gets the settings as they are.

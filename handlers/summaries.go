@@ -79,6 +79,7 @@ func (s *Summaries) Prepare(ctx context.Context, who wallet.UserID, begun time.T
 	if before.SentAt.IsZero() {
 		before.SentAt = begun.UTC()
 	}
+	before = before.Until(now)
 	out.Due = out.Person.Settings.SummaryDue(before.SentAt, now)
 	out.next = before
 	out.Summary = wallet.Summary{At: now, Since: latest(before.SentAt, now.Add(-longestSummary)), Daily: out.Person.Settings.Summary.Daily}

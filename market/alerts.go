@@ -143,19 +143,28 @@ func compareAlerts(tx store.Tx, at time.Time, readings []reading) (more bool, er
 				return true, nil
 			}
 		}
-		next := wallet.AlertMark{Level: r.level, Announced: mark.Announced}
-		if r.public {
-			if next.Announced, err = announce(tx, at, r, mark.Announced, begun); err != nil {
+		if next := (wallet.AlertMark{Level: r.level}); !begun || next != mark {
+			if err := tx.PutAlertMark(r.series, next); err != nil {
 				return false, err
 			}
 		}
-		if !begun || next != mark {
-			if err := tx.PutAlertMark(r.series, next); err != nil {
+		if r.public {
+			if err := compareWithAll(tx, at, r); err != nil {
 				return false, err
 			}
 		}
 	}
 	return false, nil
+}
+
+// compareWithAll announces a significant change to all. What was announced has a mark of its own, which no alert of a person touches.
+func compareWithAll(tx store.Tx, at time.Time, r reading) error {
+	mark, begun := tx.AlertMark(r.series.Public())
+	side, err := announce(tx, at, r, mark.Announced, begun)
+	if err != nil || begun && side == mark.Announced {
+		return err
+	}
+	return tx.PutAlertMark(r.series.Public(), wallet.AlertMark{Level: r.level, Announced: side})
 }
 
 // cross writes an alert after a crossing, and the event if it fired.

@@ -249,3 +249,40 @@ func TestWhatAlertsWatchIsSampled(t *testing.T) {
 		t.Errorf("due are %v, %v", due, err)
 	}
 }
+
+// TestNobodySilencesAnAnnouncement: somebody sets and deletes an alert on the same change each minute. What moves significantly is announced to all at the same time as without
+// them.
+func TestNobodySilencesAnAnnouncement(t *testing.T) {
+	for name, meddles := range map[string]bool{"undisturbed": false, "with an alert that comes and goes": true} {
+		t.Run(name, func(t *testing.T) {
+			r := newRates(t)
+			var all []string
+			for minute := range 100 {
+				if meddles {
+					alert := alertOn("usr_1", "alr_1", wallet.AlertMoves, "1")
+					alert.Price, alert.Change, alert.Span = wallet.Price{}, 500, time.Hour
+					r.watch(alert)
+				} else {
+					r.watch()
+				}
+				price := "100"
+				if minute >= 70 {
+					price = "120"
+				}
+				for _, said := range r.tick(begun.Add(time.Duration(minute)*time.Minute), map[wallet.Address]string{{}: price}) {
+					if strings.HasPrefix(said, "SOL from") {
+						all = append(all, fmt.Sprint(minute, " ", said))
+					}
+				}
+				if meddles {
+					if err := r.Store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteAlert("usr_1", "alr_1") }); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if want := "70 SOL from 100 to 120 by 20.00% and 20 in 1h"; strings.Join(all, "; ") != want {
+				t.Errorf("announced %q, want %q", all, want)
+			}
+		})
+	}
+}

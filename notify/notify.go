@@ -108,9 +108,11 @@ func (n *Notifier) handleHeld(ctx context.Context, job store.Job, event wallet.E
 		if err != nil || !ok || !again.IsZero() {
 			return err
 		}
-		more, err := store.TakeHeldEvents(tx, person.ID, job.ID)
-		if err != nil {
-			return err
+		var more []wallet.Event
+		if job.Failures == 0 { // one of them may be what failed: then each is handled alone, and takes no other with it
+			if more, err = store.TakeHeldEvents(tx, person.ID, job.ID); err != nil {
+				return err
+			}
 		}
 		return n.Chat.NotifyHeld(tx, person, append([]wallet.Event{event}, more...))
 	}}, nil

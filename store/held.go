@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"time"
 
 	"purser/wallet"
@@ -15,6 +16,15 @@ func HoldEvent(tx Tx, who wallet.UserID, e wallet.Event, now, until time.Time) e
 	}
 	_, err = tx.PutJobs([]Job{{ID: JobID(e.ID), Queue: HeldEvents, Key: string(who), Owner: string(who), Priority: JobNormal,
 		At: now, NotBefore: until, About: who, Body: EventBody(head, e)}}, nil)
+	return err
+}
+
+// RescheduleHeld lets what is held for a person wait until another time, in its order; the zero time is now. Whoever changes their quiet hours calls it in the same Update.
+func RescheduleHeld(tx Tx, who wallet.UserID, now, until time.Time) error {
+	held, err := TakeHeldEvents(tx, who, "")
+	for _, event := range held {
+		err = errors.Join(err, HoldEvent(tx, who, event, now, until))
+	}
 	return err
 }
 

@@ -93,13 +93,16 @@ type Series struct {
 	Span time.Duration
 }
 
+// Public returns the series of a change as it is announced to all. Its mark is its own: whatever alerts people set and delete, what was announced stays known.
+func (s Series) Public() Series { return Series{s.Mint, -s.Span} }
+
 // Series returns what the alert watches.
 func (a Alert) Series() Series { return Series{a.Token.Mint, a.Span} }
 
 // AlertMark is up to where a series has been compared with alerts.
 type AlertMark struct {
 	Level     Level
-	Announced AlertSide // on which side a significant change was announced to all, and waits to go back
+	Announced AlertSide // of Series.Public: on which side a significant change was announced, and waits to go back
 }
 
 // Level is a value of a series in a form whose order as bytes is its order as a number. Levels of one kind of series compare with each other only.

@@ -38,6 +38,9 @@ func (p SummaryPlan) With(word string) (SummaryPlan, error) {
 	return p, nil
 }
 
+// Equal reports whether two plans are the same.
+func (p SummaryPlan) Equal(q SummaryPlan) bool { return p.Daily == q.Daily && p.Time() == q.Time() }
+
 // Time returns the time of day of summaries.
 func (p SummaryPlan) Time() TimeOfDay {
 	if p.At == nil {
@@ -59,12 +62,11 @@ func (s Settings) NextLook(now time.Time) time.Time {
 
 // lookOn is the time of the summary so many days after a day.
 func (s Settings) lookOn(day time.Time, days int) time.Time {
-	at := int(s.Summary.Time())
-	return time.Date(day.Year(), day.Month(), day.Day()+days, at/60, at%60, 0, 0, day.Location()).UTC()
+	return onClock(day.AddDate(0, 0, days), s.Summary.Time())
 }
 
-// SummaryDue reports whether a summary is to be sent at now, if the last one was sent at last. A plan that was missed is made up for once, however many
-// times it was missed. A change of the time zone or of the plan never makes two of one day.
+// SummaryDue reports whether a summary should be sent at now, given when the last one was sent. One summary makes up for all that were missed. Two summaries
+// are at least 18 hours apart, so a change of the time zone or of the plan cannot send two in a row.
 func (s Settings) SummaryDue(last, now time.Time) bool {
 	const least = 18 * time.Hour // shorter than any day between two summaries, however clocks are changed
 	here := now.In(s.TimeZone.Location())
@@ -94,6 +96,15 @@ type Portfolio struct {
 type PortfolioPoint struct {
 	At    time.Time `json:"at"`
 	Value USD       `json:"value"`
+}
+
+// Until returns the portfolio without what a clock that was ahead has written. A summary that was sent at a time to come counts as sent a day ago.
+func (p Portfolio) Until(now time.Time) Portfolio {
+	p.Points = slices.DeleteFunc(slices.Clone(p.Points), func(point PortfolioPoint) bool { return point.At.After(now) })
+	if p.SentAt.After(now) {
+		p.SentAt = now.Add(-24 * time.Hour)
+	}
+	return p
 }
 
 // Record adds a value, at most one in twelve hours, and drops those that are older than PortfolioDays.

@@ -62,6 +62,8 @@ func TestAPortfolioIsLookedAtOnceADay(t *testing.T) {
 		{plan(t, berlin, "02:30"), "2026-03-28 02:00", "2026-03-29 01:30"}, // the clock never shows 02:30
 		{plan(t, berlin, "02:30"), "2026-10-24 01:00", "2026-10-25 01:30"}, // it shows 02:30 twice: the second time
 		{plan(t, berlin, "02:30"), "2026-10-25 01:30", "2026-10-26 01:30"}, // and not the first
+		{plan(t, "America/New_York", "02:30"), "2026-03-07 12:00", "2026-03-08 07:30"},
+		{plan(t, "America/New_York", "01:30"), "2026-10-31 12:00", "2026-11-01 06:30"},
 		{plan(t, "America/Los_Angeles", "21:00"), "2026-12-31 20:00", "2027-01-01 05:00"},
 	} {
 		if got := c.settings.NextLook(at(t, c.now)); !got.Equal(at(t, c.next)) {

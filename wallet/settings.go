@@ -72,7 +72,7 @@ func (s Settings) QuietUntil(now time.Time) time.Time {
 	default:
 		return time.Time{}
 	}
-	end := time.Date(here.Year(), here.Month(), here.Day()+days, int(to)/60, int(to)%60, 0, 0, here.Location())
+	end := onClock(here.AddDate(0, 0, days), to)
 	if !end.After(now) { // the clock was set back past the end, and shows it a second time
 		return time.Time{}
 	}

@@ -41,6 +41,20 @@ func (z TimeZone) City() string {
 	return strings.ReplaceAll(string(z[strings.LastIndexByte(string(z), '/')+1:]), "_", " ")
 }
 
+// onClock returns the last time at which clocks where day is show t on that date. Where they skip t, it is the time that follows the gap by as much as t is in it.
+func onClock(day time.Time, t TimeOfDay) time.Time {
+	asUTC := time.Date(day.Year(), day.Month(), day.Day(), int(t)/60, int(t)%60, 0, 0, time.UTC)
+	_, before := asUTC.Add(-24 * time.Hour).In(day.Location()).Zone()
+	_, after := asUTC.Add(24 * time.Hour).In(day.Location()).Zone()
+	for _, offset := range []int{min(before, after), max(before, after)} { // the later one first
+		at := asUTC.Add(-time.Duration(offset) * time.Second)
+		if here := at.In(day.Location()); here.Day() == asUTC.Day() && timeOfDay(here) == t {
+			return at
+		}
+	}
+	return asUTC.Add(-time.Duration(min(before, after)) * time.Second) // in the gap
+}
+
 // fixedZone begins the names of zones that are whole hours off UTC all year.
 const fixedZone = "Etc/GMT"
 

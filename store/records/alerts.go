@@ -21,12 +21,16 @@ func alertKey(owner wallet.UserID, id wallet.AlertID) []byte {
 	return join(userPrefix(owner), []byte(id))
 }
 
-// seriesKey begins the keys of a series: the mint, and the number of its span in wallet.AlertSpans, counted from 1; 0 is the price.
+// seriesKey begins the keys of a series: the mint, and the number of its span in wallet.AlertSpans, counted from 1; 0 is the price. The mark of
+// what is announced to all (wallet.Series.Public) has the highest bit as well.
 func seriesKey(s wallet.Series) []byte {
 	number := byte(0)
 	for i, span := range wallet.AlertSpans() {
-		if s.Span == span {
+		switch s.Span {
+		case span:
 			number = byte(i + 1)
+		case -span:
+			number = byte(i+1) | 0x80
 		}
 	}
 	return append(bytes.Clone(s.Mint[:]), number)
@@ -62,7 +66,11 @@ func (t *tx) AlertsOf(owner wallet.UserID) ([]wallet.Alert, error) {
 	var out []wallet.Alert
 	for _, e := range t.firstOf(alerts, userPrefix(owner), wallet.MostAlerts) {
 		a, err := t.alertAt(e.key)
-		if err != nil {
+		switch {
+		case errors.Is(err, store.ErrDamaged): // one that nobody can read hides no other
+			t.skipDamaged(alerts, e.key, err)
+			continue
+		case err != nil:
 			return nil, fmt.Errorf("list alerts: %w", err)
 		}
 		out = append(out, a)
@@ -119,6 +127,9 @@ func (t *tx) unwatch(a wallet.Alert, key []byte) error {
 func (t *tx) DeleteAlert(owner wallet.UserID, id wallet.AlertID) error {
 	key := alertKey(owner, id)
 	a, err := t.alertAt(key)
+	if errors.Is(err, store.ErrDamaged) { // CrossedAlerts removes its places in the index when it meets them
+		return t.delete(alerts, key)
+	}
 	if err != nil {
 		return err
 	}
