@@ -30,6 +30,9 @@ func (r *harness) happensToPrices(words []string) bool {
 	}
 	if words[0] == "news" {
 		item := wallet.NewsItem{ID: strings.Join(words, " "), Title: strings.Join(words[1:], " "), URL: "https://dune.example/1", Source: "The Daily Dune", At: r.Now()}
+		if strings.HasPrefix(item.Title, "Gazette:") {
+			item.Source = "The Gazette"
+		}
 		r.Must(r.Update(func(tx store.Tx) error {
 			_, err := tx.NoteNews([]wallet.NewsItem{item}, r.Now(), false)
 			return errors.Join(err, store.OrderNews(tx, r.Now()))

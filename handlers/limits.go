@@ -24,6 +24,11 @@ func appEventsLimit() quota.Direct {
 	return quota.Direct{Kind: "app_events", Most: 20, Span: time.Hour}
 }
 
+// settingsByKeyLimit limits how often keys change a person's settings: the person is notified of each change.
+func settingsByKeyLimit() quota.Direct {
+	return quota.Direct{Kind: "settings_by_key", Most: 20, Span: time.Hour}
+}
+
 // operatorsAsked limits how often one person may ask the operators for approval. A denial restarts the pause, and an
 // approval ends it.
 func operatorsAsked() quota.Direct {

@@ -45,7 +45,7 @@ func notificationsOf(user wallet.User) wallet.Notifications {
 }
 
 // Set changes which messages the caller gets in their chat. events are of wallet.CategoryNames. An empty list is none at all. An unknown name is
-// INVALID_REQUEST. If a key made the change, the person is notified: somebody else may hold the key. Setting the same again does nothing.
+// INVALID_REQUEST. Keys can do so 20 times an hour, then it is RATE_LIMIT_EXCEEDED. If a key made the change, the person is notified: somebody else may hold the key. Setting the same again does nothing.
 func (n *Notifications) Set(tx store.Tx, who Caller, enabled bool, events []string) (wallet.Notifications, error) {
 	set, err := n.settings(enabled, events, wallet.CategoryNames())
 	if err != nil {
@@ -59,6 +59,12 @@ func (n *Notifications) Set(tx store.Tx, who Caller, enabled bool, events []stri
 		return *before, nil
 	}
 	if who.KeyID != "" {
+		switch again, err := settingsByKeyLimit().Spend(tx, n.Now(), account(user)); {
+		case err != nil:
+			return wallet.Notifications{}, err
+		case !again.IsZero():
+			return wallet.Notifications{}, wallet.Refuse(wallet.RateLimitExceeded, "events.settings_changed_often", wallet.NumberArg("Times", settingsByKeyLimit().Most), wallet.TimeArg("Again", again))
+		}
 		event, err := wallet.NewEvent(n.NewID("evt"), wallet.NotificationsSet, set.UpdatedAt, user.ID,
 			wallet.AppEventsChosenData{KeyID: who.KeyID, Enabled: set.Enabled, Events: set.Events})
 		if err == nil {

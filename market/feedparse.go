@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -135,11 +136,22 @@ func newsLink(text string, from *url.URL) string {
 	return out
 }
 
-// plainHost reports whether the host of a link is a name or an address in ASCII, so that nobody is shown a name that looks like another one.
+// plainHost reports whether the host of a link is a name of labels in ASCII, so that nobody is shown a name that looks like another one, and Telegram
+// takes it for a button.
 func plainHost(link *url.URL) bool {
-	return strings.Trim(link.Hostname(), ".") != "" && !strings.ContainsFunc(link.Host, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:[]", r)
-	})
+	labels := strings.Split(strings.TrimSuffix(link.Hostname(), "."), ".")
+	if len(labels) < 2 || len(link.Hostname()) > 253 {
+		return false
+	}
+	if port, err := strconv.ParseUint(link.Port(), 10, 16); link.Port() != "" && (err != nil || port == 0) {
+		return false
+	}
+	for _, label := range labels {
+		if label == "" || strings.Trim(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+			return false
+		}
+	}
+	return strings.Trim(labels[len(labels)-1], "0123456789") != "" // no address
 }
 
 // withoutHTML returns the text of HTML: without tags, comments and scripts, and with its entities decoded. Text without HTML comes back as it is.

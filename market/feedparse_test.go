@@ -166,6 +166,13 @@ func TestLinksAreHTTPS(t *testing.T) {
 		"https://":                                      "",
 		"https:///x":                                    "",
 		"https://./x":                                   "",
+		"https://a..b/":                                 "",
+		"https://.com/":                                 "",
+		"https://d.example:99999/":                      "",
+		"https://d.example:0/":                          "",
+		"https://127.0.0.1/x":                           "",
+		"https://[2606:4700::1]/x":                      "",
+		"https://localhost/x":                           "",
 		"https://sоlana.example/":                       "", // a Cyrillic о
 		"https://d.example/&#x202e;x":                   "d.example/%E2%80%AEx",
 		"https://d.exa mple/":                           "",

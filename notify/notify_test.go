@@ -43,7 +43,11 @@ func (l *listener) NotifyHeld(tx store.Tx, person wallet.User, held []wallet.Eve
 		what += fmt.Sprint(" ", event.Transaction)
 	}
 	l.told = append(l.told, what)
-	return store.Enqueue(tx, store.Reply{Chat: 1001, Body: []byte(what), At: now})
+	err := store.Enqueue(tx, store.Reply{Chat: 1001, Body: []byte(what), At: now})
+	for _, event := range held {
+		err = errors.Join(err, l.fail[event.Transaction])
+	}
+	return err
 }
 
 // harness is a notifier over a real store, with Alice (reachable), Bob (who blocked the bot) and three

@@ -12,6 +12,7 @@ import (
 	"purser/handlers"
 	"purser/notify"
 	"purser/store"
+	"purser/store/storetest"
 	"purser/wallet"
 	"purser/work"
 )
@@ -57,11 +58,55 @@ func (r *harness) step(pool *work.Pool, at time.Time, lost bool) bool {
 			}
 			return errors.Join(err, end)
 		})
-		if end == nil && err != nil {
-			r.Fatal(err)
+		switch {
+		case err == nil || errors.Is(err, undone) && end != nil:
+		case job.Failures+1 == pool.Schedule.Failures:
+			r.update(func(tx store.Tx) error { return tx.DeadLetterJobs(at, "it failed", job.Ref()) })
+			return true
+		default:
+			r.update(func(tx store.Tx) error { return tx.RetryJobs(at.Add(time.Minute), job.Ref()) })
+			return true
 		}
 	}
 	return true
+}
+
+// TestAHeldEventThatFailsTakesNoOtherWithIt: of five that were held one cannot be told. The others are, in their order, and it alone is a dead letter.
+func TestAHeldEventThatFailsTakesNoOtherWithIt(t *testing.T) {
+	r := newHarness(t)
+	for n := range 5 {
+		id := wallet.TransactionID(fmt.Sprint("tx_held", n))
+		event, err := wallet.NewEvent("evt_"+string(id), "stake.reward", now, "usr_alice", struct{}{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		event.Transaction = id
+		r.update(func(tx store.Tx) error { return store.HoldEvent(tx, "usr_alice", event, now, now.Add(time.Hour)) })
+	}
+	r.listener.fail["tx_held2"] = errors.New("it cannot be rendered")
+	at := now
+	n := notify.Notifier{Store: r.store, Chat: r.listener, Node: "a", Now: func() time.Time { return at }, Log: slog.New(slog.DiscardHandler)}
+	pool := n.Pools()[1]
+	for range 60 {
+		at = at.Add(2 * time.Minute)
+		for r.step(pool, at, false) {
+		}
+	}
+	var sent []string
+	for _, reply := range storetest.Outbox(r, r.store) {
+		sent = append(sent, string(reply.Body))
+	}
+	if got, want := strings.Join(sent, "; "), "usr_alice held tx_held0; usr_alice held tx_held1; usr_alice held tx_held3 tx_held4"; got != want {
+		t.Errorf("sent %q, want %q", got, want)
+	}
+	var dead []store.DeadLetter
+	r.update(func(tx store.Tx) (err error) {
+		dead, err = tx.DeadLetters(store.HeldEvents, 10)
+		return err
+	})
+	if len(dead) != 1 || dead[0].ID != "evt_tx_held2" {
+		t.Errorf("dead letters: %+v", dead)
+	}
 }
 
 // job returns the job of a queue; ErrNotFound without one.
@@ -160,7 +205,6 @@ type portfolios struct {
 	ok, due  bool
 	err      error
 	prepared []wallet.UserID
-	recorded int
 }
 
 func (p *portfolios) Prepare(_ context.Context, who wallet.UserID, _ time.Time) (handlers.PortfolioSummary, bool, error) {
@@ -169,17 +213,16 @@ func (p *portfolios) Prepare(_ context.Context, who wallet.UserID, _ time.Time) 
 }
 
 func (p *portfolios) Commit(tx store.Tx, of handlers.PortfolioSummary) error {
-	p.recorded++
 	return tx.PutPortfolio(wallet.Portfolio{Owner: of.Person.ID, SentAt: now})
 }
 
 // summarizer queues a line.
-type summarizer struct{ err error }
+type summarizer struct{}
 
-func (s summarizer) Summarize(person wallet.User, _ wallet.Summary) (func(store.Tx) error, error) {
+func (summarizer) Summarize(person wallet.User, _ wallet.Summary) (func(store.Tx) error, error) {
 	return func(tx store.Tx) error {
 		return store.Enqueue(tx, store.Reply{Chat: 1001, Body: []byte("summary of " + person.ID)})
-	}, s.err
+	}, nil
 }
 
 // TestASummaryIsLookedAtOnceADay, whoever wants one: it is recorded each day and sent when it is due. A node that is away, and quiet hours, delay it. It ends with the wish, and with
@@ -222,6 +265,16 @@ func TestASummaryIsLookedAtOnceADay(t *testing.T) {
 			job, err := r.job(store.PortfolioSummaries, "usr_alice")
 			if gone := errors.Is(err, store.ErrNotFound); gone != c.again.IsZero() || !gone && !job.NotBefore.Equal(c.again) {
 				t.Errorf("again %s, %v, want %s", job.NotBefore, err, c.again)
+			}
+			var kept wallet.Portfolio
+			if !c.erased {
+				r.update(func(tx store.Tx) (err error) {
+					kept, err = tx.Portfolio("usr_alice")
+					return err
+				})
+			}
+			if recorded := !kept.SentAt.IsZero(); recorded != (c.asked && c.portfolios.ok) {
+				t.Errorf("recorded: %+v", kept)
 			}
 			_, outbox := r.run()
 			if sent := strings.Contains(strings.Join(outbox, ""), "summary of usr_alice"); sent != c.sent || (len(c.portfolios.prepared) > 0) != c.asked {
