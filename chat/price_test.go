@@ -300,7 +300,7 @@ func TestTheChartOfAnUnlistedTokenWarns(t *testing.T) {
 	f.view.Price.Source = "<b>nobody</b>"
 	r.says("alice", "/price DezXAZ8z7PnrnRJjz3wXBoRgixCa6xjnB7YaB1pPB263")
 	got := r.last()
-	if !strings.Contains(got.Text, "isn't in my list") || !strings.Contains(got.Text, "&lt;b&gt;nobody") {
+	if !strings.Contains(got.Text, "isn't listed here") || !strings.Contains(got.Text, "&lt;b&gt;nobody") {
 		t.Errorf("the caption is %s", got.Text)
 	}
 	want := drawnFor(t, chart.Series{Name: "DezX…pPB263", Span: "24 hours", Price: "$1", Source: "<b>nobody</b>, times in UTC", Empty: "No past prices are known",

@@ -308,7 +308,7 @@ func (y *year) summed(p *reader, now time.Time) []expected {
 		if slot.After(now) || !p.daily && slot.In(p.zone).Weekday() != time.Monday {
 			continue
 		}
-		if !slot.After(last) || now.Sub(last) < 18*time.Hour {
+		if !slot.After(last) || !p.last.IsZero() && now.Sub(last) < 18*time.Hour {
 			y.dropped[wallet.CategorySummary]++
 			return nil
 		}

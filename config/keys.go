@@ -80,7 +80,11 @@ func Flag(name string) string {
 func AddFlags(flags *pflag.FlagSet) {
 	for _, k := range keys() {
 		if !k.secret {
-			flags.String(Flag(k.name), "", k.help)
+			help := k.help
+			if k.fallback != "" {
+				help += " (default " + k.fallback + ")"
+			}
+			flags.String(Flag(k.name), "", help)
 		}
 	}
 }

@@ -76,11 +76,12 @@ func (s *Summaries) Prepare(ctx context.Context, who wallet.UserID, begun time.T
 		return out, false, nil
 	}
 	now := s.Now().UTC()
-	if before.SentAt.IsZero() {
+	first := before.SentAt.IsZero()
+	if first {
 		before.SentAt = begun.UTC()
 	}
 	before = before.Until(now)
-	out.Due = out.Person.Settings.SummaryDue(before.SentAt, now)
+	out.Due = out.Person.Settings.SummaryDue(before.SentAt, now, first)
 	out.next = before
 	out.Summary = wallet.Summary{At: now, Since: latest(before.SentAt, now.Add(-longestSummary)), Daily: out.Person.Settings.Summary.Daily}
 	if err := s.hold(s.Background(ctx), &out, wallets, staking); err != nil {

@@ -15,7 +15,7 @@ const (
 	popIsolate         = "\u2069"
 )
 
-// RightToLeft reports whether the language of a tag is written from right to left.
+// RightToLeft reports whether the language of a tag is written in Arabic or Hebrew letters, from right to left.
 func RightToLeft(tag string) bool {
 	parsed, err := language.Parse(tag)
 	if err != nil {

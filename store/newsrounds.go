@@ -16,7 +16,7 @@ type NewsReaders interface {
 }
 
 const (
-	// NewsEvery is the least time between two messages with news to a person.
+	// NewsEvery is the least time between the starts of two rounds. A message that was held for quiet hours can come closer to the next one.
 	NewsEvery = 3 * time.Hour
 	// newsRound is the only job of the queue NewsRounds.
 	newsRound JobID = "round"

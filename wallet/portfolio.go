@@ -67,7 +67,9 @@ func (s Settings) lookOn(day time.Time, days int) time.Time {
 
 // SummaryDue reports whether a summary should be sent at now, given when the last one was sent. One summary makes up for all that were missed. Two summaries
 // are at least 18 hours apart, so a change of the time zone or of the plan cannot send two in a row.
-func (s Settings) SummaryDue(last, now time.Time) bool {
+//
+// The first summary comes at the first time of the plan after last, which is then when the person turned summaries on.
+func (s Settings) SummaryDue(last, now time.Time, first bool) bool {
 	const least = 18 * time.Hour // shorter than any day between two summaries, however clocks are changed
 	here := now.In(s.TimeZone.Location())
 	for days := 0; days > -8; days-- {
@@ -75,7 +77,7 @@ func (s Settings) SummaryDue(last, now time.Time) bool {
 		if at.After(now) || !s.Summary.Daily && at.In(here.Location()).Weekday() != time.Monday {
 			continue
 		}
-		return at.After(last) && now.Sub(last) >= least
+		return at.After(last) && (first || now.Sub(last) >= least)
 	}
 	return false
 }

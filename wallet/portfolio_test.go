@@ -1,6 +1,7 @@
 package wallet_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -88,7 +89,8 @@ func TestASummaryIsDueOnce(t *testing.T) {
 		{"sent late yesterday", daily, "2026-11-23 20:00", "2026-11-24 08:00", false},
 		{"an hour less in a day", daily, "2026-03-28 08:00", "2026-03-29 07:00", true},
 		{"an hour more in a day", daily, "2026-10-24 07:00", "2026-10-25 08:00", true},
-		{"turned on an hour ago", daily, "2026-11-24 07:00", "2026-11-24 08:00", false},
+		{"turned on an hour ago", daily, "2026-11-24 07:00", "2026-11-24 08:00", true},
+		{"turned on after its time", daily, "2026-11-24 08:01", "2026-11-24 20:00", false},
 		{"Monday", weekly, "2026-11-16 08:00", "2026-11-23 08:00", true},
 		{"Tuesday", weekly, "2026-11-23 08:00", "2026-11-24 08:00", false},
 		{"Monday was missed", weekly, "2026-11-16 08:00", "2026-11-25 08:00", true},
@@ -96,13 +98,13 @@ func TestASummaryIsDueOnce(t *testing.T) {
 		{"turned on in the week", weekly, "2026-11-18 10:00", "2026-11-23 08:00", true},
 		{"from daily to weekly", weekly, "2026-11-22 08:00", "2026-11-22 09:00", false},
 	} {
-		if got := c.settings.SummaryDue(at(t, c.last), at(t, c.now)); got != c.due {
+		if got := c.settings.SummaryDue(at(t, c.last), at(t, c.now), strings.HasPrefix(c.what, "turned on")); got != c.due {
 			t.Errorf("%s: %t", c.what, got)
 		}
 	}
 	// A move across the ocean makes no second summary of the day.
 	moved := plan(t, "America/New_York", "daily")
-	if moved.SummaryDue(at(t, "2026-11-24 08:00"), at(t, "2026-11-24 14:00")) {
+	if moved.SummaryDue(at(t, "2026-11-24 08:00"), at(t, "2026-11-24 14:00"), false) {
 		t.Error("a second summary within six hours")
 	}
 }
