@@ -540,7 +540,7 @@ func TestDeveloperGetsAKeyInTheChat(t *testing.T) {
 	if _, err := w.Telegram.ShareContact(telegram.Alice, telegram.Alice); err != nil {
 		t.Fatal(err)
 	}
-	hear("Verify a mail address")
+	hear("Verify your email address")
 	alice.Say("alice@example.org")
 	select {
 	case <-came:

@@ -116,7 +116,7 @@ func (s *replyTx) notifyReceived(t wallet.Transaction) error {
 		return err
 	case large:
 		return s.showReceipt(t, nil)
-	case !s.user.Wants(wallet.CategoryReceived) && t.PaymentRequestRef.IsZero(): // whoever requested a payment wants to know of it
+	case !s.user.Wants(wallet.CategoryReceived) && t.PaymentRequestRef.IsZero(): // a requested payment is reported all the same
 		return nil
 	}
 	before, several, err := takeWaitingReceipts(s.tx, s.conv.Chat)

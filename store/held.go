@@ -19,7 +19,7 @@ func HoldEvent(tx Tx, who wallet.UserID, e wallet.Event, now, until time.Time) e
 	return err
 }
 
-// RescheduleHeld lets what is held for a person wait until another time, in its order; the zero time is now. Whoever changes their quiet hours calls it in the same Update.
+// RescheduleHeld lets what is held for a person wait until another time, in its order; the zero time is now. A change of quiet hours calls it in the same Update.
 func RescheduleHeld(tx Tx, who wallet.UserID, now, until time.Time) error {
 	held, err := TakeHeldEvents(tx, who, "")
 	for _, event := range held {

@@ -18,7 +18,7 @@ func (t *tx) Portfolio(who wallet.UserID) (wallet.Portfolio, error) {
 		return wallet.Portfolio{Owner: who}, nil
 	}
 	_, payload, err := readWithPayload[portfolioRow, wallet.Portfolio](t, portfolios, []byte(who))
-	if errors.Is(err, store.ErrDamaged) { // summaries begin anew
+	if errors.Is(err, store.ErrDamaged) { // summaries begin again
 		t.skipDamaged(portfolios, []byte(who), err)
 		return wallet.Portfolio{Owner: who}, nil
 	}
