@@ -548,7 +548,7 @@ func TestDeveloperGetsAKeyInTheChat(t *testing.T) {
 		t.Fatal("no mail came")
 	}
 	code := regexp.MustCompile(`[0-9]{6}`).FindString(box.Mails()[0].Text)
-	hear("I've mailed a code")
+	hear("I've emailed a code")
 	alice.Say(code)
 	alice.Tap(alice.HearButton("Create"))
 	shown, saved := alice.HearButton("I've saved it")
