@@ -69,10 +69,13 @@ func (s *Stakes) Rewards(ctx context.Context, owner wallet.Address, epochs uint6
 		}
 		oldest = min(oldest, one.Activated)
 	}
-	if len(delegated) == 0 || p.Epoch.Epoch == 0 {
+	if p.Epoch.Epoch == 0 {
 		return out, nil
 	}
 	out.First, out.Last = p.Epoch.Epoch, p.Epoch.Epoch-1
+	if len(delegated) == 0 {
+		return out, nil
+	}
 	base, err := s.lookBack(ctx, &out, delegated, oldest, min(epochs, MaxRewardEpochs), rent)
 	if err != nil {
 		return Rewards{}, err

@@ -169,26 +169,26 @@ func (s *Summaries) hold(ctx context.Context, out *PortfolioSummary, wallets []w
 	return nil
 }
 
-// countRewards adds up what the stakes earned in the epochs that no summary has named yet and whose rewards are paid in all wallets. The first summary
-// names none: when its person turned it on, those were paid already.
+// countRewards adds up what the stakes earned in the epochs that no summary has counted yet and whose rewards are paid in all wallets. The first check
+// sets the baseline and counts none.
 func (out *PortfolioSummary) countRewards(earned []Rewards) {
-	last := uint64(0)
-	for i, r := range earned {
-		if i == 0 || r.Last < last {
-			last = r.Last
-		}
+	if len(earned) == 0 {
+		return
 	}
-	if before := out.next.RewardedTo; before > 0 {
-		for _, r := range earned {
-			for _, one := range r.All {
-				if one.Epoch > before && one.Epoch <= last {
-					out.Summary.Rewards += one.Lamports
-				}
+	last := earned[0].Last
+	for _, r := range earned[1:] {
+		last = min(last, r.Last)
+	}
+	from := out.next.RewardsFrom
+	for _, r := range earned {
+		for _, one := range r.All {
+			if from > 0 && one.Epoch >= from && one.Epoch <= last {
+				out.Summary.Rewards += one.Lamports
 			}
 		}
 	}
-	if out.Due || out.next.RewardedTo == 0 {
-		out.next.RewardedTo = max(out.next.RewardedTo, last)
+	if out.Due || from == 0 {
+		out.next.RewardsFrom = max(from, last+1)
 	}
 }
 

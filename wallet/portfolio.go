@@ -90,8 +90,9 @@ type Portfolio struct {
 	Owner  UserID           `json:"owner"`
 	SentAt time.Time        `json:"sent_at"` // when the last summary was sent; before the first, when the person turned summaries on
 	Points []PortfolioPoint `json:"points,omitempty"`
-	// RewardedTo is the last epoch whose staking rewards a summary has named; 0: none yet, and rewards are counted from the next epoch on.
-	RewardedTo uint64 `json:"rewarded_to,omitempty"`
+	// RewardsFrom is the first epoch whose staking rewards no summary has counted. 0 means no baseline yet: the first check of a person with stakes sets it and counts
+	// none.
+	RewardsFrom uint64 `json:"rewards_from,omitempty"`
 }
 
 // PortfolioPoint is what everything was worth at one time.
