@@ -35,89 +35,130 @@ var files embed.FS
 // countVar is the variable that selects the plural form of a text. Texts with plural forms require it.
 const countVar = "Count"
 
-// Catalogue holds every text by key and language. It does not change after New, so goroutines share it without a lock.
+// Catalogue holds every text by key and language. English is read at once, another language when it is first spoken: reading all of them would be most
+// of the time that purser takes to start. Goroutines share it.
 type Catalogue struct {
-	parser template.Parser
-	keys   map[string]bool                    // keys of English, which has all texts
-	plural map[string]bool                    // keys that have plural forms in at least one language
-	fixed  map[language.Tag]map[string]string // texts without variables and plural forms: they need no rendering
-
-	// One entry for each language, made once: a Printer is made for every answer, so that must be cheap.
-	languages  []language.Tag // English first
-	matcher    language.Matcher
-	localizers []*i18n.Localizer
+	parser    template.Parser
+	english   *speech
+	languages []language.Tag // English first
+	matcher   language.Matcher
+	speeches  []*speech // of languages
 }
 
-// New reads the texts of this package and those of a front: files named <language>.toml or <subject>.<language>.toml in the
-// given file systems. It returns an error if two files of one language share a key. Texts that a language lacks are shown in
+// speech holds the texts of one language.
+type speech struct {
+	tag   language.Tag
+	files []source
+	once  sync.Once
+	err   error // why it could not be read
+
+	localizer *i18n.Localizer
+	keys      map[string]bool
+	plural    map[string]bool   // keys that have plural forms
+	fixed     map[string]string // texts without variables and plural forms: they need no rendering
+}
+
+// source is a file of texts.
+type source struct {
+	root fs.FS
+	name string
+}
+
+// New finds the texts of this package and those of a front: files named <language>.toml or <subject>.<language>.toml in the
+// given file systems, and reads the English ones. It returns an error if two of them share a key. Texts that a language lacks are shown in
 // English.
 func New(more ...fs.FS) (*Catalogue, error) {
-	go refusals() //nolint:errcheck // it is asked for again below
-	fronts, err := parse(more...)
-	if err != nil {
-		return nil, err
-	}
-	own, err := refusals()
-	if err != nil {
-		return nil, err
-	}
-	bundle := i18n.NewBundle(language.English)
-	c := &Catalogue{
-		parser: &template.TextParser{Option: "missingkey=error"},
-		keys:   map[string]bool{}, plural: map[string]bool{}, fixed: map[language.Tag]map[string]string{},
-	}
-	// The bundle would silently replace a text that exists twice, so keys are tracked here.
-	seen := map[language.Tag]map[string]bool{}
-	for _, file := range slices.Concat(own, fronts) {
-		if err := bundle.AddMessages(file.Tag, file.Messages...); err != nil {
-			return nil, fmt.Errorf("read the catalogue %s: %w", file.Path, err)
-		}
-		if seen[file.Tag] == nil {
-			seen[file.Tag], c.fixed[file.Tag] = map[string]bool{}, map[string]string{}
-		}
-		for _, m := range file.Messages {
-			if seen[file.Tag][m.ID] {
-				return nil, fmt.Errorf("the catalogue has %s twice in %s", m.ID, file.Tag)
-			}
-			seen[file.Tag][m.ID] = true
-			c.add(file.Tag, m)
-		}
-	}
-	// All files are read: prepare the lookup of languages.
-	c.languages = bundle.LanguageTags()
-	c.matcher = language.NewMatcher(c.languages)
-	for _, tag := range c.languages {
-		c.localizers = append(c.localizers, i18n.NewLocalizer(bundle, tag.String()))
-	}
-	return c, nil
-}
-
-// Refusals returns the catalogue that has only the texts of this package. It is the same one at each call.
-var Refusals = sync.OnceValues(func() (*Catalogue, error) { return New() })
-
-// refusals parses the files of this package, which are embedded and never change, once for all catalogues.
-var refusals = sync.OnceValues(func() ([]*i18n.MessageFile, error) { return parse(files) })
-
-// parse parses all files of some file systems side by side: it is a good part of the time that purser takes to start.
-func parse(roots ...fs.FS) ([]*i18n.MessageFile, error) {
-	var tasks []func() (*i18n.MessageFile, error)
-	for _, root := range roots {
+	c := &Catalogue{parser: &template.TextParser{Option: "missingkey=error"}}
+	byTag := map[language.Tag]*speech{}
+	for _, root := range append([]fs.FS{files}, more...) {
 		names, err := fs.Glob(root, "*.toml")
 		if err != nil {
 			return nil, fmt.Errorf("list the catalogue: %w", err)
 		}
 		for _, name := range names {
-			tasks = append(tasks, func() (*i18n.MessageFile, error) { return parseFile(root, name) })
+			tag, err := tagOf(name)
+			if err != nil {
+				return nil, err
+			}
+			if byTag[tag] == nil {
+				byTag[tag] = &speech{tag: tag}
+				c.speeches = append(c.speeches, byTag[tag])
+			}
+			byTag[tag].files = append(byTag[tag].files, source{root, name})
 		}
 	}
-	parsed, errs := make([]*i18n.MessageFile, len(tasks)), make([]error, len(tasks))
-	var running sync.WaitGroup
-	for i, task := range tasks {
-		running.Go(func() { parsed[i], errs[i] = task() })
+	if c.english = byTag[language.English]; c.english == nil {
+		return nil, errors.New("the catalogue has no English")
 	}
-	running.Wait()
-	return parsed, errors.Join(errs...)
+	slices.SortStableFunc(c.speeches, func(a, b *speech) int { // English first: it is what fits when nothing else does
+		switch {
+		case (a == c.english) == (b == c.english):
+			return strings.Compare(a.tag.String(), b.tag.String())
+		case a == c.english:
+			return -1
+		}
+		return 1
+	})
+	for _, one := range c.speeches {
+		c.languages = append(c.languages, one.tag)
+	}
+	c.matcher = language.NewMatcher(c.languages)
+	return c, c.english.read()
 }
+
+// tagOf returns the language of a file by its name: "en.toml", "send.en.toml", "send.pt-BR.toml".
+func tagOf(name string) (language.Tag, error) {
+	text := strings.TrimSuffix(name, ".toml")
+	tag, err := language.Parse(text[strings.LastIndexByte(text, '.')+1:])
+	if err != nil {
+		return tag, fmt.Errorf("the catalogue %s names no language: %w", name, err)
+	}
+	return tag, nil
+}
+
+// read reads the texts of a language, once. Its files are parsed side by side.
+func (s *speech) read() error {
+	s.once.Do(func() {
+		parsed, errs := make([]*i18n.MessageFile, len(s.files)), make([]error, len(s.files))
+		var running sync.WaitGroup
+		for i, file := range s.files {
+			running.Go(func() { parsed[i], errs[i] = parseFile(file.root, file.name) })
+		}
+		running.Wait()
+		if s.err = errors.Join(errs...); s.err == nil {
+			s.err = s.index(parsed)
+		}
+	})
+	return s.err
+}
+
+// index takes the texts of files. i18n has two more forms, Zero and Two, which some languages use.
+func (s *speech) index(files []*i18n.MessageFile) error {
+	bundle := i18n.NewBundle(s.tag)
+	s.keys, s.plural, s.fixed = map[string]bool{}, map[string]bool{}, map[string]string{}
+	for _, file := range files {
+		if err := bundle.AddMessages(s.tag, file.Messages...); err != nil {
+			return fmt.Errorf("read the catalogue %s: %w", file.Path, err)
+		}
+		for _, m := range file.Messages {
+			if s.keys[m.ID] { // the bundle would silently replace it
+				return fmt.Errorf("the catalogue has %s twice in %s", m.ID, s.tag)
+			}
+			s.keys[m.ID] = true
+			switch {
+			case m.Zero != "" || m.One != "" || m.Two != "" || m.Few != "" || m.Many != "":
+				s.plural[m.ID] = true
+			case !strings.Contains(m.Other, "{{"):
+				s.fixed[m.ID] = m.Other
+			}
+		}
+	}
+	s.localizer = i18n.NewLocalizer(bundle, s.tag.String())
+	return nil
+}
+
+// Refusals returns the catalogue that has only the texts of this package. It is the same one at each call.
+var Refusals = sync.OnceValues(func() (*Catalogue, error) { return New() })
 
 // parseFile parses the file of a language.
 func parseFile(root fs.FS, name string) (*i18n.MessageFile, error) {
@@ -140,20 +181,7 @@ func parseFile(root fs.FS, name string) (*i18n.MessageFile, error) {
 }
 
 // Has reports whether English has a text of this key.
-func (c *Catalogue) Has(key string) bool { return c.keys[key] }
-
-// add indexes one text. i18n has two more forms, Zero and Two, which some languages use.
-func (c *Catalogue) add(tag language.Tag, m *i18n.Message) {
-	if tag == language.English {
-		c.keys[m.ID] = true
-	}
-	switch {
-	case m.Zero != "" || m.One != "" || m.Two != "" || m.Few != "" || m.Many != "":
-		c.plural[m.ID] = true
-	case !strings.Contains(m.Other, "{{"):
-		c.fixed[tag][m.ID] = m.Other
-	}
-}
+func (c *Catalogue) Has(key string) bool { return c.english.keys[key] }
 
 // Style says how values are written into texts. The zero Style writes them unchanged, and times as the API does.
 type Style struct {
@@ -164,8 +192,7 @@ type Style struct {
 // Printer renders texts in one language. It is safe for concurrent use.
 type Printer struct {
 	catalogue *Catalogue
-	localizer *i18n.Localizer
-	fixed     map[string]string
+	speech    *speech
 	style     Style
 }
 
@@ -177,28 +204,31 @@ func (c *Catalogue) Printer(tag string, style Style) *Printer {
 		wanted = language.English
 	}
 	_, at, _ := c.matcher.Match(wanted)
-	return &Printer{catalogue: c, localizer: c.localizers[at], fixed: c.fixed[c.languages[at]], style: style}
+	return &Printer{catalogue: c, speech: c.speeches[at], style: style}
 }
 
-// Text renders the text of a key. It returns an error for an unknown key and for a variable without a value. Strings go in
-// unchanged: a caller that shows HTML must escape them first.
+// Text renders the text of a key, in English if the language lacks it. It returns an error for an unknown key and for a variable without a value.
+// Strings go in unchanged: a caller that shows HTML must escape them first.
 func (p *Printer) Text(key string, values map[string]any) (string, error) {
-	if text, ok := p.fixed[key]; ok {
+	if err := p.speech.read(); err != nil {
+		return "", err
+	}
+	of := p.speech
+	if !of.keys[key] {
+		of = p.catalogue.english
+	}
+	if text, ok := of.fixed[key]; ok {
 		return text, nil
 	}
 	config := &i18n.LocalizeConfig{MessageID: key, TemplateData: values, TemplateParser: p.catalogue.parser}
-	if p.catalogue.plural[key] {
+	if of.plural[key] {
 		count, ok := values[countVar]
 		if !ok {
 			return "", fmt.Errorf("render %s: %s is missing", key, countVar)
 		}
 		config.PluralCount = count
 	}
-	text, err := p.localizer.Localize(config)
-	var untranslated *i18n.MessageNotFoundErr
-	if errors.As(err, &untranslated) && text != "" {
-		return text, nil // the language lacks this text: show the English one
-	}
+	text, err := of.localizer.Localize(config)
 	if err != nil {
 		return "", fmt.Errorf("render %s: %w", key, err)
 	}

@@ -33,6 +33,7 @@ var (
 	errFeedNoFeed   = errors.New("it is not an RSS, Atom or JSON feed that can be read")
 	errFeedBounds   = errors.New("it is nested too deeply, or has too many elements")
 	errFeedPanic    = errors.New("the parser failed on it")
+	errFeedUnsaved  = errors.New("what is new in it could not be saved")
 )
 
 // NewFeedClient returns the HTTP client that reads feeds: only from public addresses and those of o.AllowPrivate, without a proxy, and with at

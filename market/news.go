@@ -156,7 +156,7 @@ func (n *News) readFeed(ctx context.Context, feed store.NewsFeed) error {
 		feed.ETag, feed.LastModified = answer.etag, answer.lastModified
 	}
 	if err := n.save(ctx, feed, items, now); err != nil {
-		n.failed(feed.URL, now, "it could not be saved")
+		n.failed(feed.URL, now, feedReason(errFeedUnsaved))
 		return err
 	}
 	n.succeeded(feed.URL)
