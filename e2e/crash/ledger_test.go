@@ -39,10 +39,11 @@ func (c *couple) settled(paid []payment) {
 	c.look(func(tx store.Tx) { c.once(tx, paid) })
 }
 
-// finish waits until nothing can change any more, and leaves purser stopped, politely.
+// finish waits until nothing can change any more, and leaves purser stopped, politely. A job that was under way at many
+// kills in a row waits for up to a minute (store.ExpiredLeaseWait), hence the long patience.
 func (c *couple) finish() {
 	c.Helper()
-	for deadline := time.Now().Add(harness.Wait); ; {
+	for deadline := time.Now().Add(2 * harness.Wait); ; {
 		c.purser.Stop()
 		left := c.left()
 		// Telegram drops an update when the next request for updates comes, which a stop may have been faster than.
