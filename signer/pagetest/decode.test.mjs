@@ -197,10 +197,10 @@ test('every single-byte mutation is refused or shown with its true content', asy
   let shown = 0;
   for (const f of fixtures.filter((x) => x.want && bytesOf(x).length < 420)) {
     const original = bytesOf(f);
-    // Deriving token accounts costs a thousand times more than reading: one bit and all bits of each byte.
-    const flips = f.want.actions.some((a) => a.mint) ? [0x01, 0xff] : [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xff];
+    // Deriving token accounts costs a thousand times more than reading: one bit of each even byte, all bits of each odd one.
+    const flips = f.want.actions.some((a) => a.mint) ? null : [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xff];
     for (let at = 0; at < original.length; at++) {
-      for (const flip of flips) {
+      for (const flip of flips ?? [at % 2 ? 0xff : 0x01]) {
         const bytes = original.slice();
         bytes[at] ^= flip;
         const decoded = await verdict(bytes, f.signer);

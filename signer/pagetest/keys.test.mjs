@@ -185,7 +185,7 @@ test('random text never breaks the parsers of keys and phrases, and nothing but 
   const letters = [...'[]{},.:0123456789 abcdefghijklmnopqrstuvwxyzABCDEFGH\n\t"-+eé', '\u0000', '\ud800', '\u{1f468}', '\u3000', 'ﬁ', WORDS[below(2048)]];
   let keys = 0;
   let phrases = 0;
-  for (let round = 0; round < 6000; round++) {
+  for (let round = 0; round < 1500; round++) {
     const text = [...starts[below(starts.length)]];
     for (let n = below(4); n > 0; n--) {
       const at = below(text.length + 1);

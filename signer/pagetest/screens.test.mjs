@@ -23,14 +23,16 @@ after(async () => {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds on a screen, in light and in dark: a list. */
+/** What axe finds on a screen, in light and in dark: a list. Only colours differ in dark, and a whole look is slow. */
 async function inaccessible(screen, tab) {
   const found = [];
   await tab.evaluate(axe);
   for (const colorScheme of ['light', 'dark']) {
     await tab.emulateMedia({ colorScheme });
-    const { violations, passes } = await tab.evaluate(() => globalThis.axe.run({ resultTypes: ['violations'] }));
-    assert.ok(passes.length > 10, `${screen}: axe did not look`);
+    const { violations, passes } = await tab.evaluate((dark) => globalThis.axe.run({
+      resultTypes: ['violations'], ...(dark && { runOnly: { type: 'rule', values: ['color-contrast'] } }),
+    }), colorScheme === 'dark');
+    assert.ok(passes.length > (colorScheme === 'dark' ? 0 : 10), `${screen}, ${colorScheme}: axe did not look`);
     found.push(...violations.map((v) => `${screen}, ${colorScheme}: ${v.id}: ${v.nodes.map((n) => n.html).join(' ')}`));
   }
   return found;
