@@ -28,10 +28,11 @@ SLOWEST := ./signer ./e2e/crash ./e2e/browser ./api ./e2e/clients ./chat ./webho
 test: deps
 	CI=true go test -count=1 -p $$(($$(nproc) + 1)) -parallel 8 -timeout 15m $(SLOWEST) ./...
 
-# Short counts under the race detector. The rooms that drive a built binary or Node have nothing in
-# their own process to race with.
+# Short counts under the race detector. The packages that drive a built binary, a browser or Node have nothing in their own
+# process to race with; those that only compute have one goroutine.
+NO_RACE := e2e/.*|signer|pages|chart|config|locale|terminal|wallet|sandbox/market|sandbox/shop
 race: deps
-	CI=true go test -race -count=1 -short -parallel 8 -timeout 15m ./api ./chat ./webhooks $$(go list ./... | grep -vE '/e2e/|/signer$$')
+	CI=true go test -race -count=1 -short -parallel 8 -timeout 15m ./api ./chat ./webhooks $$(go list ./... | grep -vE '^purser/($(NO_RACE))$$')
 
 # The garbage collector is set as purser's main sets it.
 bench:

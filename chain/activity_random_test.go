@@ -434,7 +434,7 @@ func (p *play) tells(a wallet.Activity) string {
 // TestNoInventedTransactionMisleads: transactions whose instructions and balances have nothing to do with each other are read
 // or refused, and nobody is said to have got what the balances do not show.
 func TestNoInventedTransactionMisleads(t *testing.T) {
-	const most = 2000
+	most := rounds(2000)
 	random := rand.New(rand.NewPCG(14, 2))
 	read := 0
 	for range most {
@@ -461,4 +461,12 @@ func FuzzInventedTransaction(f *testing.F) {
 		f.Add(script)
 	}
 	f.Fuzz(func(t *testing.T, script []byte) { invent(script).told(t) })
+}
+
+// rounds is how often a random test tries: a tenth with -short, as under the race detector.
+func rounds(full int) int {
+	if testing.Short() {
+		return full / 10
+	}
+	return full
 }

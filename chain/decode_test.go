@@ -216,7 +216,7 @@ func TestNoSingleByteMayHideAChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range raw {
-			for _, flip := range []byte{0x01, 0x02, 0x40, 0x80, 0xff} {
+			for _, flip := range []byte{0xff, 0x01, 0x02, 0x40, 0x80}[:max(1, rounds(5))] {
 				mutant := slices.Clone(raw)
 				mutant[i] ^= flip
 				changed++

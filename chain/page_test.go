@@ -50,7 +50,7 @@ func TestThePageDecodesMutantsAlike(t *testing.T) {
 	var input bytes.Buffer
 	random := rand.New(rand.NewPCG(1, 2))
 	all := fixtures(t)
-	for range 20_000 {
+	for range rounds(20_000) {
 		origin := all[random.IntN(len(all))]
 		raw, _ := origin.bytes(t)
 		other, _ := all[random.IntN(len(all))].bytes(t)
