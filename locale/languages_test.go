@@ -266,9 +266,9 @@ func TestEachNumberIsSaidInEachLanguage(t *testing.T) {
 // TestWhatIsCopiedKeepsItsOrder: in a text from right to left, addresses, amounts and commands stand between isolates, and what a code tag holds
 // is as it was.
 func TestWhatIsCopiedKeepsItsOrder(t *testing.T) {
-	c := catalogue(t, map[string]string{"en.toml": "[test]\na = \"x\"\n", "x.ar.toml": "[test]\na = '''\nأرسل ${{.Sum}} SOL {{if .To}}إلى {{.To}}{{end}} بالأمر /wallet history all أو /v1/telegram إلى @{{.To}} بنسبة {{.Sum}}% أو <code>/send max {{.Sum}}</code> <b>الآن</b>.\n{{.Address}}\n/help'''\n"})
+	c := catalogue(t, map[string]string{"en.toml": "[test]\na = \"x\"\n", "x.ar.toml": "[test]\na = '''\nأرسل ${{.Sum}} SOL {{if .To}}إلى {{.To}}{{end}} بالأمر /wallet history all أو /v1/telegram إلى @{{.To}} بنسبة {{.Sum}}% أو <code>/send max {{.Sum}}</code> <b>الآن</b>.\n{{.Address}}\n{{.Sum}} SOL الآن\nإلى {{.To}}\n/help'''\n"})
 	got, err := c.Printer("ar", locale.Style{}).Text("test.a", map[string]any{"Sum": "1.5", "To": "anna", "Address": "9xQe"})
-	want := "أرسل \u2068$1.5 SOL\u2069 إلى \u2068anna\u2069 بالأمر \u2066/wallet history all\u2069 أو \u2066/v1/telegram\u2069 إلى \u2068@anna\u2069 بنسبة \u20681.5%\u2069 أو \u2066<code>/send max 1.5</code>\u2069 <b>الآن</b>.\n9xQe\n/help"
+	want := "أرسل \u2068$1.5 SOL\u2069 إلى \u2068anna\u2069 بالأمر \u2066/wallet history all\u2069 أو \u2066/v1/telegram\u2069 إلى \u2068@anna\u2069 بنسبة \u20681.5%\u2069 أو \u2066<code>/send max 1.5</code>\u2069 <b>الآن</b>.\n9xQe\n\u20681.5 SOL\u2069 الآن\nإلى \u2068anna\u2069\n/help"
 	if err != nil || got != want {
 		t.Errorf("%q, %v, not\n%q", got, err, want)
 	}

@@ -66,9 +66,19 @@ func testPortfolioSummaries(t *testing.T, open Open) {
 	moved, again := job()
 	same(t, "another time", moved.NotBefore, noon().Add(time.Hour).Truncate(time.Second))
 	same(t, "since it was turned on", moved.At, first.At)
+	// One that is due is left where it is.
+	early := wallet.TimeOfDay(5 * 60)
+	u.Settings.Summary.At = &early
+	order(noon().Add(2 * time.Hour))
+	due, _ := job()
+	same(t, "due already", due.NotBefore, moved.NotBefore)
+	update(t, s, func(tx store.Tx) error { return tx.PutPortfolio(wallet.Portfolio{Owner: "usr_a", SentAt: noon()}) })
 	u.Notifications.Enabled = false
 	order(noon().Add(time.Hour))
 	_, gone := job()
 	same(t, "when it is turned off", []error{err, again, gone}, []error{nil, nil, store.ErrNotFound})
+	var kept wallet.Portfolio
+	view(t, s, func(tx store.Tx) (err error) { kept, err = tx.Portfolio("usr_a"); return err })
+	same(t, "what is kept then", kept.SentAt, time.Time{})
 	order(noon()) // once more
 }
