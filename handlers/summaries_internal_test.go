@@ -9,7 +9,9 @@ import (
 // TestRewardsAreCountedOnce: each epoch's rewards stand in one summary, once they are paid in all wallets.
 func TestRewardsAreCountedOnce(t *testing.T) {
 	of := func(last uint64, rewards ...Reward) Rewards { return Rewards{Last: last, All: rewards} }
-	one := func(epoch, lamports uint64) Reward { return Reward{InflationReward: wallet.InflationReward{Epoch: epoch, Lamports: lamports}} }
+	one := func(epoch, lamports uint64) Reward {
+		return Reward{InflationReward: wallet.InflationReward{Epoch: epoch, Lamports: lamports}}
+	}
 	for _, c := range []struct {
 		name    string
 		from    uint64 // the first epoch that no summary counted; 0 before the first check
