@@ -1,5 +1,6 @@
 // Passkeys: a second way to unlock a wallet, beside its passphrase.
 // In a real Chromium with its virtual authenticator, as a person uses it, against an honest and a hostile server.
+// Long: all of its tests share the helpers below.
 
 import './localhost.mjs';
 import assert from 'node:assert/strict';
