@@ -161,7 +161,11 @@ func fill(name string, data any) ([]byte, error) {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// headers sets the headers of every response, errors included: those of the signing page, with a policy and a
+// permissions is the Permissions-Policy of every page. A passkey belongs to a host, whatever the port. The signing page may
+// be on the same host and uses passkeys, so these pages must not.
+const permissions = "camera=(), microphone=(), geolocation=(), payment=(), usb=(), publickey-credentials-get=(), publickey-credentials-create=()"
+
+// headers sets the headers of every response, errors included: those of the signing page, with policies and a
 // Cache-Control of these pages. Only the portal may send requests: to the API, and to this origin for its texts. Browsers
 // must not store the portal; other files they may keep, but must revalidate.
 func (s *Server) headers(h http.Header, path string) {
@@ -173,6 +177,7 @@ func (s *Server) headers(h http.Header, path string) {
 		h.Set(one.Name, one.Value)
 	}
 	h.Set("Content-Security-Policy", csp)
+	h.Set("Permissions-Policy", permissions)
 	h.Set("Cache-Control", keep)
 }
 

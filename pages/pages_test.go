@@ -314,6 +314,7 @@ func TestThePagesRunNothingOfAnybodyElses(t *testing.T) {
 				t.Errorf("%s %s: connect-src %q, kept %q", method, path, speaks, resp.Header.Get("Cache-Control"))
 			}
 			for name, value := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
+				"Permissions-Policy":           "camera=(), microphone=(), geolocation=(), payment=(), usb=(), publickey-credentials-get=(), publickey-credentials-create=()",
 				"Cross-Origin-Resource-Policy": "same-origin", "Set-Cookie": "", "Access-Control-Allow-Origin": "", "Server": ""} {
 				if got := resp.Header.Get(name); got != value {
 					t.Errorf("%s %s: %s is %q", method, path, name, got)

@@ -9,7 +9,8 @@
 //     it), home.js lists the wallets on the device, create.js creates, restores and imports one.
 //   - decode.js reads what a transaction does, from its bytes alone, and payment.js shows it. offer.js and challenge.js
 //     check the server's answers, server.js asks for them. external.js and apps.js use wallet apps.
-//   - mnemonic.js, keyfile.js, seal.js and vault.js make, seal and store keys. history.js remembers what was signed.
+//   - mnemonic.js, keyfile.js, seal.js and vault.js make, seal and store keys. webauthn.js and passkey.js unlock them with a
+//     passkey (docs/decisions/0052). history.js remembers what was signed.
 //   - dom.js and parts.js build the screens. Every text comes from <language>.json by catalogue.js
 //     (docs/decisions/0028).
 //

@@ -75,6 +75,7 @@ func TestHeadersAreTheDesigns(t *testing.T) {
 		"Referrer-Policy":         "no-referrer",
 		"X-Content-Type-Options":  "nosniff",
 		"Cache-Control":           "no-store",
+		"Permissions-Policy":      "camera=(), microphone=(), geolocation=(), payment=(), usb=(), publickey-credentials-get=(self), publickey-credentials-create=(self)",
 	}
 	got := map[string]string{}
 	for _, h := range Headers(&url.URL{Scheme: "http", Host: "127.0.0.1"}) {

@@ -11,6 +11,7 @@ import { createWallet, restoreWallet } from './create.js';
 import { signText } from './external.js';
 import { networkOf, pinNetwork } from './history.js';
 import { address as shown, askPassphrase, rows } from './parts.js';
+import { passkeyOf } from './passkey.js';
 import { sign, unlockKey } from './seal.js';
 import * as server from './server.js';
 import { clock, lastSix, utcTime } from './text.js';
@@ -167,6 +168,7 @@ async function unlock(ui, wallet, c, place) {
       const restored = await restoreWallet(ui, { needed: wallet.address, next: connecting(place, c) });
       return restored && { instead: restored.key };
     },
+    passkey: passkeyOf(ui, wallet),
   }, (passphrase) => unlockKey(passphrase, wallet));
   return key && { address: wallet.address, key };
 }

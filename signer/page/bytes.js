@@ -61,6 +61,9 @@ export function fromBase64Url(text) {
   return fromBase64(standard.padEnd(Math.ceil(standard.length / 4) * 4, '='));
 }
 
+/** base64url without padding. */
+export const toBase64Url = (bytes) => toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+
 /** UTF-8 bytes of a string. */
 export function utf8(text) {
   return new TextEncoder().encode(text);

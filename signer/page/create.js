@@ -8,9 +8,11 @@ import { chooseAccount } from './accounts.js';
 import { KeyError, readKey } from './keyfile.js';
 import { PhraseError, accountAt, accountOf, newEntropy, readPhrase, toAccount, toEntropy, toIndexes, toSeed, toWords } from './mnemonic.js';
 import { address as shown, askNewPassphrase, rows, wordList } from './parts.js';
+import { addPasskey } from './passkey.js';
 import { sealWallet, unlockKey } from './seal.js';
 import { lastSix } from './text.js';
 import * as vault from './vault.js';
+import { giveUp, offered } from './webauthn.js';
 
 const QUESTIONS = 3;
 
@@ -215,20 +217,32 @@ async function keep(ui, indexes, entropy, next, of = null) {
     const made = await askNewPassphrase(ui, async (passphrase) => {
       const wallet = await sealWallet(passphrase, address, pkcs8, entropy);
       const derived = entropy && { account, extra }; // what its recovery phrase needs besides, shown with it
+      const former = (await vault.find(address))?.passkey; // it goes with the passphrase that it stood beside
       const lasting = await vault.save({ ...wallet, derived, created_at: new Date().toISOString() });
-      return { lasting, key: await unlockKey(passphrase, await vault.find(address)) };
+      return { lasting, former, key: await unlockKey(passphrase, await vault.find(address)) };
     }, entropy !== null);
-    await ui.ask(t('create.ready_title'), (done) => [
-      h('p', { class: 'lead' }, t(next.step)),
-      rows([t('create.address'), shown(address)]),
-      made.lasting
-        ? notice('note', t('create.stored'))
-        : notice('warn', t(entropy ? 'create.stored_phrase' : 'create.stored_key')),
-      h('div', { class: 'actions' }, button(t(next.label), 'primary', () => done())),
-      next.more?.(address),
-    ]);
+    if (made.former) await giveUp(made.former.id);
+    let passkeys = await offered();
+    while (await ready(ui, { address, lasting: made.lasting, hasPhrase: entropy !== null, lost: made.former && passkeys, passkeys }, next)) {
+      passkeys = !(await addPasskey(ui, address, pkcs8));
+    }
     return { address, key: made.key };
   } finally {
     wipe(pkcs8);
   }
+}
+
+/** The wallet is there. Resolves to whether to add a passkey, which is offered where `passkeys`; `lost` says that it had one before. */
+function ready(ui, { address, lasting, hasPhrase, lost, passkeys }, next) {
+  return ui.ask(t('create.ready_title'), (done) => [
+    h('p', { class: 'lead' }, t(next.step)),
+    rows([t('create.address'), shown(address)]),
+    lasting
+      ? notice('note', t('create.stored'))
+      : notice('warn', t(hasPhrase ? 'create.stored_phrase' : 'create.stored_key')),
+    lost && notice('note', t('create.passkey_gone')),
+    h('div', { class: 'actions' },
+      button(t(next.label), 'primary', () => done(false)), passkeys && button(t('home.passkey_add'), 'secondary', () => done(true))),
+    next.more?.(address),
+  ]);
 }

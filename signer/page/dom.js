@@ -38,6 +38,7 @@ export class Ui {
   #status;
   #leave = null; // rejects the question that is open
   #closed = false;
+  #ending = new AbortController();
 
   constructor(main, status) {
     this.#main = main;
@@ -77,8 +78,14 @@ export class Ui {
     if (!this.#closed) this.#status.textContent = text;
   }
 
+  /** A signal that the flow was closed: for what the browser still asks on its behalf. */
+  get ended() {
+    return this.#ending.signal;
+  }
+
   close() {
     this.#closed = true;
+    this.#ending.abort();
     this.#leave?.();
   }
 }
@@ -90,37 +97,50 @@ export function button(label, kind, click) {
 
 /**
  * A form with one button that submits it. `work` may be async: until it ends the form takes no second press,
- * and what it throws is shown above the button until something else is entered.
+ * and what it throws is shown above the button until something else is entered. `content` may be a function:
+ * it gets also(label, kind, work), which makes a further button for other work of the same form.
  */
 export function form(content, label, work, ...others) {
   const error = h('p', { class: 'error', role: 'alert' });
-  // What cannot be undone is given as [label, "destructive"]. [label, "secondary"] leaves the first place to the others.
+  // What cannot be undone is given as [label, "destructive"]. [label, "secondary"] leaves the first place to the others,
+  // [label, "plain"] only looks like that.
   const [name, kind] = [label].flat();
   const last = kind === 'secondary';
-  const submit = h('button', { type: 'submit', class: last ? kind : `primary ${kind ?? ''}`.trim() }, name);
+  const submit = h('button', { type: 'submit', class: last || kind === 'plain' ? 'secondary' : `primary ${kind ?? ''}`.trim() }, name);
+  const further = [];
   let busy = false;
-  const toggle = (on) => {
+  const toggle = (pressed, label, on) => {
     busy = on;
-    submit.textContent = on ? t('common.working') : name;
-    submit.setAttribute('aria-disabled', String(on));
-    for (const other of others) other.disabled = on;
+    pressed.textContent = on ? t('common.working') : label;
+    pressed.setAttribute('aria-disabled', String(on));
+    for (const other of [submit, ...further, ...others]) if (other !== pressed) other.disabled = on;
   };
-  const run = async (event) => {
-    event.preventDefault();
+  const run = async (pressed, label, what) => {
     if (busy) return;
     error.textContent = '';
-    toggle(true);
+    toggle(pressed, label, true);
+    let problem = null;
     try {
-      await work();
+      await what();
     } catch (err) {
-      if (err instanceof Closed) return;
-      error.replaceChildren(errorText(err, 400));
-      err.field?.focus();
-    } finally {
-      toggle(false);
+      problem = err;
     }
+    toggle(pressed, label, false);
+    if (problem === null || problem instanceof Closed) return;
+    error.replaceChildren(errorText(problem, 400));
+    problem.field?.focus();
   };
-  return h('form', { novalidate: true, autocomplete: 'off', on: { submit: run, input: () => { error.textContent = ''; } } }, content, error,
+  const also = (label, of, what) => {
+    const made = button(label, of, () => run(made, label, what));
+    further.push(made);
+    return made;
+  };
+  const parts = typeof content === 'function' ? content(also) : content;
+  const submitted = (event) => {
+    event.preventDefault();
+    run(submit, name, work);
+  };
+  return h('form', { novalidate: true, autocomplete: 'off', on: { submit: submitted, input: () => { error.textContent = ''; } } }, parts, error,
     h('div', { class: 'actions' }, last ? [...others, submit] : [submit, ...others]));
 }
 

@@ -7,9 +7,11 @@ import { createWallet, restoreWallet } from './create.js';
 import { writeKey } from './keyfile.js';
 import { toIndexes, toWords } from './mnemonic.js';
 import { address, askPassphrase, rows, wordList } from './parts.js';
+import { managePasskey } from './passkey.js';
 import { unlockEntropy, unlockPrivateKey } from './seal.js';
 import { dayOf, lastSix } from './text.js';
 import * as vault from './vault.js';
+import { giveUp, offered } from './webauthn.js';
 
 /** What follows a wallet that was restored under a new passphrase, see HOME in create.js. */
 const RESTORED = { step: 'home.restored', label: 'common.done' };
@@ -17,15 +19,15 @@ const RESTORED = { step: 'home.restored', label: 'common.done' };
 /** Runs until the page is left. */
 export async function home(ui) {
   for (;;) {
-    const next = await overview(ui, await vault.list());
+    const next = await overview(ui, await vault.list(), await offered());
     await next();
   }
 }
 
-function overview(ui, wallets) {
+function overview(ui, wallets, passkeys) {
   return ui.ask(t(wallets.length ? 'home.title' : 'home.title_empty'), (done) => [
     wallets.length === 0 && h('p', { class: 'lead' }, t('home.lead_empty')),
-    wallets.map((w) => card(ui, w, done)),
+    wallets.map((w) => card(ui, w, passkeys, done)),
     h('div', { class: 'actions' },
       button(t('create.title'), wallets.length ? 'secondary' : 'primary', () => done(() => createWallet(ui))),
       button(t('restore.title'), 'secondary', () => done(() => restoreWallet(ui)))),
@@ -38,7 +40,12 @@ function overview(ui, wallets) {
   ]);
 }
 
-function card(ui, wallet, done) {
+/** A wallet and what can be done with it; `passkeys` says whether one may be added here. */
+function card(ui, wallet, passkeys, done) {
+  const quiet = [
+    wallet.words && button(t('home.show_key'), 'quiet', () => done(() => exportKey(ui, wallet))),
+    (wallet.passkey || passkeys) && button(t(wallet.passkey ? 'home.passkey' : 'home.passkey_add'), 'quiet', () => done(() => managePasskey(ui, wallet, forgotten(ui, wallet)))),
+  ].filter(Boolean);
   return h('section', { class: 'card wallet', 'aria-label': t('bind.wallet_name', { six: lastSix(wallet.address) }) },
     address(wallet.address),
     h('div', { class: 'pair' },
@@ -46,18 +53,21 @@ function card(ui, wallet, done) {
       wallet.words
         ? button(t('home.show_phrase'), 'secondary', () => done(() => exportPhrase(ui, wallet)))
         : button(t('home.show_key'), 'secondary', () => done(() => exportKey(ui, wallet)))),
-    wallet.words && h('div', { class: 'inline more' }, button(t('home.show_key'), 'quiet', () => done(() => exportKey(ui, wallet)))),
+    quiet.length > 0 && h('div', { class: 'inline more' }, quiet),
     h('div', { class: 'foot' },
       h('p', { class: 'hint' }, t('home.since', { date: dayOf(wallet.created_at) })),
       button(t('home.remove'), 'quiet', () => done(() => remove(ui, wallet)))));
 }
+
+/** The way out of a forgotten passphrase, for askPassphrase. */
+const forgotten = (ui, wallet) => async () => (await restoreWallet(ui, { needed: wallet.address, next: RESTORED })) && { instead: null };
 
 async function exportPhrase(ui, wallet) {
   const entropy = await askPassphrase(ui, {
     title: t('home.phrase_title'),
     about: [notice('danger', t('home.phrase_warning')), rows([t('common.wallet'), address(wallet.address)])],
     label: t('home.show_phrase'),
-    forgotten: async () => (await restoreWallet(ui, { needed: wallet.address, next: RESTORED })) && { instead: null },
+    forgotten: forgotten(ui, wallet),
   }, (passphrase) => unlockEntropy(passphrase, wallet));
   if (entropy === null) return;
   const indexes = await toIndexes(entropy);
@@ -80,7 +90,7 @@ async function exportKey(ui, wallet) {
     title: t('home.key_title'),
     about: [notice('danger', t('home.key_warning')), rows([t('common.wallet'), address(wallet.address)])],
     label: t('home.show_key'),
-    forgotten: async () => (await restoreWallet(ui, { needed: wallet.address, next: RESTORED })) && { instead: null },
+    forgotten: forgotten(ui, wallet),
   }, (passphrase) => unlockPrivateKey(passphrase, wallet));
   if (seed === null) return;
   try {
@@ -111,6 +121,7 @@ function remove(ui, wallet) {
           throw new Problem(t('home.remove_wrong'), six.input);
         }
         await vault.forget(wallet.address);
+        if (wallet.passkey) await giveUp(wallet.passkey.id);
         done();
       }, button(t('home.keep'), 'secondary', () => done())),
       h('p', { class: 'hint' }, t('home.remove_chat')),

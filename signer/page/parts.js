@@ -1,6 +1,6 @@
 // Pieces that several flows show: a wallet's address, its recovery phrase, and the passphrase asked for.
 
-import { t } from './catalogue.js';
+import { LocalizedError, t } from './catalogue.js';
 import { Problem, addressText, button, field, form, h, notice } from './dom.js';
 import { propose, weakness, normalise } from './passphrase.js';
 import { WrongPassphrase } from './seal.js';
@@ -84,32 +84,42 @@ export function askNewPassphrase(ui, work, hasPhrase = true) {
 const FORGOTTEN = Symbol('forgotten');
 
 /**
- * Asks for the passphrase of a wallet and hands it to `work`; resolves to what `work` resolves to,
- * or null when the person goes back. `about` stands above the field, `below` under the buttons. After
+ * Asks for the passphrase of a wallet, hands it to `open`, and what that resolves to to `work`; resolves to what `work`
+ * resolves to, or null when the person goes back. `about` stands above the field, `below` under the buttons. After
  * a wrong passphrase `forgotten` is offered, the way by the recovery phrase: it resolves to {instead}, which
- * ends the question with that, or to null to ask again.
+ * ends the question with that, or to null to ask again. `passkey` is another way to what `open` resolves to, offered first;
+ * null where there is none. When it fails, the passphrase is still there.
  */
-export async function askPassphrase(ui, { title, about, label, below = null, forgotten }, work) {
+export async function askPassphrase(ui, { title, about, label, below = null, forgotten, passkey = null }, open, work = (opened) => opened) {
   for (;;) {
-    const answer = await askOnce(ui, { title, about, label, below }, work);
+    const answer = await askOnce(ui, { title, about, label, below, passkey }, open, work);
     if (answer !== FORGOTTEN) return answer;
     const other = await forgotten();
     if (other) return other.instead;
   }
 }
 
-function askOnce(ui, { title, about, label, below }, work) {
+function askOnce(ui, { title, about, label, below, passkey }, open, work) {
   return ui.ask(title, (done) => {
     const it = passphraseField('passphrase', t('passphrase.label'), '');
     const lost = button(t('passphrase.forgot'), 'quiet', () => done(FORGOTTEN));
     lost.hidden = true;
+    const byPasskey = async () => {
+      ui.announce(t('passkey.waiting'));
+      const opened = await passkey().catch((err) => { throw err instanceof LocalizedError ? new Problem(err.message, it.input) : err; });
+      done(await work(opened));
+    };
+    const content = (also) => [
+      ...(passkey ? [h('div', { class: 'actions' }, also(t('passkey.use'), 'primary', byPasskey)), h('p', { class: 'hint' }, t('passkey.or'))] : []),
+      it.node,
+    ];
     return [
       about,
-      form([it.node], label, async () => {
+      form(content, passkey ? [label, 'plain'] : label, async () => {
         if (!it.input.value) throw new Problem(t('error.no_passphrase'), it.input);
         ui.announce(t('passphrase.unlocking'));
         try {
-          done(await work(it.input.value));
+          done(await work(await open(it.input.value)));
         } catch (err) {
           if (!(err instanceof WrongPassphrase)) throw err;
           lost.hidden = false;

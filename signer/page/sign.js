@@ -13,6 +13,7 @@ import { Misbehaved, signTransaction } from './external.js';
 import { check } from './offer.js';
 import { followUp, showStatus } from './outcome.js';
 import { address as shown, askPassphrase, rows } from './parts.js';
+import { passkeyOf } from './passkey.js';
 import { brief, comparing, heading, moreTerms, payment, summary } from './payment.js';
 import { sign, unlockKey } from './seal.js';
 import * as server from './server.js';
@@ -195,13 +196,14 @@ function elsewhere(ui, offer, decoded, pay, link) {
  * goes back or has restored the wallet.
  */
 function approve(ui, id, offer, decoded, pay, wallet, known) {
+  const passkey = passkeyOf(ui, wallet);
   return askPassphrase(ui, {
-    title: t('sign.passphrase_title'),
+    title: t(passkey ? 'sign.unlock_title' : 'sign.passphrase_title'),
     about: h('div', { class: 'card pay small' }, brief(pay)),
     label: t('sign.submit'),
     forgotten: async () => (await restoreWallet(ui, { needed: offer.address, next: RESTORED })) && { instead: null },
-  }, async (passphrase) => {
-    const key = await unlockKey(passphrase, wallet);
+    passkey,
+  }, (passphrase) => unlockKey(passphrase, wallet), async (key) => {
     let fresh;
     try {
       fresh = check(await server.refreshTransaction(id));

@@ -6,7 +6,7 @@ import { LocalizedError } from './catalogue.js';
 
 const NAME = 'purser';
 const VERSION = 2;
-const WALLETS = 'wallets'; // address -> {address, key, words, created_at, account, derived}; account: see usedFor, derived: see create.js
+const WALLETS = 'wallets'; // address -> {address, key, words, created_at, account, derived, passkey}; account: see usedFor, derived: create.js, passkey: passkey.js
 export const HISTORY = 'signed'; // intent -> record, see history.js
 export const NETWORKS = 'networks'; // address -> {address, chain}
 const KEYS = { [WALLETS]: 'address', [HISTORY]: 'intent', [NETWORKS]: 'address' };
@@ -52,7 +52,7 @@ export async function find(address) {
 }
 
 /**
- * Stores a sealed wallet (one address, one wallet: a restored one replaces the older record), and
+ * Stores a sealed wallet (one address, one wallet: a restored one replaces the older record and its passkey), and
  * asks the browser not to evict it. Resolves to whether the browser promised to keep it.
  */
 export async function save(wallet) {
@@ -64,11 +64,25 @@ export async function save(wallet) {
   }
 }
 
-/** Notes for which Telegram account (its id) a wallet was last proven. */
-export async function usedFor(address, account) {
-  const wallet = await find(address);
-  if (wallet) await run(WALLETS, 'readwrite', (store) => store.put({ ...wallet, account }));
+/**
+ * Changes a wallet in one transaction, so that two tabs do not overwrite each other: `change` gets what is stored and returns
+ * what to store instead, or null to leave it. Resolves to whether it was changed; not when there is no such wallet.
+ */
+export async function update(address, change) {
+  let changed = false;
+  await run(WALLETS, 'readwrite', (store) => {
+    store.get(address).onsuccess = ({ target }) => {
+      const next = target.result ? change(target.result) : null;
+      if (next === null) return;
+      changed = true;
+      store.put(next);
+    };
+  });
+  return changed;
 }
+
+/** Notes for which Telegram account (its id) a wallet was last proven. */
+export const usedFor = (address, account) => update(address, (wallet) => ({ ...wallet, account }));
 
 /** Forgets a wallet, what was signed with it, and its network. Its words are then the only way back. */
 export async function forget(address) {

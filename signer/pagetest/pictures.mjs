@@ -7,7 +7,7 @@ import { walk } from './walk.mjs';
 
 const [folder, width = 'phone', colorScheme = 'light', much = 'whole'] = process.argv.slice(2);
 if (!folder) throw new Error('usage: node pictures.mjs FOLDER [phone|desktop] [light|dark]');
-const server = await serve();
+const server = await serve('localhost');
 const browser = await launch();
 try {
   const options = { ...(width === 'phone' ? PHONE : DESKTOP), colorScheme, deviceScaleFactor: 1 };

@@ -3,6 +3,7 @@
 
 import { limit, memo, price } from './fixtures.mjs';
 import { ADDRESS, BIND, PASSPHRASE, SIGN, STAKING, WORDS, answerQuiz, choosePassphrase, compile, compileTokens, follow, part, payment, press, readWords, restore, title, visit, whole } from './harness.mjs';
+import { authenticator, cancelsOnce, tellsOnlyWhenUsed } from './passkeys.mjs';
 import { ZERO_HASH, addr } from './wire.mjs';
 
 export async function walk(browser, server, options, look) {
@@ -13,6 +14,7 @@ export async function walk(browser, server, options, look) {
   server.reset();
   let { tab, context, complaints } = await open('');
   await title(tab, 'No wallet on this device yet');
+  const device = await authenticator(tab);
   await seen('home-empty', tab);
   await press(tab, 'Create a wallet');
   await title(tab, 'Create a wallet');
@@ -41,10 +43,37 @@ export async function walk(browser, server, options, look) {
   await seen('passphrase-common', tab);
   await choosePassphrase(tab);
   await seen('ready', tab);
+  await press(tab, 'Add a passkey');
+  await title(tab, 'Create a passkey');
+  await cancelsOnce(tab);
+  await press(tab, 'Create passkey');
+  await tab.getByRole('alert').filter({ hasText: part(tab, 'No passkey was created') }).waitFor();
+  await seen('passkey-not-created', tab);
+  await press(tab, 'Create passkey');
+  await title(tab, 'Passkey added');
+  await seen('passkey-added', tab);
+  await press(tab, 'Done');
+  await title(tab, 'Your wallet is ready');
   await press(tab, 'Done');
   await title(tab, 'Wallets on this device');
   await tab.getByText(part(tab, 'How safe is this?')).click();
   await seen('home', tab);
+  await press(tab, 'Passkey');
+  await title(tab, 'Unlock with a passkey');
+  await seen('passkey-remove', tab);
+  await press(tab, 'Remove passkey');
+  await press(tab, 'Add a passkey');
+  await title(tab, 'Unlock with a passkey');
+  await seen('passkey', tab);
+  await tab.getByLabel(whole(tab, 'Passphrase'), { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Continue');
+  await title(tab, 'Create a passkey');
+  await device.replace({ hasPrf: false });
+  await press(tab, 'Create passkey');
+  await title(tab, 'This passkey cannot be used');
+  await seen('passkey-unfit', tab);
+  await press(tab, 'Back');
+  await device.replace();
   await press(tab, 'Show recovery phrase');
   await title(tab, 'Show recovery phrase');
   await seen('export', tab);
@@ -65,6 +94,16 @@ export async function walk(browser, server, options, look) {
   await press(tab, 'Back');
   await restore(tab);
   await title(tab, 'Wallets on this device');
+  await tellsOnlyWhenUsed(tab);
+  await tab.getByRole('region', { name: ADDRESS.slice(-6) }).getByRole('button', { name: part(tab, 'Add a passkey') }).click();
+  await tab.getByLabel(whole(tab, 'Passphrase'), { exact: true }).fill(PASSPHRASE);
+  await press(tab, 'Continue');
+  await press(tab, 'Create passkey');
+  await title(tab, 'Use the passkey once');
+  await seen('passkey-once', tab);
+  await press(tab, 'Use passkey');
+  await title(tab, 'Passkey added');
+  await press(tab, 'Done');
 
   await follow(tab, server, BIND);
   await title(tab, 'Create or connect a wallet');
@@ -117,7 +156,11 @@ export async function walk(browser, server, options, look) {
   await tab.getByText(part(tab, 'More details')).click();
   await seen('sign-more', tab);
   await press(tab, 'Approve');
-  await title(tab, 'Sign with your passphrase');
+  await title(tab, 'Unlock the wallet to sign');
+  await cancelsOnce(tab);
+  await press(tab, 'Use passkey');
+  await tab.getByRole('alert').filter({ hasText: part(tab, 'The passkey was not used') }).waitFor();
+  await seen('sign-passkey-cancelled', tab);
   await tab.getByLabel(whole(tab, 'Passphrase'), { exact: true }).fill('not this one, no');
   await press(tab, 'Sign and send');
   await tab.getByRole('alert').filter({ hasText: part(tab, 'does not unlock the wallet') }).waitFor();
@@ -126,10 +169,9 @@ export async function walk(browser, server, options, look) {
   await title(tab, 'Restore this wallet');
   await seen('restore-forgotten', tab);
   await press(tab, 'Back');
-  await title(tab, 'Sign with your passphrase');
-  await tab.getByLabel(whole(tab, 'Passphrase'), { exact: true }).fill(PASSPHRASE);
+  await title(tab, 'Unlock the wallet to sign');
   server.world.drop['/w/tx/signature'] = 1;
-  await press(tab, 'Sign and send');
+  await press(tab, 'Use passkey');
   await title(tab, 'No answer from the server');
   await seen('sign-no-answer', tab);
   await press(tab, 'Send again');
