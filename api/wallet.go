@@ -90,8 +90,12 @@ func query(c *fiber.Ctx, known ...string) (map[string]string, error) {
 
 // sent renders the response to a send: with the unsigned transaction if nobody has to confirm it first.
 func (s *Server) sent(t wallet.Transaction) ([]byte, error) {
-	data := sendData{TransactionID: t.ID, Status: t.Status, Recipient: t.To, ExpiresAt: wallet.Timestamp(t.Deadline)}
-	if t.Status != wallet.AwaitingSignature {
+	data := sendData{TransactionID: t.ID, Status: t.Status, Recipient: t.To, ExpiresAt: stamp(t.Deadline), DelayEndsAt: delayEnd(t)}
+	switch t.Status {
+	case wallet.AwaitingSignature:
+	case wallet.Delayed:
+		return s.envelope("done.delayed", data)
+	default:
 		return s.envelope("done.owner_asked", data)
 	}
 	// Nobody has to confirm it: the transaction is ready to be signed.
@@ -115,13 +119,14 @@ func unsigned(v handlers.SignView) *string {
 }
 
 // sendData is `data` of POST /v1/wallet/send and …/{id}/refresh. unsigned_transaction is null until the owner has confirmed:
-// before that there is nothing to sign. recipient is the wallet that is paid. If the request named a token account, that is
+// before that, and while it is delayed, there is nothing to sign. recipient is the wallet that is paid. If the request named a token account, that is
 // its owner.
 type sendData struct {
 	TransactionID       wallet.TransactionID `json:"transaction_id"`
 	Status              wallet.Status        `json:"status"`
 	Recipient           wallet.Address       `json:"recipient"`
-	ExpiresAt           string               `json:"expires_at"`
+	ExpiresAt           string               `json:"expires_at"`    // "" while it is delayed
+	DelayEndsAt         *string              `json:"delay_ends_at"` // null unless it is delayed
 	UnsignedTransaction *string              `json:"unsigned_transaction"`
 }
 
@@ -205,8 +210,9 @@ type transactionData struct {
 	Confirmations *int                 `json:"confirmations"`
 	ErrorCode     wallet.Failure       `json:"error_code"`
 	ErrorMessage  string               `json:"error_message"`
-	Held          bool                 `json:"held"`       // nobody can say yet whether it landed
-	ExpiresAt     string               `json:"expires_at"` // of Confirm, then of the signature, or of a payment request; "" after that
+	Held          bool                 `json:"held"`          // nobody can say yet whether it landed
+	ExpiresAt     string               `json:"expires_at"`    // of Confirm, then of the signature, or of a payment request; "" after that
+	DelayEndsAt   *string              `json:"delay_ends_at"` // null unless it is delayed
 }
 
 // recordOf renders a transaction. rules are those of its kind.
@@ -218,7 +224,7 @@ func (s *Server) recordOf(t wallet.Transaction, rules wallet.Rules) transactionD
 		SubmittedAt: stamp(t.SubmittedAt), ConfirmedAt: stamp(t.ConfirmedAt),
 		ErrorCode: t.ErrorCode, ErrorMessage: s.explainReason(t.ErrorReason), Held: t.Indeterminate,
 		Rent: wallet.Lamports(t.Rent).String(), TransferFee: t.Token.Amount(t.TransferFee).String(), RetryOf: t.RetryOf,
-		Memo: t.Memo, Label: t.Label, Terms: t.Terms,
+		Memo: t.Memo, Label: t.Label, Terms: t.Terms, DelayEndsAt: delayEnd(t),
 	}
 	if !t.Token.Native() {
 		d.Mint = t.Token.Mint.String()
@@ -231,6 +237,15 @@ func (s *Server) recordOf(t wallet.Transaction, rules wallet.Rules) transactionD
 		d.ExpiresAt = stamp(t.Deadline)
 	}
 	return d
+}
+
+// delayEnd returns when a delayed transaction can be signed; nil for others.
+func delayEnd(t wallet.Transaction) *string {
+	if t.Status != wallet.Delayed {
+		return nil
+	}
+	end := wallet.Timestamp(t.DelayEndsAt)
+	return &end
 }
 
 // stamp returns a timestamp in the API's form; "" for the zero time, which is one that is not known yet.

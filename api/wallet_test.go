@@ -68,7 +68,7 @@ func TestASendAsksItsOwnerAndMovesNothing(t *testing.T) {
 	a := r.send(r.alice.secret, r.sendBody())
 	wantEnvelope(t, a)
 	id := a.text("data", "transaction_id")
-	want := fmt.Sprintf(`{"success":true,"data":{"transaction_id":"%s","status":"awaiting_confirmation","recipient":"%s","expires_at":"2026-11-21T12:05:00.000Z","unsigned_transaction":null},"message":"Waiting for the owner to confirm in chat.","timestamp":"2026-11-21T12:00:00.000Z"}`, id, r.bob.Address())
+	want := fmt.Sprintf(`{"success":true,"data":{"transaction_id":"%s","status":"awaiting_confirmation","recipient":"%s","expires_at":"2026-11-21T12:05:00.000Z","delay_ends_at":null,"unsigned_transaction":null},"message":"Waiting for the owner to confirm in chat.","timestamp":"2026-11-21T12:00:00.000Z"}`, id, r.bob.Address())
 	if a.status != 202 || id == "" || string(a.body) != want {
 		t.Fatalf("%d %s\nwant %s", a.status, a.body, want)
 	}

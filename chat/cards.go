@@ -17,6 +17,7 @@ type Stage string
 // The stages, by the life of a kind.
 const (
 	StageReview       Stage = "review"        // waits for the owner's Confirm
+	StageDelayed      Stage = "delayed"       // confirmed, and waits before it can be signed; only kinds that can wait
 	StageSign         Stage = "sign"          // waits for the signature on the owner's device
 	StageSignProgram  Stage = "sign_program"  // waits for the signature of the program that holds the wallet's key
 	StageSigned       Stage = "signed"        // signed, and not yet accepted by a node
@@ -37,12 +38,16 @@ const (
 	StageNotPaid   Stage = "not_paid"  // a payment request that expired
 )
 
-// stagesOf returns all stages that a transaction with this life can have. A Card needs a text for each.
-func stagesOf(life wallet.Life) []Stage {
-	switch life {
+// stagesOf returns all stages that transactions of a kind can have. A Card needs a text for each.
+func stagesOf(rules wallet.Rules) []Stage {
+	switch rules.Life {
 	case wallet.Outgoing:
-		return []Stage{StageReview, StageSign, StageSignProgram, StageSigned, StagePending, StageHeld, StageConfirmed, StageFailed,
+		all := []Stage{StageReview, StageSign, StageSignProgram, StageSigned, StagePending, StageHeld, StageConfirmed, StageFailed,
 			StageRejected, StageNotConfirmed, StageNotSigned, StageLandedLate}
+		if rules.CanWait {
+			all = append(all, StageDelayed)
+		}
+		return all
 	case wallet.Awaited:
 		return []Stage{StageRequested, StagePaid, StageNotPaid}
 	}
@@ -63,7 +68,7 @@ func stageOf(t wallet.Transaction, life wallet.Life) Stage {
 		return StageSignProgram
 	}
 	return map[wallet.Status]Stage{
-		wallet.AwaitingConfirmation: StageReview, wallet.AwaitingSignature: StageSign, wallet.Signed: StageSigned, wallet.Pending: StagePending,
+		wallet.AwaitingConfirmation: StageReview, wallet.Delayed: StageDelayed, wallet.AwaitingSignature: StageSign, wallet.Signed: StageSigned, wallet.Pending: StagePending,
 		wallet.Confirmed: StageConfirmed, wallet.Failed: StageFailed, wallet.Rejected: StageRejected, wallet.Expired: StageNotSigned,
 		wallet.Received: StageReceived,
 	}[t.Status]
@@ -73,7 +78,7 @@ func stageOf(t wallet.Transaction, life wallet.Life) Stage {
 // variables of the texts (facts) and the buttons are the same for all kinds.
 type Card struct {
 	Kind wallet.Kind
-	// Texts are the catalogue keys of the card by stage. Every stage of the kind's life (stagesOf) must have one.
+	// Texts are the catalogue keys of the card by stage. Every stage of the kind (stagesOf) must have one.
 	Texts map[Stage]string
 	// Lines are the catalogue keys of the line in the history. A stage without an entry has no line.
 	Lines map[Stage]string
@@ -119,7 +124,7 @@ func newCards(all []Card, kinds wallet.Kinds, words catalogue) (cards, error) {
 			wrong = append(wrong, fmt.Errorf("the kind %s needs one card, and With", c.Kind))
 		}
 		// Texts are required for every stage; lines and events only have to exist if they are named.
-		for _, stage := range stagesOf(rules.Life) {
+		for _, stage := range stagesOf(rules) {
 			if !words.has(c.Texts[stage]) {
 				wrong = append(wrong, fmt.Errorf("the card of %s has no sentence for %q", c.Kind, stage))
 			}

@@ -84,6 +84,8 @@ func (s *replyTx) notifyOnce(t wallet.Transaction) error {
 // for the end of quiet hours. In quiet hours other cards are edited alone, which disturbs nobody.
 func (s *replyTx) tellsOutcome(t wallet.Transaction) (bool, error) {
 	switch t.Status {
+	case wallet.AwaitingSignature: // in quiet hours, too: the person knew the time, and the link does not wait for ever
+		return t.WasDelayed(), nil
 	case wallet.Failed:
 		return s.user.Wants(wallet.CategoryFailed), nil
 	case wallet.Confirmed:
@@ -141,7 +143,7 @@ func (s *replyTx) card(t wallet.Transaction) error {
 	if err := s.nameBoth(t, v); err != nil {
 		return err
 	}
-	if t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature {
+	if t.Status == wallet.AwaitingConfirmation || t.Status == wallet.Delayed || t.Status == wallet.AwaitingSignature {
 		v["To"], v["From"] = grouped(t.To.String()), grouped(t.From.String()) // in groups of four: the person compares them with their device
 		if !t.RequestedDestination.IsZero() {
 			v["Named"] = grouped(t.RequestedDestination.String())
@@ -162,6 +164,8 @@ func (s *replyTx) card(t wallet.Transaction) error {
 	switch t.Status {
 	case wallet.AwaitingConfirmation:
 		r.Buttons, err = s.reviewButtons(t)
+	case wallet.Delayed:
+		r.Buttons, err = s.delayButtons(t)
 	case wallet.AwaitingSignature:
 		r.Secret = true // the link opens the signing page with this transaction
 		r.Buttons, err = s.signButtons(t)
@@ -240,7 +244,10 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 	if !t.Signature.IsZero() {
 		v["Signature"] = code(t.Signature.String())
 	}
-	if key, ok := failures()[t.ErrorCode]; ok {
+	if err := s.delay(t, v); err != nil {
+		return nil, err
+	}
+	if key, ok := failures()[t.ErrorCode]; ok && v["Why"] == html("") {
 		why, err := s.words.text(key, nil)
 		if err != nil {
 			return nil, err
@@ -248,6 +255,36 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 		v["Why"] = why
 	}
 	return v, nil
+}
+
+// delay adds to v what a text says of the delay of a transaction: before Confirm that and why it will wait (Delay), then until
+// when (Until, WaitWhy), and afterwards that it did (Waited) and why it was not possible any more (Why).
+func (s *replyTx) delay(t wallet.Transaction, v vars) (err error) {
+	v["Delay"], v["Until"], v["WaitWhy"], v["Waited"] = html(""), "", html(""), t.WasDelayed()
+	if t.DelayFor > 0 {
+		if v["WaitWhy"], err = s.words.reason(t.DelayReason); err != nil {
+			return err
+		}
+	}
+	switch {
+	case t.Status == wallet.AwaitingConfirmation && t.DelayFor > 0:
+		wait, err := s.words.reason(wallet.Because("delay.after_confirm", wallet.DurationArg("Wait", t.DelayFor)))
+		if err != nil {
+			return err
+		}
+		v["Delay"], err = s.words.text("card.delay", vars{"Wait": wait, "Why": v["WaitWhy"]})
+		return err
+	case t.Status == wallet.Delayed:
+		v["Until"] = s.words.moment(t.DelayEndsAt)
+	case t.Status == wallet.Failed && t.WasDelayed() && t.NothingSigned():
+		why, err := s.words.reason(t.ErrorReason)
+		if err != nil {
+			return err
+		}
+		v["Why"], err = s.words.text("failure.after_delay", vars{"Reason": why})
+		return err
+	}
+	return nil
 }
 
 // requested adds to v who asked for a transaction, if a program did, and what its maker says of it.
@@ -367,6 +404,12 @@ func (s *replyTx) signButtons(t wallet.Transaction) ([][]Button, error) {
 		return [][]Button{{no}}, err
 	}
 	return [][]Button{{{Text: plain(label), URL: s.signingPage("s", t.SignID)}}, {no}}, err
+}
+
+// delayButtons is Cancel, which works until the transaction has left its delay, also if that takes longer than it should.
+func (s *replyTx) delayButtons(t wallet.Transaction) ([][]Button, error) {
+	no, err := s.buttonUntil(t, "button.cancel", "reject", t.DelayEndsAt.Add(wallet.DelayedSignWindow))
+	return [][]Button{{no}}, err
 }
 
 // cardButton returns a button of a card that works until the transaction's deadline. Its nonce is derived from the

@@ -34,15 +34,16 @@ func cardEvents() map[wallet.EventName]notice {
 		wallet.PaymentArriving:     {priority: alerts, notify: withData((*replyTx).notifyArriving)},
 		wallet.PaymentsFolded:      {priority: alerts, category: wallet.CategoryReceived, waits: true, notify: withData((*replyTx).notifyFolded)},
 	}
-	for _, name := range []wallet.EventName{wallet.TransactionProposed, wallet.TransactionApproved, wallet.TransactionSigned, wallet.TransactionPending,
+	for _, name := range []wallet.EventName{wallet.TransactionProposed, wallet.TransactionApproved, wallet.TransactionDelayed, wallet.TransactionDelayEnded,
+		wallet.TransactionSigned, wallet.TransactionPending,
 		wallet.TransactionConfirmed, wallet.TransactionFailed, wallet.TransactionHeld, wallet.TransactionRolledBack, wallet.TransactionClosed} {
 		out[name] = notice{priority: confirmations, notify: withTransaction((*replyTx).showTransaction)}
 	}
 	return out
 }
 
-// cancelUnsigned answers /cancel when no question is open. It shows the payments that still wait for Confirm or a signature
-// again, each with its buttons. If there is none and the last payment is on its way, it says so: that one cannot be
+// cancelUnsigned answers /cancel when no question is open. It shows the payments that still wait for Confirm, the end of a delay or a
+// signature again, each with its buttons. If there is none and the last payment is on its way, it says so: that one cannot be
 // cancelled.
 func (s *replyTx) cancelUnsigned() (bool, error) {
 	last, err := s.tx.TransactionsOf(s.user.ID, store.Page{Limit: 1})
@@ -73,12 +74,12 @@ func (s *replyTx) cancelUnsigned() (bool, error) {
 // mostShown is the maximum number of waiting payments shown again at once.
 const mostShown = 5
 
-// waitingPayments returns the person's payments that wait for Confirm or a signature and have not reached their deadline.
+// waitingPayments returns the person's payments that wait for Confirm, for the end of a delay or for a signature, and have not reached their
+// deadline.
 func (s *replyTx) waitingPayments() ([]wallet.Transaction, error) {
 	open, err := handlers.OpenTransactions(s.tx, s.user.ID)
 	return slices.DeleteFunc(open, func(t wallet.Transaction) bool {
-		unsigned := t.Status == wallet.AwaitingConfirmation || t.Status == wallet.AwaitingSignature
-		return !unsigned || !s.now.Before(t.Deadline)
+		return !t.Waits(s.now)
 	}), err
 }
 
@@ -121,7 +122,11 @@ func (c *Chat) tapConfirm(ctx context.Context, h Inbound, _ string) (Action, err
 		if wallet.CodeOf(err) == wallet.Conflict {
 			return s.tooLate()
 		}
-		if ok, err := s.answerTap(err, "toast.confirmed"); !ok {
+		said := "toast.confirmed"
+		if t.Status == wallet.Delayed {
+			said = "toast.delayed"
+		}
+		if ok, err := s.answerTap(err, said); !ok {
 			return err
 		}
 		return s.redrawCard(t)

@@ -60,7 +60,7 @@ func TestRegistryRefusesWhatTwoConversationsClaim(t *testing.T) {
 func TestWhichConversationTellsOfWhichEvent(t *testing.T) {
 	want := map[string][]wallet.EventName{
 		"cards": {wallet.TransactionProposed, wallet.TransactionApproved, wallet.TransactionSigned, wallet.TransactionPending, wallet.TransactionConfirmed,
-			wallet.TransactionFailed, wallet.TransactionHeld, wallet.TransactionRolledBack, wallet.TransactionClosed, wallet.TransactionReceived, wallet.PaymentArriving, wallet.PaymentsFolded},
+			wallet.TransactionFailed, wallet.TransactionHeld, wallet.TransactionRolledBack, wallet.TransactionClosed, wallet.TransactionDelayed, wallet.TransactionDelayEnded, wallet.TransactionReceived, wallet.PaymentArriving, wallet.PaymentsFolded},
 		"wallet":     {wallet.WalletProven, wallet.WalletWanted, wallet.WalletClaimed, wallet.WalletDisconnected},
 		"api":        {wallet.WebhookDeadLettered, wallet.WebhookEnded, wallet.KeyTierSet},
 		"apps":       {wallet.AppEventsChosen},

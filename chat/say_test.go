@@ -159,8 +159,11 @@ func TestEveryStageOfATransactionHasItsCard(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &replyTx{words: words, tx: knowing{}, Chat: &Chat{Options: Options{Cluster: "mainnet"}, cards: all}}
-	for kind, life := range map[wallet.Kind]wallet.Life{wallet.Send: wallet.Outgoing, wallet.Receive: wallet.Incoming, wallet.Request: wallet.Awaited,
-		wallet.Stake: wallet.Outgoing, wallet.Unstake: wallet.Outgoing, wallet.Withdraw: wallet.Outgoing} {
+	for _, kind := range []wallet.Kind{wallet.Send, wallet.Receive, wallet.Request, wallet.Stake, wallet.Unstake, wallet.Withdraw} {
+		rules, err := storetest.Kinds().Of(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
 		reached := map[Stage]bool{StageLandedLate: true} // which is a message of its own
 		states := map[wallet.Status]bool{wallet.Received: true}
 		for _, step := range wallet.Lifecycle() {
@@ -170,8 +173,8 @@ func TestEveryStageOfATransactionHasItsCard(t *testing.T) {
 			for _, shape := range []wallet.Transaction{{}, {Indeterminate: true}, {SignID: "s"}, {Signer: wallet.DeveloperWallet}} {
 				row := shape
 				row.Kind, row.Status, row.Token, row.To, row.From = kind, status, wallet.SOL, wallet.Address{1}, wallet.Address{2}
-				stage := stageOf(row, life)
-				if !slices.Contains(stagesOf(life), stage) {
+				stage := stageOf(row, rules.Life)
+				if !slices.Contains(stagesOf(rules), stage) {
 					continue // another kind's state
 				}
 				reached[stage] = true
@@ -184,7 +187,7 @@ func TestEveryStageOfATransactionHasItsCard(t *testing.T) {
 				}
 			}
 		}
-		for _, stage := range stagesOf(life) {
+		for _, stage := range stagesOf(rules) {
 			if !reached[stage] {
 				t.Errorf("no %s is ever at %s", kind, stage)
 			}

@@ -27,6 +27,7 @@ const (
 	possible       Trigger = "transfer possible"
 	impossible     Trigger = "transfer refused"
 	confirmed      Trigger = "Confirm"
+	delayed        Trigger = "Confirm, has to wait"
 	signed         Trigger = "signed"
 )
 
@@ -100,6 +101,7 @@ func sendTable() Flow {
 		asksToken:   asking(),
 		inReview: {
 			confirmed: {signing, nil}, // the card already shows the next step
+			delayed:   {idle, nil},    // for hours or days; its card has Cancel
 			cancelled: {idle, (*replyTx).rejectTransaction},
 			movedOn:   {idle, (*replyTx).dropTransaction},
 			ended:     {idle, nil},

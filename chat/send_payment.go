@@ -13,12 +13,12 @@ import (
 func SendCard() Card {
 	return Card{Kind: wallet.Send, With: func(t wallet.Transaction) wallet.Address { return t.To },
 		Texts: map[Stage]string{
-			StageReview: "card.review", StageSign: "card.sign", StageSignProgram: "card.sign_program", StageSigned: "card.signed",
+			StageReview: "card.review", StageDelayed: "card.delayed", StageSign: "card.sign", StageSignProgram: "card.sign_program", StageSigned: "card.signed",
 			StagePending: "card.pending", StageHeld: "card.held", StageConfirmed: "card.confirmed", StageFailed: "card.failed",
 			StageRejected: "card.rejected", StageNotConfirmed: "card.not_confirmed", StageNotSigned: "card.not_signed", StageLandedLate: "card.landed_late",
 		},
 		Lines: map[Stage]string{
-			StageReview: "history.open", StageSign: "history.open", StageSignProgram: "history.open", StageSigned: "history.open",
+			StageReview: "history.open", StageDelayed: "history.open", StageSign: "history.open", StageSignProgram: "history.open", StageSigned: "history.open",
 			StagePending: "history.open", StageHeld: "history.held", StageConfirmed: "history.sent", StageFailed: "history.not_sent",
 			StageRejected: "history.turned_down", StageReplaced: "history.replaced", StageNotConfirmed: "history.ran_out", StageNotSigned: "history.ran_out",
 		}}
@@ -67,6 +67,8 @@ func (s *replyTx) stepOf(t wallet.Transaction) (Trigger, bool) {
 	switch t.Status {
 	case wallet.AwaitingConfirmation:
 		return "", false
+	case wallet.Delayed:
+		return delayed, s.state() == inReview
 	case wallet.AwaitingSignature:
 		return confirmed, s.state() == inReview
 	case wallet.Signed, wallet.Pending:

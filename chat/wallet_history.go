@@ -296,7 +296,7 @@ func (s *replyTx) pastLine(t wallet.Transaction) (html, error) {
 // stateNames is the catalogue key of each status that a line of the history mentions.
 func stateNames() map[wallet.Status]string {
 	return map[wallet.Status]string{
-		wallet.AwaitingConfirmation: "history.awaiting_confirmation", wallet.AwaitingSignature: "history.awaiting_signature",
+		wallet.AwaitingConfirmation: "history.awaiting_confirmation", wallet.Delayed: "history.delayed", wallet.AwaitingSignature: "history.awaiting_signature",
 		wallet.Signed: "history.signed", wallet.Pending: "history.pending",
 		wallet.Failed: "history.failed", wallet.Rejected: "history.rejected", wallet.Expired: "history.expired",
 	}

@@ -52,7 +52,7 @@ func (s *Transactions) PrepareConfirm(ctx context.Context, who Caller, id wallet
 }
 
 // CommitConfirm records the owner's consent and reserves the funds. The transaction then waits for the device's
-// signature. Every check runs again here: the store makes this a compare-and-set, so of two taps one gets CONFLICT, and
+// signature, or for the end of its delay: until then there is no signing link. Every check runs again here: the store makes this a compare-and-set, so of two taps one gets CONFLICT, and
 // two transactions cannot reserve the same funds.
 func (s *Transactions) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transaction, error) {
 	t, err := authorizeOwner(tx, c.who, c.id)
@@ -68,7 +68,9 @@ func (s *Transactions) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transa
 	if t, err = s.covered(tx, t, c.snapshot); err != nil {
 		return t, err
 	}
-	t.SignID = c.signID
+	if t.DelayFor == 0 {
+		t.SignID = c.signID
+	}
 	return store.Step(tx, t, wallet.TransitionInput{By: wallet.OwnerConfirmed, At: s.Now().UTC()})
 }
 

@@ -70,7 +70,7 @@ func (w *Wallets) Find(tx store.Tx, user wallet.UserID, name string) (wallet.Wal
 }
 
 // Disconnect removes a wallet from a person's account. Its key and its money are not affected. Transactions that wait for
-// Confirm or a signature are rejected. Signed ones continue. If it was the default, the oldest other wallet becomes the
+// Confirm, the end of a delay or a signature are rejected. Signed ones continue. If it was the default, the oldest other wallet becomes the
 // default. It returns the removed wallet and the new default (zero for none).
 func (w *Wallets) Disconnect(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, wallet.Address, error) {
 	gone, err := ownWallet(tx, user, name)
@@ -102,7 +102,7 @@ func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason string) (walle
 	}
 	// Nobody can confirm or sign these any more. What is signed may land and is left to settle.
 	for _, t := range open {
-		if t.Status != wallet.AwaitingConfirmation && t.Status != wallet.AwaitingSignature {
+		if t.Status != wallet.AwaitingConfirmation && t.Status != wallet.Delayed && t.Status != wallet.AwaitingSignature {
 			continue
 		}
 		if _, err := store.Step(tx, t, wallet.TransitionInput{By: wallet.OwnerRejected, At: now,

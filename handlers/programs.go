@@ -6,8 +6,8 @@ import (
 )
 
 // CommitByProgram stores a proposal that a program made. Normally it emits the event by which the chat asks the owner. If
-// the program holds the wallet's key (Proposal.over is set), nobody is asked: the transaction waits for the program's
-// signature, and its funds are reserved now. Errors: CONFLICT when the wallet changed hands, BOT_BLOCKED,
+// the program holds the wallet's key (Proposal.unasked), nobody is asked: the transaction waits for the program's signature,
+// and its funds are reserved now. If it has to wait first, its owner is notified, and can cancel it. Errors: CONFLICT when the wallet changed hands, BOT_BLOCKED,
 // RATE_LIMIT_EXCEEDED, INSUFFICIENT_FUNDS.
 func (s *Transactions) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction, error) {
 	t := p.Transaction
@@ -19,14 +19,16 @@ func (s *Transactions) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transact
 	if owner.ID != t.Owner {
 		return t, wallet.Refuse(wallet.Conflict, "own_wallet.moved")
 	}
-	// The owner must confirm: there has to be a chat that can ask, and the owner must not have too many questions.
-	if p.over == nil {
+	// The owner must confirm, or may cancel: there has to be a chat that can say so, and the owner must not have too many questions.
+	if !p.unasked || t.DelayFor > 0 {
 		if err := reachable(owner); err != nil {
 			return t, err
 		}
 		if err := s.roomFor(tx, owner); err != nil {
 			return t, err
 		}
+	}
+	if !p.unasked {
 		if err := s.Commit(tx, p); err != nil {
 			return t, err
 		}
@@ -45,7 +47,9 @@ func (s *Transactions) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transact
 	if err != nil {
 		return t, err
 	}
-	t.IssuedBlockhashes = append(t.IssuedBlockhashes, wallet.IssuedBlockhash{Blockhash: *p.over, At: s.Now().UTC()})
+	if p.over != nil {
+		t.IssuedBlockhashes = append(t.IssuedBlockhashes, wallet.IssuedBlockhash{Blockhash: *p.over, At: s.Now().UTC()})
+	}
 	return store.Begin(tx, t, wallet.TransitionInput{By: wallet.OwnerConfirmed, At: s.Now().UTC()})
 }
 
@@ -65,7 +69,8 @@ func (s *Transactions) roomFor(tx store.Tx, owner wallet.User) error {
 	}
 	waiting := 0
 	for _, other := range open {
-		if other.Status == wallet.AwaitingConfirmation && other.KeyID != "" {
+		asks := other.Status == wallet.AwaitingConfirmation || other.Status == wallet.Delayed && other.Signer == wallet.DeveloperWallet
+		if asks && other.KeyID != "" {
 			waiting++
 		}
 	}

@@ -38,9 +38,12 @@ type Transactions struct {
 	Network    Network
 	Messages   MessageBuilder
 	Operations []Operation // one for each kind that can be proposed
-	Now        Clock
-	NewID      IDs
-	Random     io.Reader
+	// Judge is what else judges a proposal, when its terms are complete and nothing of it is stored. It may add warnings, set a
+	// delay (Transaction.DelayFor, with its DelayReason), or refuse with POLICY_VIOLATION. nil: nothing does.
+	Judge  func(context.Context, wallet.Transaction) (wallet.Transaction, error)
+	Now    Clock
+	NewID  IDs
+	Random io.Reader
 }
 
 // Operation is what handlers knows of one kind of transaction that can be proposed.
@@ -72,9 +75,10 @@ type Proposal struct {
 	Transaction wallet.Transaction
 	snapshot    Snapshot
 	who         Caller
-	// over is the blockhash that a program signs over at once, with the key of its wallet. That signature is the
-	// confirmation. It is nil if the owner confirms in chat.
-	over *wallet.Blockhash
+	// unasked means that a program signs with the key of its wallet. That signature is the confirmation, and nobody is asked in
+	// chat. over is the blockhash that it signs over at once; nil if it has to wait first, or if the owner confirms in chat.
+	unasked bool
+	over    *wallet.Blockhash
 }
 
 // operation returns the Operation of a kind. The error is wallet.ErrUnknownKind for kinds that cannot be proposed.
@@ -131,10 +135,14 @@ func (s *Transactions) Propose(ctx context.Context, who Caller, from wallet.Wall
 	if t, err = s.recognized(ctx, t, rules); err != nil {
 		return Proposal{}, err
 	}
+	if t, err = s.judged(ctx, t, rules); err != nil {
+		return Proposal{}, err
+	}
 	p := Proposal{Transaction: t, snapshot: snapshot, who: who}
 	// A program that holds the wallet's key signs without a confirmation in chat. It needs a blockhash to sign over. A
-	// suspicious recipient always goes to the chat.
-	if t.Signer == wallet.DeveloperWallet && who.KeyLineage != "" && who.owns(from) && !ask && t.PoisoningSuspect.IsZero() {
+	// suspicious recipient always goes to the chat. One that has to wait gets its blockhash after the delay.
+	p.unasked = t.Signer == wallet.DeveloperWallet && who.KeyLineage != "" && who.owns(from) && !ask && t.PoisoningSuspect.IsZero()
+	if p.unasked && t.DelayFor == 0 {
 		hash, err := s.Network.Blockhash(ctx)
 		if err != nil {
 			return Proposal{}, err

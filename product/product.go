@@ -141,7 +141,7 @@ func New(o Options) (*Parts, error) {
 	}
 	p.deliver()
 	p.readNews()
-	p.Settler = &settle.Settler{Store: o.Store, Chain: o.Chain, Now: o.Now, Log: o.Log, Pace: settle.DefaultPace(), Node: o.Node, Random: o.Random}
+	p.Settler = &settle.Settler{Store: o.Store, Chain: o.Chain, Release: p.Transactions.Release, Now: o.Now, Log: o.Log, Pace: settle.DefaultPace(), Node: o.Node, Random: o.Random}
 	p.Watcher = &settle.Watcher{Store: o.Store, Chain: o.Chain, Arriving: o.Chain, Stakes: o.Chain.FinalizedStakes(), Hints: o.Chain, Subscriptions: c.Watch.Subscriptions, Listed: tokens.ByMint, Expected: tokens.Currencies(), Background: chain.InBackground,
 		Now: o.Now, Log: o.Log, Pace: settle.DefaultWatchPace(c.Watch.Calls), Node: o.Node, Random: o.Random}
 	if c.Chain.Cluster == wallet.Localnet { // an epoch ends whenever somebody wants

@@ -148,6 +148,12 @@ func (s *Settler) look(ctx context.Context, t wallet.Transaction, w *watch) (cha
 			add(s.timeOut(), nil)
 		}
 		return changes, t.Deadline, err
+	case t.Status == wallet.Delayed:
+		if s.Now().Before(t.DelayEndsAt) {
+			return nil, t.DelayEndsAt, nil
+		}
+		add(s.release(ctx, t))
+		return changes, s.nextPoll(), err
 	}
 	// Broadcast before polling: a new transaction must not wait for a status request.
 	add(s.broadcast(ctx, t, w))
@@ -161,6 +167,32 @@ func (s *Settler) look(ctx context.Context, t wallet.Transaction, w *watch) (cha
 // nextPoll returns the next multiple of Pace.Poll. All transactions are polled at the same instants, so that one RPC call
 // can serve many of them.
 func (s *Settler) nextPoll() time.Time { return s.Now().Truncate(s.Pace.Poll).Add(s.Pace.Poll) }
+
+// release ends the delay of a transaction. A store that was restored from a backup may not know that it was released and paid
+// before: then it is found on chain, and must not be signed again.
+func (s *Settler) release(ctx context.Context, t wallet.Transaction) (change, error) {
+	query, err := s.Store.Kinds().Query(t)
+	if err != nil {
+		return nil, err
+	}
+	switch landing, err := s.Chain.Find(ctx, query); {
+	case err != nil:
+		return nil, err
+	case landing != nil:
+		return s.landed(ctx, t, *landing)
+	}
+	decide, err := s.Release(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return func(tx store.Tx, t wallet.Transaction) (wallet.Transaction, error) {
+		t, input, err := decide(tx, t)
+		if err != nil || input.By == "" { // the row changed since the look
+			return t, err
+		}
+		return s.apply(tx, t, input)
+	}, nil
+}
 
 // timeOut expires a transaction that was not confirmed or signed before its deadline. It checks the row again at commit:
 // the owner may have acted since the look.

@@ -112,6 +112,11 @@ type Settler struct {
 	Pace  Pace
 	Node  string // name of this process in its job leases
 
+	// Release checks a transaction again when its delay has ended (handlers.Transactions.Release). It returns the step to take in
+	// the store transaction that ends the look, for the row as it is there; a zero step is none. An error means that nobody can
+	// say yet. Required for kinds that can wait.
+	Release func(context.Context, wallet.Transaction) (func(store.Tx, wallet.Transaction) (wallet.Transaction, wallet.TransitionInput, error), error)
+
 	Random io.Reader // jitter of the waits after failures; see work.Schedule
 
 	memory   memory   // what earlier looks found, by transaction

@@ -208,7 +208,7 @@ func (s *Settler) steps(t wallet.Transaction, landing wallet.Landing) []wallet.T
 	if landing.Failure != "" {
 		change.By, change.Failure, change.Reason = wallet.FailedOnChain, wallet.ChainError, wallet.Because("failed_because.on_chain", wallet.TextArg("Error", landing.Failure))
 		switch t.Status {
-		case wallet.Signed, wallet.Pending:
+		case wallet.Signed, wallet.Pending, wallet.Delayed:
 			return []wallet.TransitionInput{change}
 		case wallet.Confirmed: // it had succeeded on another fork
 			return []wallet.TransitionInput{{By: wallet.RolledBack, At: now}, change}
@@ -221,7 +221,7 @@ func (s *Settler) steps(t wallet.Transaction, landing wallet.Landing) []wallet.T
 	case wallet.Signed, wallet.Pending:
 		change.By = wallet.Landed
 		steps = append(steps, change)
-	case wallet.Rejected, wallet.Expired:
+	case wallet.Rejected, wallet.Expired, wallet.Delayed:
 		change.By = wallet.FoundOnChain
 		steps = append(steps, change)
 	}

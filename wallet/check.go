@@ -38,6 +38,8 @@ func (r Rules) NextCheck(t Transaction, now time.Time) (next Check, open bool) {
 		return Check{At: now, Urgency: CheckFirst}, true
 	case AwaitingConfirmation, AwaitingSignature: // only its deadline or its owner ends it
 		return Check{At: t.Deadline}, true
+	case Delayed: // only the end of the delay or its owner ends it
+		return Check{At: t.DelayEndsAt}, true
 	case Rejected, Expired: // a device may have signed it before
 		return Check{At: now.Add(firstCheck), Urgency: CheckSoon, Elsewhere: true}, true
 	default: // pending, confirmed, and whatever else is with the network

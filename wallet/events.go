@@ -40,6 +40,8 @@ const (
 const (
 	TransactionProposed   EventName = "internal.transaction.proposed"
 	TransactionApproved   EventName = "internal.transaction.approved"
+	TransactionDelayed    EventName = "internal.transaction.delayed"     // confirmed, and has to wait
+	TransactionDelayEnded EventName = "internal.transaction.delay_ended" // can be signed now
 	TransactionSigned     EventName = "internal.transaction.signed"
 	TransactionHeld       EventName = "internal.transaction.held"
 	TransactionRolledBack EventName = "internal.transaction.rolled_back"

@@ -78,6 +78,9 @@ type Rules struct {
 	CheckTerms func(Transaction) error
 	// SignWindow is how long it can be signed after Confirm. It defaults to the constant of the same name.
 	SignWindow time.Duration
+	// CanWait means that its terms still hold after a delay of hours or days. A kind that cannot wait is refused where it would
+	// have to (Transaction.DelayFor): a quote does not outlive a delay.
+	CanWait bool
 	// ComputeUnits returns the most compute units it can use, including its budget instructions. 0 means unknown: the
 	// simulation decides.
 	ComputeUnits func(Transaction) uint32
@@ -99,8 +102,16 @@ func (r Rules) check() error {
 		return fmt.Errorf("kind %s: its life is not one that transactions have", r.Kind)
 	case r.Life == Outgoing && !complete:
 		return fmt.Errorf("kind %s: Actions, Spends and Writes are needed", r.Kind)
-	case r.Life != Outgoing && (r.Pays || r.Actions != nil || r.Spends != nil):
+	case r.Life != Outgoing && (r.Pays || r.CanWait || r.Actions != nil || r.Spends != nil):
 		return fmt.Errorf("kind %s: what nobody here signs does and spends nothing", r.Kind)
+	}
+	return nil
+}
+
+// CheckDelay refuses a transaction that would have to wait although its kind cannot (POLICY_VIOLATION).
+func (r Rules) CheckDelay(t Transaction) error {
+	if t.DelayFor > 0 && !r.CanWait {
+		return Refuse(PolicyViolation, "delay.cannot_wait")
 	}
 	return nil
 }
@@ -150,6 +161,11 @@ func (r Rules) Query(t Transaction) TransactionQuery {
 func (r Rules) Apply(t Transaction, in TransitionInput) (Transaction, []Event, error) {
 	if !r.Life.changes(t.Status) {
 		return t, nil, &Error{Code: Conflict, Reason: t.Status.Reason(), Err: fmt.Errorf("transaction %s, a %s, is %s", t.ID, r.Kind, t.Status)}
+	}
+	if in.By == OwnerConfirmed {
+		if err := r.CheckDelay(t); err != nil {
+			return t, nil, err
+		}
 	}
 	next, events, err := t.apply(in, r)
 	if err != nil {

@@ -12,6 +12,7 @@ type Status string
 // The states of a transaction.
 const (
 	AwaitingConfirmation Status = "awaiting_confirmation" // proposed; its owner has to confirm it in chat
+	Delayed              Status = "delayed"               // confirmed; it waits until DelayEndsAt, and its owner can cancel it
 	AwaitingSignature    Status = "awaiting_signature"    // confirmed; a device has to sign it
 	Signed               Status = "signed"                // signed bytes are stored; no node has accepted them yet
 	Pending              Status = "pending"               // a node has accepted them
@@ -26,7 +27,7 @@ const (
 // Known reports whether s is one of the states above.
 func (s Status) Known() bool {
 	switch s {
-	case AwaitingConfirmation, AwaitingSignature, Signed, Pending, Confirmed, Failed, Rejected, Expired, Received, Requested:
+	case AwaitingConfirmation, Delayed, AwaitingSignature, Signed, Pending, Confirmed, Failed, Rejected, Expired, Received, Requested:
 		return true
 	}
 	return false
@@ -50,6 +51,11 @@ const (
 	FoundOnChain    Trigger = "found on chain"
 	BecameUncertain Trigger = "became uncertain"
 	Paid            Trigger = "paid"
+
+	// ConfirmedToWait is what OwnerConfirmed becomes for a transaction with a delay (Transaction.DelayFor).
+	ConfirmedToWait Trigger = "owner confirmed, has to wait"
+	DelayEnded      Trigger = "delay ended"
+	NoLongerFits    Trigger = "no longer possible" // the check at the end of the delay failed
 )
 
 // Failure is why a transaction ended without success: error_code of transaction.failed.
@@ -76,13 +82,20 @@ type Transition struct {
 
 // Lifecycle returns the whole state machine as data. docs/lifecycle.md is generated from it.
 //
-// A transaction that ends before Confirm is closed at once. After Confirm a device may hold a signature that nobody has
-// seen, so it stays open until CanNeverLand is proven.
+// A transaction that ends before a signature was requested is closed at once: before Confirm, and while it is delayed.
+// After that a device may hold a signature that nobody has seen, so it stays open until CanNeverLand is proven.
 func Lifecycle() []Transition {
 	return []Transition{
 		{AwaitingConfirmation, OwnerConfirmed, AwaitingSignature, []EventName{TransactionApproved}, false},
+		{AwaitingConfirmation, ConfirmedToWait, Delayed, []EventName{TransactionDelayed}, false},
 		{AwaitingConfirmation, OwnerRejected, Rejected, []EventName{TransactionFailed}, true},
 		{AwaitingConfirmation, TimeRanOut, Expired, []EventName{TransactionFailed}, true},
+		{Delayed, DelayEnded, AwaitingSignature, []EventName{TransactionDelayEnded}, false},
+		{Delayed, OwnerRejected, Rejected, []EventName{TransactionFailed}, true},
+		{Delayed, NoLongerFits, Failed, []EventName{TransactionFailed}, true},
+		// Only after a restore from a backup that is older than its signature.
+		{Delayed, FoundOnChain, Confirmed, []EventName{TransactionConfirmed}, false},
+		{Delayed, FailedOnChain, Failed, []EventName{TransactionFailed}, true},
 		{AwaitingSignature, DeviceSigned, Signed, []EventName{TransactionSigned}, false},
 		{AwaitingSignature, OwnerRejected, Rejected, []EventName{TransactionFailed}, false},
 		{AwaitingSignature, TimeRanOut, Expired, []EventName{TransactionFailed}, false},
@@ -118,6 +131,9 @@ type TransitionInput struct {
 // apply is the part of Rules.Apply that is the same for every kind. An input that the
 // lifecycle does not allow is CONFLICT and changes nothing.
 func (t Transaction) apply(c TransitionInput, r Rules) (Transaction, []Event, error) {
+	if c.By == OwnerConfirmed && t.DelayFor > 0 {
+		c.By = ConfirmedToWait
+	}
 	step, ok := t.transition(c.By)
 	if !ok {
 		return t, nil, &Error{Code: Conflict, Reason: t.Status.Reason(),
@@ -140,6 +156,10 @@ func (t Transaction) apply(c TransitionInput, r Rules) (Transaction, []Event, er
 	switch c.By {
 	case OwnerConfirmed:
 		t.Deadline = c.At.Add(cmp.Or(r.SignWindow, SignWindow))
+	case ConfirmedToWait:
+		t.DelayEndsAt, t.Deadline = c.At.Add(t.DelayFor), time.Time{}
+	case DelayEnded:
+		t.Deadline = c.At.Add(DelayedSignWindow)
 	case OwnerRejected, TimeRanOut:
 		// If a device has the signing link, it could still land, so settle keeps watching. Having no blockhash on record
 		// proves nothing: the database may have been restored from a backup.
@@ -157,7 +177,7 @@ func (t Transaction) apply(c TransitionInput, r Rules) (Transaction, []Event, er
 		t.ErrorCode, t.ErrorReason = "", Reason{}
 	case RolledBack:
 		t.Landing, t.ConfirmedAt = nil, time.Time{}
-	case Finalized, FailedOnChain, CanNeverLand:
+	case Finalized, FailedOnChain, CanNeverLand, NoLongerFits:
 		if t.EndedAt.IsZero() {
 			t.EndedAt = c.At
 		}
@@ -188,6 +208,8 @@ func (s Status) Reason() Reason {
 	switch s {
 	case AwaitingConfirmation:
 		return Because("status.awaiting_confirmation")
+	case Delayed:
+		return Because("status.delayed")
 	case AwaitingSignature:
 		return Because("status.awaiting_signature")
 	case Signed:

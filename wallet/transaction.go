@@ -36,6 +36,11 @@ func NetworkFee(limit uint32, price uint64) uint64 {
 const (
 	ConfirmWindow = 5 * time.Minute  // from the proposal to the owner's Confirm
 	SignWindow    = 15 * time.Minute // from Confirm to the signature
+	// DelayedSignWindow is SignWindow for a transaction that was delayed, from the end of its delay. The person did not
+	// choose that moment and may be asleep (docs/decisions/0051).
+	DelayedSignWindow = 12 * time.Hour
+	// MaxDelay is the longest delay between Confirm and the request for a signature.
+	MaxDelay = 7 * 24 * time.Hour
 	// NeverLandsAfter is the shortest time, by our own clock, between the last issued blockhash and the verdict that a
 	// transaction can never land. It is required in addition to the block height.
 	NeverLandsAfter = 3 * time.Minute
@@ -104,10 +109,18 @@ type Transaction struct {
 	RecheckRequestedAt time.Time     `json:"recheck_requested_at,omitzero"` // when its owner last requested a search
 
 	CreatedAt time.Time `json:"created_at"`
-	Deadline  time.Time `json:"deadline,omitzero"` // for Confirm, then for the signature
+	Deadline  time.Time `json:"deadline,omitzero"` // for Confirm, then for the signature; zero while it is delayed
+
+	// DelayFor is how long it has to wait between Confirm and the request for a signature, at most MaxDelay, and DelayReason
+	// says why; zero for not at all. They are set before Confirm. The store seals the reason.
+	DelayFor    time.Duration `json:"delay_for,omitzero"`
+	DelayReason Reason        `json:"delay_reason,omitzero"`
+	// DelayEndsAt is when its delay ends or ended; zero if it was never delayed.
+	DelayEndsAt time.Time `json:"delay_ends_at,omitzero"`
 
 	Message []byte `json:"message,omitzero"` // with a zero blockhash
-	// SignID is the secret of the signing link. The store seals it. It is "" until Confirm, and if a program signs.
+	// SignID is the secret of the signing link. The store seals it. It is "" until a signature is requested, and if a program
+	// signs without a confirmation.
 	SignID            string            `json:"sign_id,omitzero"`
 	IssuedBlockhashes []IssuedBlockhash `json:"issued_blockhashes,omitzero"`
 
@@ -133,8 +146,12 @@ type Transaction struct {
 	Version uint64 `json:"version"` // for the store's compare-and-set
 }
 
-// Approved reports whether a signature was requested: after the owner's Confirm, or from the program that signs.
+// Approved reports whether a signature was requested: after the owner's Confirm and the delay, if there was one, or from
+// the program that signs.
 func (t Transaction) Approved() bool { return t.SignID != "" || len(t.IssuedBlockhashes) > 0 }
+
+// WasDelayed reports whether t waits or waited between Confirm and the request for a signature.
+func (t Transaction) WasDelayed() bool { return !t.DelayEndsAt.IsZero() }
 
 // Money returns the amount with the token's decimals.
 func (t Transaction) Money() Amount { return t.Token.Amount(t.Amount) }
@@ -169,7 +186,7 @@ func (t Transaction) Net() uint64 { return t.Amount - t.TransferFee }
 // against paying twice, 5).
 func (t Transaction) Reserves(slot uint64) bool {
 	switch t.Status {
-	case AwaitingSignature, Signed, Pending:
+	case Delayed, AwaitingSignature, Signed, Pending:
 		return true
 	case Confirmed:
 		return !t.Closed && t.Landing != nil && slot < t.Landing.Slot
@@ -180,6 +197,20 @@ func (t Transaction) Reserves(slot uint64) bool {
 // ConfirmableAt returns nil if t waits for the owner's Confirm and its deadline has not passed. Otherwise it is CONFLICT
 // with the reason.
 func (t Transaction) ConfirmableAt(now time.Time) error { return t.waitsAt(AwaitingConfirmation, now) }
+
+// ReleasableAt returns nil if the delay of t has ended and it has not left it yet. Otherwise it is CONFLICT with the reason.
+func (t Transaction) ReleasableAt(now time.Time) error {
+	if t.Status != Delayed || now.Before(t.DelayEndsAt) {
+		return RefuseFor(Conflict, t.Status.Reason())
+	}
+	return nil
+}
+
+// Waits reports whether t waits for a person at now: for Confirm, for the end of its delay, in which they can cancel it, or for a
+// signature.
+func (t Transaction) Waits(now time.Time) bool {
+	return t.Status == Delayed || t.ConfirmableAt(now) == nil || t.SignableAt(now) == nil
+}
 
 // SignableAt is ConfirmableAt for the device's signature.
 func (t Transaction) SignableAt(now time.Time) error { return t.waitsAt(AwaitingSignature, now) }

@@ -34,7 +34,7 @@ func recipientAccount(t Transaction) Address {
 
 // SendRules returns the rules of transfers of SOL or tokens to a wallet.
 func SendRules() Rules {
-	return Rules{Kind: Send, Life: Outgoing, Pays: true, Actions: TransferActions, Spends: transferSpends, Writes: transferWrites,
+	return Rules{Kind: Send, Life: Outgoing, Pays: true, CanWait: true, Actions: TransferActions, Spends: transferSpends, Writes: transferWrites,
 		ComputeUnits: transferUnits, Landed: transferLanded}
 }
 

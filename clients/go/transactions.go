@@ -17,6 +17,7 @@ type Status string
 // The states of a transaction.
 const (
 	AwaitingConfirmation Status = "awaiting_confirmation"
+	Delayed              Status = "delayed" // confirmed, and waits until DelayEndsAt
 	AwaitingSignature    Status = "awaiting_signature"
 	Signed               Status = "signed"
 	Pending              Status = "pending"
@@ -38,12 +39,13 @@ type SendRequest struct {
 	Label  string `json:"label,omitempty"` // what the payment is for; the owner sees it before they confirm; not on chain
 }
 
-// Proposal is a proposed transfer, which waits for its owner's Confirm or for a signature.
+// Proposal is a proposed transfer, which waits for its owner's Confirm, for the end of a delay, or for a signature.
 type Proposal struct {
 	TransactionID       string    `json:"transaction_id"`
 	Status              Status    `json:"status"`
-	Recipient           string    `json:"recipient"` // the recipient; if To was a token account, its owner
-	ExpiresAt           time.Time `json:"expires_at"`
+	Recipient           string    `json:"recipient"`            // the recipient; if To was a token account, its owner
+	ExpiresAt           time.Time `json:"expires_at"`           // zero while it is Delayed
+	DelayEndsAt         time.Time `json:"delay_ends_at"`        // zero unless it is Delayed
 	UnsignedTransaction string    `json:"unsigned_transaction"` // base64; "" until the owner's Confirm: see Sign
 }
 
@@ -110,8 +112,9 @@ type Transaction struct {
 	Confirmations *int            `json:"confirmations"`
 	ErrorCode     string          `json:"error_code"`
 	ErrorMessage  string          `json:"error_message"`
-	Held          bool            `json:"held"`       // true while it is unclear whether it landed
-	ExpiresAt     time.Time       `json:"expires_at"` // the deadline for Confirm, then for the signature, or of a payment request; later zero
+	Held          bool            `json:"held"`          // true while it is unclear whether it landed
+	ExpiresAt     time.Time       `json:"expires_at"`    // the deadline for Confirm, then for the signature, or of a payment request; later zero
+	DelayEndsAt   time.Time       `json:"delay_ends_at"` // zero unless it is Delayed
 }
 
 func (t Transaction) complete() bool { return t.TransactionID != "" && t.Status != "" }

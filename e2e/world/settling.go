@@ -18,7 +18,7 @@ import (
 func (w *World) Restart() {
 	pace := settle.DefaultPace()
 	pace.Hold, pace.Gather = 0, 0
-	w.Settler = &settle.Settler{Store: w.Store, Chain: w.Chain, Now: w.Now, Pace: pace, Node: "main",
+	w.Settler = &settle.Settler{Store: w.Store, Chain: w.Chain, Release: w.Transactions.Release, Now: w.Now, Pace: pace, Node: "main",
 		Log: slog.New(slog.NewTextHandler(&w.warnings, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 }
 

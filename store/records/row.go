@@ -269,6 +269,8 @@ type identity struct {
 	Message []byte `json:"message,omitempty"`
 	Signed  []byte `json:"signed,omitempty"`
 
+	DelayReason wallet.Reason `json:"delay_reason,omitzero"` // of a transaction: it may name whom the person knows
+
 	Terms wallet.Terms `json:"terms,omitempty"` // the kind's own data of a transaction
 }
 

@@ -4,7 +4,7 @@ import type { Fields } from "./fields.js";
 
 /** The state of a transaction; docs/lifecycle.md explains each. */
 export type Status =
-  | "awaiting_confirmation" | "awaiting_signature" | "signed" | "pending" | "confirmed" | "failed" | "rejected" | "expired"
+  | "awaiting_confirmation" | "delayed" | "awaiting_signature" | "signed" | "pending" | "confirmed" | "failed" | "rejected" | "expired"
   | "received" | "requested" | (string & {});
 
 /** A transfer to propose. */
@@ -49,13 +49,15 @@ export interface RequestedPayment {
   expiresAt: Date | undefined;
 }
 
-/** A proposed transfer, which waits for its owner's Confirm or for a signature. */
+/** A proposed transfer, which waits for its owner's Confirm, for the end of a delay, or for a signature. */
 export interface Proposal {
   transactionId: string;
   status: Status;
   /** The recipient. If `to` was a token account, this is its owner. */
   recipient: string;
   expiresAt: Date | undefined;
+  /** When it can be signed, if it is "delayed". Otherwise undefined. */
+  delayEndsAt: Date | undefined;
   /** base64; undefined until the owner's Confirm: see sign. */
   unsignedTransaction: string | undefined;
 }
@@ -99,6 +101,8 @@ export interface Transaction {
   held: boolean;
   /** The deadline for Confirm, then for the signature. Later undefined. */
   expiresAt: Date | undefined;
+  /** When it can be signed, if it is "delayed". Otherwise undefined. */
+  delayEndsAt: Date | undefined;
 }
 
 /** A gain or a loss of one token. */
@@ -168,7 +172,7 @@ export const transactionReaders = {
     token: f.text("token"), url: f.some("url"), reference: f.text("reference"), expiresAt: f.time("expires_at"),
   }),
   proposal: (f: Fields): Proposal => ({
-    transactionId: f.some("transaction_id"), status: f.some("status"), recipient: f.text("recipient"), expiresAt: f.time("expires_at"),
+    transactionId: f.some("transaction_id"), status: f.some("status"), recipient: f.text("recipient"), expiresAt: f.time("expires_at"), delayEndsAt: f.time("delay_ends_at"),
     unsignedTransaction: f.text("unsigned_transaction") || undefined,
   }),
   transaction: (f: Fields): Transaction => ({ ...transactionReaders.transactionFields(f), transactionId: f.some("transaction_id") }),
@@ -178,7 +182,7 @@ export const transactionReaders = {
     rent: f.text("rent"), transferFee: f.text("transfer_fee"), retryOf: f.text("retry_of"), memo: f.text("memo"), label: f.text("label"), terms: f.object("terms"), signature: f.text("signature"),
     reference: f.text("reference"), createdAt: f.time("created_at"), submittedAt: f.time("submitted_at"),
     confirmedAt: f.time("confirmed_at"), blockHeight: f.number("block_height"), confirmations: f.number("confirmations"),
-    errorCode: f.text("error_code"), errorMessage: f.text("error_message"), held: f.flag("held"), expiresAt: f.time("expires_at"),
+    errorCode: f.text("error_code"), errorMessage: f.text("error_message"), held: f.flag("held"), expiresAt: f.time("expires_at"), delayEndsAt: f.time("delay_ends_at"),
   }),
   entry: (f: Fields): HistoryEntry => ({
     ...transactionReaders.transactionFields(f), transactionId: f.text("source") === "chain" ? f.text("transaction_id") : f.some("transaction_id"),

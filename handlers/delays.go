@@ -1,0 +1,131 @@
+package handlers
+
+import (
+	"context"
+	"slices"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// judged lets Judge judge a proposal, and checks the delay that it sets. A wallet without an owner is never delayed: nobody
+// could cancel in that time (docs/decisions/0051).
+func (s *Transactions) judged(ctx context.Context, t wallet.Transaction, rules wallet.Rules) (wallet.Transaction, error) {
+	if s.Judge != nil {
+		var err error
+		if t, err = s.Judge(ctx, t); err != nil {
+			return t, err
+		}
+	}
+	if t.Owner == "" || t.DelayFor <= 0 {
+		t.DelayFor, t.DelayReason = 0, wallet.Reason{}
+		return t, nil
+	}
+	t.DelayFor = min(t.DelayFor, wallet.MaxDelay)
+	return t, rules.CheckDelay(t)
+}
+
+// Release checks a delayed transaction again when its delay has ended, as PrepareConfirm does at Confirm: hours or days have
+// passed. It returns the step to take in a store transaction, for the row as it is there: the step is zero if there is none
+// to take any more. The row is then to be signed, or failed with the reason why it is no longer possible. Nothing was signed
+// for it.
+//
+// An error means that nobody can say yet whether it is possible: NETWORK_ERROR, or one of the store. CONFLICT if the delay has
+// not ended.
+func (s *Transactions) Release(ctx context.Context, t wallet.Transaction) (func(store.Tx, wallet.Transaction) (wallet.Transaction, wallet.TransitionInput, error), error) {
+	if err := t.ReleasableAt(s.Now()); err != nil {
+		return nil, err
+	}
+	snapshot, refused, err := s.releasable(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	signID, err := wallet.RandomToken(s.Random, 16)
+	if err != nil {
+		return nil, err
+	}
+	return func(tx store.Tx, t wallet.Transaction) (wallet.Transaction, wallet.TransitionInput, error) {
+		now := s.Now().UTC()
+		if t.ReleasableAt(now) != nil { // its owner has cancelled it
+			return t, wallet.TransitionInput{}, nil
+		}
+		no := refused
+		if no == nil {
+			var err error
+			if t, no, err = s.fits(tx, t, snapshot); err != nil {
+				return t, wallet.TransitionInput{}, err
+			}
+		}
+		if no != nil {
+			return t, wallet.TransitionInput{By: wallet.NoLongerFits, At: now, Failure: failureOf(no), Reason: wallet.ReasonOf(no)}, nil
+		}
+		t.SignID = signID
+		return t, wallet.TransitionInput{By: wallet.DelayEnded, At: now}, nil
+	}, nil
+}
+
+// releasable asks the chain whether a delayed transaction is still possible. refused is why not.
+func (s *Transactions) releasable(ctx context.Context, t wallet.Transaction) (snapshot Snapshot, refused, err error) {
+	operation, err := s.operation(t.Kind)
+	if err != nil {
+		return nil, nil, err
+	}
+	if snapshot, err = operation.Load(ctx, t); err != nil {
+		return nil, refusalOf(err), unknown(err)
+	}
+	err = s.Store.View(ctx, func(tx store.Tx) error {
+		var err error
+		_, refused, err = s.fits(tx, t, snapshot)
+		return err
+	})
+	if err != nil || refused != nil {
+		return nil, refused, err
+	}
+	if _, err := s.simulate(ctx, t.Message); err != nil {
+		return nil, refusalOf(err), unknown(err)
+	}
+	return snapshot, nil, nil
+}
+
+// fits is covered for a transaction that has reserved its own funds already. refused is why it does not fit.
+func (s *Transactions) fits(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (_ wallet.Transaction, refused, err error) {
+	fitting, err := s.covered(besides{tx, t.ID}, t, snapshot)
+	return fitting, refusalOf(err), unknown(err)
+}
+
+// besides is a store transaction in which one transaction reserves nothing.
+type besides struct {
+	store.Tx
+	id wallet.TransactionID
+}
+
+// UnsettledFrom leaves out the transaction.
+func (b besides) UnsettledFrom(from wallet.Address) ([]wallet.Transaction, error) {
+	open, err := b.Tx.UnsettledFrom(from)
+	return slices.DeleteFunc(open, func(t wallet.Transaction) bool { return t.ID == b.id }), err
+}
+
+// refusalOf returns an error that says that a transaction is not possible; nil for one that leaves it open, see unknown.
+func refusalOf(err error) error {
+	switch wallet.CodeOf(err) {
+	case "", wallet.NetworkError, wallet.RateLimitExceeded, wallet.Internal:
+		return nil
+	}
+	return err
+}
+
+// unknown returns an error after which nobody can say whether a transaction is possible; nil for one that refusalOf returns.
+func unknown(err error) error {
+	if refusalOf(err) != nil {
+		return nil
+	}
+	return err
+}
+
+// failureOf returns the error code of a transaction that is no longer possible.
+func failureOf(refused error) wallet.Failure {
+	if wallet.CodeOf(refused) == wallet.InsufficientFunds {
+		return wallet.InsufficientBalance
+	}
+	return wallet.SimulationFailed
+}
