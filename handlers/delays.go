@@ -22,6 +22,9 @@ func (s *Transactions) judged(ctx context.Context, t wallet.Transaction, rules w
 		return t, nil
 	}
 	t.DelayFor = min(t.DelayFor, wallet.MaxDelay)
+	if t.DelayReason.IsZero() {
+		t.DelayReason = wallet.Because("delay.rule")
+	}
 	return t, rules.CheckDelay(t)
 }
 

@@ -9,9 +9,9 @@ import (
 
 func TestEveryStepOfTheLifecycleAndNoOther(t *testing.T) {
 	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	statuses := []Status{AwaitingConfirmation, AwaitingSignature, Signed, Pending, Confirmed, Failed, Rejected, Expired, Received}
+	statuses := []Status{AwaitingConfirmation, Delayed, AwaitingSignature, Signed, Pending, Confirmed, Failed, Rejected, Expired, Received}
 	happenings := []Trigger{OwnerConfirmed, OwnerRejected, TimeRanOut, DeviceSigned, NetworkAccepted, Landed,
-		Finalized, FailedOnChain, CanNeverLand, RolledBack, FoundOnChain, BecameUncertain}
+		Finalized, FailedOnChain, CanNeverLand, RolledBack, FoundOnChain, BecameUncertain, ConfirmedToWait, DelayEnded, NoLongerFits}
 	for _, status := range statuses {
 		for _, by := range happenings {
 			before := Transaction{ID: "tx_1", Kind: Send, Status: status, Token: SOL, Amount: 5}
@@ -34,6 +34,63 @@ func TestEveryStepOfTheLifecycleAndNoOther(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestADelayIsBetweenConfirmAndTheSignature: what each step makes of the times, and that nobody can sign before the end.
+func TestADelayIsBetweenConfirmAndTheSignature(t *testing.T) {
+	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	tx := Transaction{ID: "tx_1", Kind: Send, Status: AwaitingConfirmation, Token: SOL, Amount: 5, DelayFor: 24 * time.Hour, Deadline: at.Add(time.Minute)}
+	waits, events, err := SendRules().Apply(tx, TransitionInput{By: OwnerConfirmed, At: at})
+	if err != nil || waits.Status != Delayed || !waits.DelayEndsAt.Equal(at.Add(24*time.Hour)) || !waits.Deadline.IsZero() || len(events) != 1 || events[0].Name != TransactionDelayed {
+		t.Fatalf("confirmed: %+v, %v, %v", waits, events, err)
+	}
+	end := waits.DelayEndsAt
+	for now, released := range map[time.Time]bool{at: false, end.Add(-1): false, end: true, end.Add(time.Hour): true} {
+		if (waits.ReleasableAt(now) == nil) != released {
+			t.Errorf("at %v: %v", now, waits.ReleasableAt(now))
+		}
+		if waits.ConfirmableAt(now) == nil || waits.SignableAt(now) == nil || waits.TimedOutAt(now) || !waits.Waits(now) {
+			t.Errorf("at %v it can be confirmed or signed, or has ended", now)
+		}
+	}
+	if next, open := SendRules().NextCheck(waits, at); !open || !next.At.Equal(end) {
+		t.Errorf("looked at again at %v", next.At)
+	}
+	late := end.Add(time.Hour) // purser was off
+	signs, _, err := SendRules().Apply(waits, TransitionInput{By: DelayEnded, At: late})
+	if err != nil || signs.Status != AwaitingSignature || !signs.Deadline.Equal(late.Add(DelayedSignWindow)) || signs.ReleasableAt(late) == nil || !signs.WasDelayed() {
+		t.Errorf("the delay ended: %+v, %v", signs, err)
+	}
+	for by, status := range map[Trigger]Status{OwnerRejected: Rejected, NoLongerFits: Failed} {
+		over, _, err := SendRules().Apply(waits, TransitionInput{By: by, At: late, Failure: UserRejected})
+		if err != nil || over.Status != status || !over.Closed || !over.EndedAt.Equal(late) || !over.NothingSigned() {
+			t.Errorf("%s: %+v, %v", by, over, err)
+		}
+	}
+	if _, _, err := SendRules().Apply(tx, TransitionInput{By: DelayEnded, At: late}); CodeOf(err) != Conflict {
+		t.Errorf("released before Confirm: %v", err)
+	}
+}
+
+// TestAKindThatCannotWaitIsNotConfirmedToWait: a quote does not outlive a delay.
+func TestAKindThatCannotWaitIsNotConfirmedToWait(t *testing.T) {
+	cannot := SendRules()
+	cannot.CanWait = false
+	tx := Transaction{ID: "tx_1", Kind: Send, Status: AwaitingConfirmation, Token: SOL, DelayFor: 1}
+	if got, _, err := cannot.Apply(tx, TransitionInput{By: OwnerConfirmed}); CodeOf(err) != PolicyViolation || got.Status != AwaitingConfirmation {
+		t.Errorf("%s, %v", got.Status, err)
+	}
+	if _, _, err := cannot.Apply(tx, TransitionInput{By: OwnerRejected}); err != nil {
+		t.Errorf("it cannot be rejected: %v", err)
+	}
+	for _, rules := range []Rules{SwapRules(), StakeRules(), UnstakeRules(), WithdrawRules(), RequestRules(), ReceiveRules()} {
+		if rules.CanWait {
+			t.Errorf("%s can wait", rules.Kind)
+		}
+	}
+	if _, err := NewKinds(Rules{Kind: "odd", Life: Incoming, CanWait: true}); err == nil {
+		t.Error("what nobody signs can wait for its signature")
 	}
 }
 
@@ -100,7 +157,7 @@ func TestRejectedWithALinkOutIsWatchedOn(t *testing.T) {
 
 func TestFundsAreReservedFromConfirmToTheEnd(t *testing.T) {
 	for status, reserves := range map[Status]bool{
-		AwaitingConfirmation: false, AwaitingSignature: true, Signed: true, Pending: true,
+		AwaitingConfirmation: false, Delayed: true, AwaitingSignature: true, Signed: true, Pending: true,
 		Failed: false, Rejected: false, Expired: false, Received: false,
 	} {
 		if got := (Transaction{Status: status}).Reserves(100); got != reserves {

@@ -76,6 +76,8 @@ type World struct {
 	Receiver    func(webhooks.Message) webhooks.Result // answers deliveries; 200 when not set
 	Unreachable func(address string) error             // why nothing is delivered to a webhook's address; nil when not set
 
+	judge func(context.Context, wallet.Transaction) (wallet.Transaction, error) // see Judged
+
 	mu   sync.Mutex
 	now  time.Time
 	ids  int
@@ -244,7 +246,21 @@ func (w *World) wire(kinds product.Kinds) {
 		Now: w.Now, NewID: w.NewID, Random: w, Log: slog.New(slog.DiscardHandler),
 	})
 	w.Must(err)
+	parts.Transactions.Judge = w.judge
 	w.Parts = parts
+}
+
+// Judged has every proposal from now on judged by a rule, also after Reopen.
+func (w *World) Judged(rule func(context.Context, wallet.Transaction) (wallet.Transaction, error)) {
+	w.judge, w.Transactions.Judge = rule, rule
+}
+
+// Delayed has every proposal from now on wait between Confirm and its signature.
+func (w *World) Delayed(d time.Duration) {
+	w.Judged(func(_ context.Context, t wallet.Transaction) (wallet.Transaction, error) {
+		t.DelayFor = d
+		return t, nil
+	})
 }
 
 // receiver plays the receivers of webhooks.
