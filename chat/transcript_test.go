@@ -131,6 +131,14 @@ func (r *harness) happen(line string) {
 			token = words[3]
 		}
 		r.fund(words[1], words[2], token)
+	case words[0] == "delay": // of every payment that is proposed from now on
+		d, err := time.ParseDuration(words[1])
+		r.Must(err)
+		r.Delayed(d)
+	case words[0] == "elsewhere": // a wallet is used without purser
+		p := r.people[words[1]]
+		r.SendBehind(p.Person, wallet.Transaction{From: p.Address(), To: r.people["bob"].Address(), Amount: r.lamports(words[2])})
+		r.Blocks(3)
 	case words[0] == "clock":
 		d, err := time.ParseDuration(words[1])
 		r.Must(err)
