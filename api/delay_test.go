@@ -12,7 +12,9 @@ import (
 )
 
 // delayedPath is the path of a transaction that an answer proposed.
-func delayedPath(a answer) string { return "/v1/wallet/transactions/" + a.text("data", "transaction_id") }
+func delayedPath(a answer) string {
+	return "/v1/wallet/transactions/" + a.text("data", "transaction_id")
+}
 
 // TestADelayedPaymentOverTheAPI: what a program sees of a payment that its owner confirmed and that waits.
 func TestADelayedPaymentOverTheAPI(t *testing.T) {

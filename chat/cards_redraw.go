@@ -244,47 +244,18 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 	if !t.Signature.IsZero() {
 		v["Signature"] = code(t.Signature.String())
 	}
-	if err := s.delay(t, v); err != nil {
+	if err := s.failure(t, v); err != nil {
 		return nil, err
 	}
-	if key, ok := failures()[t.ErrorCode]; ok && v["Why"] == html("") {
-		why, err := s.words.text(key, nil)
-		if err != nil {
-			return nil, err
-		}
-		v["Why"] = why
-	}
-	return v, nil
+	return v, s.delay(t, v)
 }
 
-// delay adds to v what a text says of the delay of a transaction: before Confirm that and why it will wait (Delay), then until
-// when (Until, WaitWhy), and afterwards that it did (Waited) and why it was not possible any more (Why).
-func (s *replyTx) delay(t wallet.Transaction, v vars) (err error) {
-	v["Delay"], v["Until"], v["WaitWhy"], v["Waited"] = html(""), "", html(""), t.WasDelayed()
-	if t.DelayFor > 0 {
-		if v["WaitWhy"], err = s.words.reason(t.DelayReason); err != nil {
-			return err
-		}
+// failure adds to v why a transaction will not land.
+func (s *replyTx) failure(t wallet.Transaction, v vars) (err error) {
+	if key, ok := failures()[t.ErrorCode]; ok {
+		v["Why"], err = s.words.text(key, nil)
 	}
-	switch {
-	case t.Status == wallet.AwaitingConfirmation && t.DelayFor > 0:
-		wait, err := s.words.reason(wallet.Because("delay.after_confirm", wallet.DurationArg("Wait", t.DelayFor)))
-		if err != nil {
-			return err
-		}
-		v["Delay"], err = s.words.text("card.delay", vars{"Wait": wait, "Why": v["WaitWhy"]})
-		return err
-	case t.Status == wallet.Delayed:
-		v["Until"] = s.words.moment(t.DelayEndsAt)
-	case t.Status == wallet.Failed && t.WasDelayed() && t.NothingSigned():
-		why, err := s.words.reason(t.ErrorReason)
-		if err != nil {
-			return err
-		}
-		v["Why"], err = s.words.text("failure.after_delay", vars{"Reason": why})
-		return err
-	}
-	return nil
+	return err
 }
 
 // requested adds to v who asked for a transaction, if a program did, and what its maker says of it.
@@ -404,12 +375,6 @@ func (s *replyTx) signButtons(t wallet.Transaction) ([][]Button, error) {
 		return [][]Button{{no}}, err
 	}
 	return [][]Button{{{Text: plain(label), URL: s.signingPage("s", t.SignID)}}, {no}}, err
-}
-
-// delayButtons is Cancel, which works until the transaction has left its delay, also if that takes longer than it should.
-func (s *replyTx) delayButtons(t wallet.Transaction) ([][]Button, error) {
-	no, err := s.buttonUntil(t, "button.cancel", "reject", t.DelayEndsAt.Add(wallet.DelayedSignWindow))
-	return [][]Button{{no}}, err
 }
 
 // cardButton returns a button of a card that works until the transaction's deadline. Its nonce is derived from the

@@ -153,6 +153,20 @@ func (t Transaction) apply(c TransitionInput, r Rules) (Transaction, []Event, er
 			t.Fee = landing.Fee
 		}
 	}
+	t.keepTime(c, step.From, r)
+	events := make([]Event, 0, len(step.Emits))
+	for i, name := range step.Emits {
+		event, err := t.event(name, r.Type, i, c.At)
+		if err != nil {
+			return t, nil, err
+		}
+		events = append(events, event)
+	}
+	return t, events, nil
+}
+
+// keepTime records when a step was taken, until when the next one can be, and that a rejected or expired one is closed.
+func (t *Transaction) keepTime(c TransitionInput, from Status, r Rules) {
 	switch c.By {
 	case OwnerConfirmed:
 		t.Deadline = c.At.Add(cmp.Or(r.SignWindow, SignWindow))
@@ -163,7 +177,7 @@ func (t Transaction) apply(c TransitionInput, r Rules) (Transaction, []Event, er
 	case OwnerRejected, TimeRanOut:
 		// If a device has the signing link, it could still land, so settle keeps watching. Having no blockhash on record
 		// proves nothing: the database may have been restored from a backup.
-		t.Closed = step.From != AwaitingSignature
+		t.Closed = from != AwaitingSignature
 		t.EndedAt = c.At
 	case DeviceSigned:
 		t.SignedAt = c.At
@@ -182,15 +196,6 @@ func (t Transaction) apply(c TransitionInput, r Rules) (Transaction, []Event, er
 			t.EndedAt = c.At
 		}
 	}
-	events := make([]Event, 0, len(step.Emits))
-	for i, name := range step.Emits {
-		event, err := t.event(name, r.Type, i, c.At)
-		if err != nil {
-			return t, nil, err
-		}
-		events = append(events, event)
-	}
-	return t, events, nil
 }
 
 // transition finds the row of the lifecycle for the current status and a trigger; false if there is none.
