@@ -53,21 +53,19 @@ func (t *tx) AppendSecurityEntry(e wallet.SecurityEntry) (wallet.SecurityEntry, 
 	return e, t.putWithPayload(securityHeads, []byte(e.Owner), e.Owner, struct{}{}, head)
 }
 
-// lostHead is the head that takes the place of one that is missing or damaged. Its Hash is zero, so that the next entry
-// names no entry before it: what was cut off, if anything was, shows there for good.
-func (t *tx) lostHead(owner wallet.UserID) (head wallet.SecurityHead, _ error) {
-	prefix := userPrefix(owner)
-	first, _ := t.firstUnder(securityLog, prefix)
-	last, _ := t.last(securityLog, prefix)
-	if first == nil {
-		return wallet.SecurityHead{Count: 1, From: 2}, nil
-	}
-	from, err := keyNumber(first[len(prefix):])
+// lostHead is the head that takes the place of one that is missing or damaged: it ends at the newest entry that can be read. Its
+// Hash is zero, so that the next entry names no entry before it: what was cut off, if anything was, shows there for good.
+func (t *tx) lostHead(owner wallet.UserID) (wallet.SecurityHead, error) {
+	rows, err := t.SecurityEntries(owner, 0, wallet.MostSecurityEntries+1)
 	if err != nil {
-		return head, err
+		return wallet.SecurityHead{}, err
 	}
-	count, err := keyNumber(last[len(prefix):])
-	return wallet.SecurityHead{Count: count, From: from}, err
+	for _, row := range rows {
+		if row.Entry != nil && row.Entry.Number == row.Number {
+			return wallet.SecurityHead{Count: row.Number, From: min(row.Number, rows[len(rows)-1].Number)}, nil
+		}
+	}
+	return wallet.SecurityHead{Count: 1, From: 2}, nil
 }
 
 // removeOldest removes an entry and returns its hash, by which the next one can be checked: zero if neither that one nor the
