@@ -30,30 +30,47 @@ type SecurityLogs interface {
 	PutSeen(owner wallet.UserID, subject string, seen wallet.Seen) error
 }
 
-// LogSecurity appends an entry to a person's security log, in the transaction of the fact that it reports. For nobody ("", the owner of an operator's
-// key) it does nothing. ErrNotFound: the person was erased.
+// LogSecurity appends an entry to a person's security log, in the transaction of the fact that it reports. For nobody ("",
+// the owner of an operator's key) it does nothing. Of one kind it appends at most wallet.SecurityDaily.PerDay entries a day,
+// so that nobody can push the others out of the log. The last one says so. ErrNotFound: the person was erased.
 func LogSecurity(tx Tx, person wallet.UserID, at time.Time, kind wallet.SecurityKind, details wallet.SecurityDetails) error {
-	if person == "" {
-		return nil
-	}
-	_, err := tx.AppendSecurityEntry(wallet.SecurityEntry{Owner: person, At: at.UTC(), Kind: kind, Details: details})
+	_, err := logSecurity(tx, person, at, kind, details)
 	return err
 }
 
 // LogSecurityFirst is LogSecurity for what the person is also notified of at once, by the event SecurityNoticed.
 func LogSecurityFirst(tx Tx, person wallet.UserID, at time.Time, kind wallet.SecurityKind, details wallet.SecurityDetails) error {
-	if person == "" {
-		return nil
-	}
-	entry, err := tx.AppendSecurityEntry(wallet.SecurityEntry{Owner: person, At: at.UTC(), Kind: kind, Details: details})
-	if err != nil {
+	number, err := logSecurity(tx, person, at, kind, details)
+	if err != nil || number == 0 {
 		return err
 	}
-	event, err := wallet.NewEvent(fmt.Sprintf("evt_security_%s_%d", person, entry.Number), wallet.SecurityNoticed, entry.At, person, wallet.SecurityNoticedData{Number: entry.Number})
+	event, err := wallet.NewEvent(fmt.Sprintf("evt_security_%s_%d", person, number), wallet.SecurityNoticed, at.UTC(), person, wallet.SecurityNoticedData{Number: number})
 	if err != nil {
 		return err
 	}
 	return NotifyOwner(tx, event)
+}
+
+// logSecurity is LogSecurity. It returns the number of the entry, 0 for none.
+func logSecurity(tx Tx, person wallet.UserID, at time.Time, kind wallet.SecurityKind, details wallet.SecurityDetails) (uint64, error) {
+	if person == "" {
+		return 0, nil
+	}
+	daily := "daily " + string(kind)
+	seen, err := tx.Seen(person, daily)
+	if err != nil {
+		return 0, err
+	}
+	seen, ok, last := seen.Count(at, wallet.SecurityDaily)
+	if !ok {
+		return 0, nil
+	}
+	if err := tx.PutSeen(person, daily, seen); err != nil {
+		return 0, err
+	}
+	details.Last = details.Last || last
+	entry, err := tx.AppendSecurityEntry(wallet.SecurityEntry{Owner: person, At: at.UTC(), Kind: kind, Details: details})
+	return entry.Number, err
 }
 
 // NoteSeen notes a mark of a person's subject. first is false if it was seen before, or rule allows no more on this day; then

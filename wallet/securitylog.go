@@ -285,6 +285,7 @@ var (
 	SeenAddresses = SeenRule{Remembered: 20, PerDay: 5}  // client addresses of one lineage of keys
 	SeenDevices   = SeenRule{Remembered: 20, PerDay: 5}  // devices of one person
 	SeenOpenings  = SeenRule{Remembered: 40, PerDay: 20} // devices on which the links of one person were opened
+	SecurityDaily = SeenRule{PerDay: 30}                 // entries of one kind in a person's log, whatever causes them
 )
 
 // Seen remembers what was seen of one subject. A mark is a hash (SeenMark).
@@ -325,18 +326,28 @@ func (s Seen) Note(mark string, at time.Time, rule SeenRule) (next Seen, first, 
 	if s.Has(mark) || s.FullOn(at, rule) {
 		return s, false, false
 	}
-	day := at.UTC().Format(time.DateOnly)
-	if next = (Seen{Day: day, Today: 1}); s.Day == day {
-		next.Today = s.Today + 1
-	}
-	next.Marks = append(append(next.Marks, s.Marks...), mark)
+	next, _, last = s.Count(at, rule)
+	next.Marks = append(append([]string(nil), s.Marks...), mark)
 	if over := len(next.Marks) - rule.Remembered; over > 0 {
 		next.Marks = next.Marks[over:]
+	}
+	return next, true, last
+}
+
+// Count returns s with one more on the day of at, without a mark. ok is false if no more count on this day; nothing changes then. last says that it
+// is the last one of this day.
+func (s Seen) Count(at time.Time, rule SeenRule) (next Seen, ok, last bool) {
+	if s.FullOn(at, rule) {
+		return s, false, false
+	}
+	day := at.UTC().Format(time.DateOnly)
+	if next = (Seen{Marks: s.Marks, Day: day, Today: 1}); s.Day == day {
+		next.Today = s.Today + 1
 	}
 	return next, true, next.Today >= rule.PerDay
 }
 
-// DeviceName returns a short name for what a User-Agent header says: "Chrome on Android", "Firefox", "Windows", or "" if it
+// DeviceName returns a short name for what a User-Agent header says: "Chrome (Android)", "Firefox", "Windows", or "" if it
 // names nothing known. Every name is made of words of ours, since the header can say anything. It proves nothing either:
 // two people with the same browser have the same name.
 func DeviceName(userAgent string) string {
@@ -363,5 +374,5 @@ func DeviceName(userAgent string) string {
 	case system == "":
 		return browser
 	}
-	return browser + " on " + system
+	return browser + " (" + system + ")"
 }

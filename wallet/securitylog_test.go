@@ -132,7 +132,9 @@ func TestACheckNamesWhatIsWrong(t *testing.T) {
 		{"an empty head", func(head **wallet.SecurityHead, _ *[]wallet.SecurityRow) { **head = wallet.SecurityHead{} }, "[{head 0 0}]"},
 		{"a head that begins later", func(head **wallet.SecurityHead, _ *[]wallet.SecurityRow) { (*head).From = 5 }, "[{head 0 0} {head 5 0}]"},
 		{"neither", func(head **wallet.SecurityHead, rows *[]wallet.SecurityRow) { *head, *rows = nil, nil }, "[{head 0 0}]"},
-		{"no log", func(head **wallet.SecurityHead, rows *[]wallet.SecurityRow) { **head, *rows = wallet.SecurityHead{}, nil }, "[]"},
+		{"no log", func(head **wallet.SecurityHead, rows *[]wallet.SecurityRow) {
+			**head, *rows = wallet.SecurityHead{}, nil
+		}, "[]"},
 	} {
 		head, rows := chainOf(7, 4)
 		c.damage(&head, &rows)
@@ -145,14 +147,14 @@ func TestACheckNamesWhatIsWrong(t *testing.T) {
 // TestDevicesAreNamedInOurWords: whatever a header says.
 func TestDevicesAreNamedInOurWords(t *testing.T) {
 	for agent, want := range map[string]string{
-		"Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36":                      "Chrome on Android",
-		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1":    "Safari on iPhone",
-		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) CriOS/141.0 Mobile/15E148 Safari/604.1":     "Chrome on iPhone",
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36 Edg/141.0.0.0":              "Edge on Windows",
-		"Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0":                                                                     "Firefox on Linux",
-		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 Safari/605.1.15":                      "Safari on macOS",
-		"Mozilla/5.0 (Linux; Android 14; SM-S918B) AppleWebKit/537.36 (KHTML, like Gecko) SamsungBrowser/28.0 Chrome/130.0.0.0 Mobile Safari/537.36": "Samsung Internet on Android",
-		"Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36 OPR/120":                     "Opera on ChromeOS",
+		"Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36":                      "Chrome (Android)",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1":    "Safari (iPhone)",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) CriOS/141.0 Mobile/15E148 Safari/604.1":     "Chrome (iPhone)",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36 Edg/141.0.0.0":              "Edge (Windows)",
+		"Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0":                                                                     "Firefox (Linux)",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 Safari/605.1.15":                      "Safari (macOS)",
+		"Mozilla/5.0 (Linux; Android 14; SM-S918B) AppleWebKit/537.36 (KHTML, like Gecko) SamsungBrowser/28.0 Chrome/130.0.0.0 Mobile Safari/537.36": "Samsung Internet (Android)",
+		"Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36 OPR/120":                     "Opera (ChromeOS)",
 		"curl/8.5.0": "curl",
 		"Windows":    "Windows",
 		"":           "",

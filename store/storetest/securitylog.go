@@ -143,7 +143,9 @@ func testSecurityLogOfTwoNodes(t *testing.T, open Open) {
 // testSeen: what was seen is a person's own, and a mark is first once.
 func testSeen(t *testing.T, open Open) {
 	s := fresh(t, open)
-	update(t, s, func(tx store.Tx) error { return errors.Join(tx.PutUser(user("usr_a", 1)), tx.PutUser(user("usr_a2", 2))) })
+	update(t, s, func(tx store.Tx) error {
+		return errors.Join(tx.PutUser(user("usr_a", 1)), tx.PutUser(user("usr_a2", 2)))
+	})
 	rule := wallet.SeenRule{Remembered: 3, PerDay: 2}
 	note := func(who wallet.UserID, mark string, at time.Time) (first, last bool) {
 		t.Helper()
