@@ -131,7 +131,7 @@ func (s *replyTx) drawSecurity(log handlers.SecurityLogView) error {
 	if err != nil {
 		return err
 	}
-	lines, err := s.logLines(log, slices.Clone(places(log)[:min(entriesOnCard, len(places(log)))]))
+	lines, err := s.logLines(log, places(log)[:min(entriesOnCard, len(places(log)))])
 	if err != nil {
 		return err
 	}
@@ -320,13 +320,18 @@ func (s *replyTx) byProgram(key string) (html, error) {
 	return s.words.text("security.by_program", nil)
 }
 
+// securityKey returns the key of a text about a kind of entries: security_entry is its line, and security_notice its message.
+func securityKey(section string, kind wallet.SecurityKind) string {
+	return section + "." + strings.ReplaceAll(string(kind), ".", "_")
+}
+
 // entryText words one entry, without its time.
 func (s *replyTx) entryText(e wallet.SecurityEntry) (html, error) {
 	v, err := s.entryVars(e)
 	if err != nil {
 		return "", err
 	}
-	key := "security_entry." + strings.ReplaceAll(string(e.Kind), ".", "_")
+	key := securityKey("security_entry", e.Kind)
 	if !s.words.has(key) { // of a later version
 		key = "security_entry.unknown"
 	}
@@ -351,7 +356,7 @@ func (s *replyTx) notifySecurity(data wallet.SecurityNoticedData) error {
 	if err != nil {
 		return err
 	}
-	key := "security_notice." + strings.ReplaceAll(string(e.Kind), ".", "_")
+	key := securityKey("security_notice", e.Kind)
 	if !s.words.has(key) {
 		return nil
 	}
