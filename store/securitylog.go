@@ -21,7 +21,7 @@ type SecurityLogs interface {
 	// SecurityEntries lists the newest entries below a number, newest first, at most limit; 0 begins at the newest. A row
 	// that cannot be read has no Entry.
 	SecurityEntries(owner wallet.UserID, before uint64, limit int) ([]wallet.SecurityRow, error)
-	// SecurityHead reads where a log ends. For a person without a log it is zero. ErrDamaged, also if there are entries and
+	// SecurityHead reads where a log ends. For a person without a log, and for one who was erased, it is zero. ErrDamaged, also if there are entries and
 	// no head.
 	SecurityHead(owner wallet.UserID) (wallet.SecurityHead, error)
 	// Seen reads what is remembered of a subject. A subject that was never seen, and one whose row is damaged, is zero.

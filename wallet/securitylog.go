@@ -188,7 +188,7 @@ type SecurityHead struct {
 type SecurityRow struct {
 	Number  uint64         // the place
 	Entry   *SecurityEntry // nil: what stands there is not what was written there
-	Belongs uint64         // of a row without Entry: the place for which it was written, if that can be told; else 0
+	Belongs uint64         // of a row without Entry: the place for which it was written, if that is known; else 0
 }
 
 // SecurityFaultKind is what is wrong at a place of a log.

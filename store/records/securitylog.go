@@ -162,7 +162,7 @@ func (t *tx) belongsAt(owner wallet.UserID, raw []byte) uint64 {
 // SecurityHead reads one row.
 func (t *tx) SecurityHead(owner wallet.UserID) (wallet.SecurityHead, error) {
 	_, head, err := readWithPayload[struct{}, wallet.SecurityHead](t, securityHeads, []byte(owner))
-	if !errors.Is(err, store.ErrNotFound) || t.isErased(owner) {
+	if !errors.Is(err, store.ErrNotFound) {
 		return head, err
 	}
 	if key, _ := t.firstUnder(securityLog, userPrefix(owner)); key != nil {
