@@ -113,6 +113,9 @@ func TestACheckNamesWhatIsWrong(t *testing.T) {
 			(*rows)[0].Entry.Kind, (*rows)[2].Entry.Kind = "x", "x"
 		}, "[{changed 4 0} {changed 6 0}]"},
 		{"another owner", func(_ **wallet.SecurityHead, rows *[]wallet.SecurityRow) { (*rows)[2].Entry.Owner = "usr_2" }, "[{changed 6 0}]"},
+		{"another owner below a changed one", func(_ **wallet.SecurityHead, rows *[]wallet.SecurityRow) {
+			(*rows)[2].Entry.Kind, (*rows)[1].Entry.Owner = "x", "usr_2"
+		}, "[{changed 5 0} {changed 6 0}]"},
 		{"one missing", func(_ **wallet.SecurityHead, rows *[]wallet.SecurityRow) { *rows = slices.Delete(*rows, 1, 2) }, "[{missing 5 0}]"},
 		{"the newest missing", func(_ **wallet.SecurityHead, rows *[]wallet.SecurityRow) { *rows = (*rows)[:3] }, "[{missing 7 0}]"},
 		{"all missing", func(_ **wallet.SecurityHead, rows *[]wallet.SecurityRow) { *rows = nil }, "[{missing 4 0} {missing 5 0} {missing 6 0} {missing 7 0}]"},
