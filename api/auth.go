@@ -36,7 +36,7 @@ func (s *Server) key(e endpoint) fiber.Handler {
 }
 
 // authenticate returns the key of a request, and counts the request against the key's limit. Errors: INVALID_API_KEY,
-// RATE_LIMIT_EXCEEDED, and INTERNAL_ERROR if the store fails.
+// RATE_LIMIT_EXCEEDED, and INTERNAL_ERROR if the store fails. The first use of the key from this client is logged for its owner.
 func (s *Server) authenticate(c *fiber.Ctx, e endpoint) (wallet.Key, error) {
 	// A session of the portal is recognised by its form. For other endpoints it is a key that does not exist.
 	secret := bearerToken(c)
@@ -47,7 +47,10 @@ func (s *Server) authenticate(c *fiber.Ctx, e endpoint) (wallet.Key, error) {
 	if err != nil {
 		return wallet.Key{}, s.notAKey(c, err)
 	}
-	return key, s.rateLimit(c, key)
+	if err := s.rateLimit(c, key); err != nil {
+		return key, err
+	}
+	return key, s.Security.UsedKey(c.UserContext(), key, s.address(c))
 }
 
 // notAKey refuses a request without a valid key. A client that keeps sending such requests gets RATE_LIMIT_EXCEEDED instead.

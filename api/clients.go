@@ -6,7 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"purser/handlers"
 	"purser/quota"
+	"purser/wallet"
 
 	"github.com/gofiber/fiber/v2"
 )
@@ -129,6 +131,23 @@ func (s *Server) client(c *fiber.Ctx) netip.Prefix {
 		forwarded = append(forwarded, strings.Split(string(header), ",")...)
 	}
 	return clientPrefix(remote, forwarded, s.TrustedProxies)
+}
+
+// from returns where a request comes from, as a person's security log names it.
+func (s *Server) from(c *fiber.Ctx) handlers.Client {
+	return handlers.Client{Address: s.address(c), Device: wallet.DeviceName(c.Get(fiber.HeaderUserAgent))}
+}
+
+// address is client as a text: an IPv4 address, or an IPv6 network; "" for an in-memory connection.
+func (s *Server) address(c *fiber.Ctx) string {
+	switch prefix := s.client(c); {
+	case !prefix.IsValid():
+		return ""
+	case prefix.IsSingleIP():
+		return prefix.Addr().String()
+	default:
+		return prefix.String()
+	}
 }
 
 // clientPrefix is client for an address, the addresses that X-Forwarded-For names, oldest first, and the trusted

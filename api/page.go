@@ -49,6 +49,10 @@ func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 			if !q.OK {
 				return s.rateLimited(c, q, "rate_limit.requests_per_minute")
 			}
+			// Every request that names a living link is an opening, whatever it asks for. It is logged before it is answered.
+			if err = s.opened(c, fields); err != nil {
+				return err
+			}
 			if err = next(c, fields); !strange(err) {
 				requestState(c).known = true
 				left(c, q)
@@ -68,6 +72,19 @@ func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 		left(c, q)
 		return err
 	}
+}
+
+// opened logs that the link which a request names was opened, once for each link and device.
+func (s *Server) opened(c *fiber.Ctx, fields object) error {
+	kind, name := wallet.LinkToSign, "id"
+	if strings.HasPrefix(c.Path(), "/w/bind") {
+		kind, name = wallet.LinkToConnect, "token"
+	}
+	secret, err := fields.text(name)
+	if err != nil || secret == "" { // refused as strange
+		return nil
+	}
+	return s.Security.OpenedLink(c.UserContext(), kind, secret, s.from(c))
 }
 
 // linkOf returns the hash of the link that a request names, under which its requests are counted: `token` of a bind link,

@@ -53,7 +53,7 @@ func (s *Server) openPortal(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	opened, err := s.Portal.Open(c.UserContext(), token)
+	opened, err := s.Portal.Open(c.UserContext(), token, s.from(c))
 	if err != nil {
 		return s.notAKey(c, err)
 	}

@@ -84,6 +84,7 @@ type Options struct {
 	Webhooks      *handlers.Webhooks
 	Catalogue     json.RawMessage // of events, as JSON: webhooks.Describe
 	Portal        *handlers.Portal
+	Security      *handlers.Security
 	BotName       func() string // without @; "" until Telegram has returned it
 	LinkedBot     func() string // BotName if https://t.me leads to it, else "": the page's way back to the chat
 	Chat          Chat

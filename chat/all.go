@@ -20,6 +20,7 @@ func conversations() []conversation {
 		settingsConversation(),
 		apiConversation(),
 		appsCommand(),
+		securityConversation(),
 		cancelCommand(),
 		helpCommand(),
 		privacyCommand(),

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"strings"
+	"unicode/utf8"
 )
 
 // helpCommand is /help: the list of commands, the syntax of each, and the topics of all conversations.
@@ -10,7 +11,7 @@ func helpCommand() conversation {
 	return conversation{
 		name: "help",
 		commands: []command{{name: "help", menu: "menu.help", usage: "usage.help", groups: true, looks: true, run: (*Chat).help, app: (*Chat).help,
-			aliases: map[string]string{"commands": "", "menu": "", "about": "", "support": "", "faq": "", "security": "security"}}},
+			aliases: map[string]string{"commands": "", "menu": "", "about": "", "support": "", "faq": ""}}},
 		topics: map[string]string{"security": "help.security", "notifications": "help.notifications"},
 	}
 }
@@ -45,15 +46,30 @@ func (c *Chat) help(_ context.Context, h Inbound) (Action, error) {
 	return reply("help.unknown", vars{"Topic": echo(topic)}), nil
 }
 
-// helpCommands sends the syntax of every command.
+// helpAMessage is how many characters of syntax one message has. Telegram's limit is 4,096 (UTF-16 units).
+const helpAMessage = 3000
+
+// helpCommands sends the syntax of every command, in as few messages as it takes.
 func (s *replyTx) helpCommands() error {
-	var all []string
+	var part []string
+	length := 0
+	send := func() error {
+		text := strings.Join(part, "\n\n")
+		part, length = nil, 0
+		return s.reply("help.commands", vars{"Usages": html(text)})
+	}
 	for _, row := range s.registry.commands {
 		text, err := s.usage(row.name)
 		if err != nil {
 			return err
 		}
-		all = append(all, string(text))
+		characters := utf8.RuneCountInString(string(text))
+		if length > 0 && length+characters > helpAMessage {
+			if err := send(); err != nil {
+				return err
+			}
+		}
+		part, length = append(part, string(text)), length+characters
 	}
-	return s.reply("help.commands", vars{"Usages": html(strings.Join(all, "\n\n"))})
+	return send()
 }

@@ -50,6 +50,7 @@ type Options struct {
 	Apps       *handlers.Apps
 	People     *handlers.People
 	Portal     *handlers.Portal
+	Security   *handlers.Security
 	Receivers  Receivers
 	// PublicURL is the address of the signing page. Its links are secret and go only to people's own chats.
 	PublicURL *url.URL

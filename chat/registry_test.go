@@ -66,6 +66,7 @@ func TestWhichConversationTellsOfWhichEvent(t *testing.T) {
 		"apps":       {wallet.AppEventsChosen},
 		"stake":      {wallet.StakesChanged, wallet.ValidatorsChanged},
 		"alert":      {wallet.PriceAlert},
+		"security":   {wallet.SecurityNoticed},
 		"news":       {wallet.NewsPublished},
 		settingsFlow: {wallet.NotificationsSet},
 	}

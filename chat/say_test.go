@@ -88,6 +88,12 @@ func TestCatalogueHoldsWhatIsSaidAndNothingElse(t *testing.T) {
 			used[categoryKey(section, category)] = true
 		}
 	}
+	for _, kind := range wallet.SecurityKinds() {
+		used[securityKey("security_entry", kind)] = true
+	}
+	for _, kind := range []wallet.SecurityKind{wallet.LogKeyUsed, wallet.LogLinkOpened, wallet.LogPortalOpened} { // the firsts
+		used[securityKey("security_notice", kind)] = true
+	}
 	for _, card := range []Card{StakeCard(), UnstakeCard(), WithdrawCard(), SwapCard()} { // so are these
 		if card.Kind != wallet.Swap {
 			used[stakingTexts(card.Kind)+"proposed"] = true

@@ -114,6 +114,8 @@ func difference(want, got string) string {
 //	alice speaks es                  in Telegram; buttons are tapped by their English labels
 //	news TITLE                       a feed of the operator's has published it
 //	an epoch passes                  of Solana, and its rewards are paid
+//	alice's key is used from ADDRESS
+//	alice's link opens in Firefox (Linux) at ADDRESS   her newest link to the signing page or the portal
 //	alice's stakes get a tip         of 0.005 SOL each, from their validator
 func (r *harness) happen(line string) {
 	r.Helper()
@@ -145,7 +147,7 @@ func (r *harness) happen(line string) {
 		r.clock(d)
 	case len(words) == 3 && words[1] == "speaks":
 		r.speaks(who, words[2])
-	case r.happensToStakes(who, line), r.happensToPrices(words):
+	case r.happensToStakes(who, line), r.happensToPrices(words), r.happensToSecurity(who, line):
 	case words[0] == "steps":
 		r.Developers.Steps = nil
 		for _, step := range words[1:] {

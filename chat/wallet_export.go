@@ -60,6 +60,11 @@ func (c *Chat) exportPart(ctx context.Context, h Inbound, req handlers.ExportReq
 	}
 	return func(s *replyTx) error {
 		s.private = true // for the person alone, as the history is
+		if out.File != nil {
+			if err := store.LogSecurity(s.tx, s.user.ID, s.now, wallet.LogHistoryExported, wallet.SecurityDetails{Wallet: req.Address, Value: string(req.Format)}); err != nil {
+				return err
+			}
+		}
 		if h.Tap != nil {
 			if err := s.use(); err != nil {
 				return err

@@ -33,6 +33,9 @@ func TestAYearOfMessages(t *testing.T) {
 			t.Errorf("of %s %d were sent and %d dropped: the year shows nothing of it", category, y.sent[category], y.dropped[category])
 		}
 	}
+	if y.firsts == 0 || y.firstsAtNight == 0 {
+		t.Errorf("%d firsts, %d at night: the year shows nothing of them", y.firsts, y.firstsAtNight)
+	}
 	t.Logf("sent %v, dropped %v, held %d, read at night %d", y.sent, y.dropped, y.heldEver, y.urgentAtNight)
 }
 
@@ -52,6 +55,7 @@ type year struct {
 
 	sent, dropped           map[wallet.Category]int
 	heldEver, urgentAtNight int
+	firsts, firstsAtNight   int
 }
 
 // reader is somebody as the model sees them.
@@ -352,8 +356,28 @@ func (y *year) happens(p *reader) (due []expected) {
 			Changes: []wallet.ValidatorChange{{Kind: wallet.CommissionRaised, Vote: wallet.Address{1}, Name: "Dune", From: 500, To: uint64(600 + y.number%9000)}}}
 		y.told(p, wallet.ValidatorsChanged, raised)
 		return y.sentNow(p, []expected{{category: wallet.CategoryValidator, text: "raised its commission"}}, true)
+	case 5:
+		if y.IntN(3) == 0 {
+			return y.first(p)
+		}
 	}
 	return nil
+}
+
+// first lets a key of somebody be used from an address that was not seen before, and once more from the same. They are told once, whatever they have turned off, and also in quiet hours.
+func (y *year) first(p *reader) []expected {
+	y.Helper()
+	key := wallet.Key{ID: fmt.Sprint("key_", p.name, y.number), Owner: y.userOf(p.name), Kind: wallet.APIKey, Hint: "abcd"} // of its own: no bound of a day is met
+	address := fmt.Sprintf("203.0.%d.%d", y.number/256%256, y.number%256)
+	for range 2 {
+		y.Must(y.Security.UsedKey(y.Context(), key, address))
+	}
+	if _, quiet := p.isQuiet(y.Now()); quiet {
+		y.urgentAtNight++
+		y.firstsAtNight++
+	}
+	y.firsts++
+	return []expected{{text: "Address: " + address}}
 }
 
 // told notifies somebody of an internal event, as the watcher does.

@@ -64,7 +64,14 @@ func (a *Apps) Allow(tx store.Tx, person wallet.UserID, id wallet.AppID, shown, 
 	if grant.Covers(wallet.BotUsers) { // the subscription depends on this scope, and ends without it
 		grant.Events = asked.events
 	}
-	return tx.PutGrant(grant)
+	kind := wallet.LogAccessGranted
+	switch {
+	case len(asked.Granted) > 0 && slices.Equal(asked.Granted, chosen):
+		return tx.PutGrant(grant)
+	case len(asked.Granted) > 0:
+		kind = wallet.LogAccessChanged
+	}
+	return errors.Join(tx.PutGrant(grant), store.LogSecurity(tx, person, a.Now(), kind, wallet.SecurityDetails{App: id, AppName: asked.App.Name, Scopes: chosen}))
 }
 
 // Withdraw revokes an app's access. Proposals that it has already made remain: the person can still confirm or reject
@@ -77,7 +84,14 @@ func (a *Apps) Withdraw(tx store.Tx, person wallet.UserID, id wallet.AppID) erro
 	case len(grant.Scopes) == 0: // only the subscription of a key that needs no grant: Of does not list it either
 		return wallet.Refuse(wallet.NotFound, none)
 	}
-	return found(tx.DeleteGrant(person, id), wallet.NotFound, none)
+	app, err := tx.App(id)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if err := tx.DeleteGrant(person, id); err != nil {
+		return found(err, wallet.NotFound, none)
+	}
+	return store.LogSecurity(tx, person, a.Now(), wallet.LogAccessRevoked, wallet.SecurityDetails{App: id, AppName: app.Name})
 }
 
 // Granted is an app with the access that a person granted it.

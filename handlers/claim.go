@@ -22,7 +22,7 @@ func (w *Wallets) claim(tx store.Tx, bind wallet.Bind, held wallet.Wallet) error
 	now := w.Now().UTC()
 	held.Claim = &wallet.Claim{User: bind.User, Type: bind.Type, KeyLineage: lineage, At: now}
 	bind.Status = wallet.BindDone
-	if err := errors.Join(tx.PutBind(bind), tx.PutWallet(held)); err != nil {
+	if err := errors.Join(tx.PutBind(bind), tx.PutWallet(held), logWallet(tx, now, held.Owner, wallet.LogWalletClaimed, held.Address, "")); err != nil {
 		return err
 	}
 	event, err := wallet.NewEvent("evt_claimed_"+attempt(bind), wallet.WalletClaimed, now, held.Owner,
@@ -40,7 +40,7 @@ func (w *Wallets) StopClaim(tx store.Tx, owner wallet.UserID, address wallet.Add
 		return errors.Join(notMissing(err), wallet.Refuse(wallet.NotFound, "claim_state.none"))
 	}
 	held.Claim = nil
-	return tx.PutWallet(held)
+	return errors.Join(tx.PutWallet(held), logWallet(tx, w.Now(), owner, wallet.LogWalletKept, address, ""))
 }
 
 // TakeOver moves a claimed address to the person who proved it. CONFLICT before ClaimWindow is over, NOT_FOUND without a
@@ -55,7 +55,7 @@ func (w *Wallets) TakeOver(tx store.Tx, user wallet.UserID, address wallet.Addre
 	if from := claim.At.Add(ClaimWindow); now.Before(from) {
 		return wallet.Wallet{}, wallet.Refuse(wallet.Conflict, "claim_state.too_early", wallet.TimeArg("From", from))
 	}
-	if _, err := w.release(tx, held, wallet.MovedToAnother); err != nil {
+	if _, err := w.release(tx, held, wallet.MovedToAnother, ""); err != nil {
 		return wallet.Wallet{}, err
 	}
 	return w.attach(tx, wallet.Wallet{Address: address, Owner: user, Type: claim.Type, ConnectedAt: now, KeyLineage: claim.KeyLineage})

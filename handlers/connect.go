@@ -159,7 +159,7 @@ func (w *Wallets) connectProven(tx store.Tx, bind wallet.Bind) (bool, error) {
 
 // attach stores a wallet under its new owner, makes it the default if it is their first, and emits wallet.connected.
 func (w *Wallets) attach(tx store.Tx, made wallet.Wallet) (wallet.Wallet, error) {
-	if err := errors.Join(tx.PutWallet(made), w.firstIsDefault(tx, made)); err != nil {
+	if err := errors.Join(tx.PutWallet(made), logWallet(tx, w.Now(), made.Owner, wallet.LogWalletConnected, made.Address, made.KeyLineage), w.firstIsDefault(tx, made)); err != nil {
 		return made, err
 	}
 	chat := "" // a wallet of an operator's key has no chat

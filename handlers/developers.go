@@ -359,7 +359,7 @@ func (d *Developers) makeKeys(tx store.Tx, app wallet.App, tier wallet.Tier, key
 		if err != nil {
 			return made, err
 		}
-		if err := tx.CreateKey(drawn.Key, drawn.Secret); err != nil {
+		if err := errors.Join(tx.CreateKey(drawn.Key, drawn.Secret), logKey(tx, d.Now(), wallet.LogKeyCreated, drawn.Key)); err != nil {
 			return made, err
 		}
 		made.Keys = append(made.Keys, drawn)

@@ -93,7 +93,7 @@ func (k *Keys) Create(ctx context.Context, req KeyRequest) (wallet.Key, string, 
 			}
 			made.Key.App = app.ID
 		}
-		return tx.CreateKey(made.Key, made.Secret)
+		return errors.Join(tx.CreateKey(made.Key, made.Secret), logKey(tx, k.Now(), wallet.LogKeyCreated, made.Key))
 	})
 	if err != nil {
 		return wallet.Key{}, "", err
@@ -151,7 +151,7 @@ func (k *Keys) CommitRotation(tx store.Tx, id string, next NewKey, endNow bool) 
 	}
 	// Both rows are in one commit: a crash leaves either the old key alone, or the pair.
 	old.Next = next.Key.ID
-	return old.RevokedAt, errors.Join(tx.PutKey(old), tx.CreateKey(next.Key, next.Secret))
+	return old.RevokedAt, errors.Join(tx.PutKey(old), tx.CreateKey(next.Key, next.Secret), logKey(tx, k.Now(), wallet.LogKeyRotated, next.Key))
 }
 
 // rotatable returns a key that can be rotated: it is usable, and has no successor that was used. NOT_FOUND, CONFLICT.
@@ -479,7 +479,7 @@ func (k *Keys) RevokeIn(tx store.Tx, id string) (wallet.Key, error) {
 	if now := k.Now().UTC(); key.RevokedAt.IsZero() || now.Before(key.RevokedAt) {
 		key.RevokedAt = now
 	}
-	if err := tx.PutKey(key); err != nil {
+	if err := errors.Join(tx.PutKey(key), logKey(tx, k.Now(), wallet.LogKeyRevoked, key)); err != nil {
 		return key, err
 	}
 	all, err := tx.KeysOf(key.Owner)

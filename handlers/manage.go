@@ -60,8 +60,11 @@ func (w *Wallets) Use(tx store.Tx, user wallet.UserID, name string) (wallet.Wall
 	if err != nil {
 		return wallet.Wallet{}, err
 	}
+	if person.DefaultWallet == chosen.Address {
+		return chosen, nil
+	}
 	person.DefaultWallet = chosen.Address
-	return chosen, tx.PutUser(person)
+	return chosen, errors.Join(tx.PutUser(person), logWallet(tx, w.Now(), user, wallet.LogDefaultChanged, chosen.Address, ""))
 }
 
 // Find returns one of a person's wallets by its address or the end of it. Errors: those of ownWallet.
@@ -77,7 +80,7 @@ func (w *Wallets) Disconnect(tx store.Tx, user wallet.UserID, name string) (wall
 	if err != nil {
 		return wallet.Wallet{}, wallet.Address{}, err
 	}
-	next, err := w.release(tx, gone, wallet.UserInitiated)
+	next, err := w.release(tx, gone, wallet.UserInitiated, "")
 	return gone, next, err
 }
 
@@ -88,13 +91,13 @@ func (w *Wallets) DisconnectOwn(tx store.Tx, who Caller, address wallet.Address)
 	if err != nil || !who.owns(held) {
 		return held, errors.Join(notMissing(err), wallet.Refuse(wallet.WalletNotFound, "own_wallet.not_connected"))
 	}
-	_, err = w.release(tx, held, wallet.UserInitiated)
+	_, err = w.release(tx, held, wallet.UserInitiated, who.KeyID)
 	return held, err
 }
 
 // release removes a wallet from its owner, rejects what waits for them, emits the event, and returns the owner's new
-// default.
-func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason string) (wallet.Address, error) {
+// default. by is the key by which a program did it.
+func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason, by string) (wallet.Address, error) {
 	now := w.Now().UTC()
 	open, err := tx.UnsettledFrom(gone.Address)
 	if err != nil {
@@ -110,7 +113,11 @@ func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason string) (walle
 			return wallet.Address{}, err
 		}
 	}
-	if err := tx.DeleteWallet(gone.Address); err != nil {
+	kind := wallet.LogWalletDisconnected
+	if reason == wallet.MovedToAnother {
+		kind = wallet.LogWalletMoved
+	}
+	if err := errors.Join(tx.DeleteWallet(gone.Address), logWallet(tx, now, gone.Owner, kind, gone.Address, by)); err != nil {
 		return wallet.Address{}, err
 	}
 	next, err := w.nextDefault(tx, gone)
@@ -145,5 +152,5 @@ func (w *Wallets) nextDefault(tx store.Tx, gone wallet.Wallet) (wallet.Address, 
 			break
 		}
 	}
-	return person.DefaultWallet, tx.PutUser(person)
+	return person.DefaultWallet, errors.Join(tx.PutUser(person), logWallet(tx, w.Now(), person.ID, wallet.LogDefaultChanged, person.DefaultWallet, ""))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"purser/store"
 	"purser/wallet"
@@ -75,7 +76,7 @@ func (n *Notifications) Set(tx store.Tx, who Caller, enabled bool, events []stri
 		}
 	}
 	user.Notifications = &set
-	return set, n.save(tx, user)
+	return set, n.save(tx, user, who.KeyID)
 }
 
 // Turn turns all messages of the caller on or off. Which categories they want stays as it is.
@@ -108,11 +109,12 @@ func (n *Notifications) change(tx store.Tx, who Caller, change func(*wallet.Noti
 	change(&set)
 	set.UpdatedAt = n.Now().UTC()
 	user.Notifications = &set
-	return n.save(tx, user)
+	return n.save(tx, user, who.KeyID)
 }
 
-// save writes a person whose settings changed, and what follows from them.
-func (n *Notifications) save(tx store.Tx, user wallet.User) error {
+// save writes a person whose settings changed, and what follows from them. Which messages they get matters to their safety, and
+// is logged. by is the key by which a program changed it.
+func (n *Notifications) save(tx store.Tx, user wallet.User, by string) error {
 	before, err := tx.User(user.ID)
 	if err != nil {
 		return err
@@ -124,6 +126,9 @@ func (n *Notifications) save(tx store.Tx, user wallet.User) error {
 		}
 	}
 	steps := []error{tx.PutUser(user)}
+	if was, is := wanted(before), wanted(user); was != is {
+		steps = append(steps, store.LogSecurity(tx, user.ID, now, wallet.LogNotificationsSet, wallet.SecurityDetails{By: by, Value: is}))
+	}
 	if a, b := before.Settings, user.Settings; !a.Summary.Equal(b.Summary) || a.TimeZone != b.TimeZone || before.Wants(wallet.CategorySummary) != user.Wants(wallet.CategorySummary) {
 		steps = append(steps, store.OrderPortfolioSummary(tx, user, now))
 	}
@@ -133,6 +138,20 @@ func (n *Notifications) save(tx store.Tx, user wallet.User) error {
 	return errors.Join(steps...)
 }
 
+// wanted lists the categories that a person gets messages about, separated by spaces; "off" if messages are off.
+func wanted(user wallet.User) string {
+	if !notificationsOf(user).Enabled {
+		return "off"
+	}
+	var names []string
+	for _, category := range wallet.Categories() {
+		if user.Wants(category) {
+			names = append(names, string(category))
+		}
+	}
+	return strings.Join(names, " ")
+}
+
 // Customize changes the caller's settings and returns the person as they are then. change gets the settings as they are.
 func (n *Notifications) Customize(tx store.Tx, who Caller, change func(*wallet.Settings)) (wallet.User, error) {
 	user, err := tx.User(who.User)
@@ -140,7 +159,7 @@ func (n *Notifications) Customize(tx store.Tx, who Caller, change func(*wallet.S
 		return user, found(err, wallet.UserNotFound, "person.gone")
 	}
 	change(&user.Settings)
-	return user, n.save(tx, user)
+	return user, n.save(tx, user, who.KeyID)
 }
 
 // settings checks the names and returns the setting, sorted and without duplicates.

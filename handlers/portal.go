@@ -79,8 +79,9 @@ func (p *Portal) token(kind store.PortalTokenKind, key wallet.Key, life time.Dur
 }
 
 // Open turns a link into a session. It deletes the link and creates the session in one store transaction, so if two nodes
-// get the same link, one opens it. A link whose key has ended is used up too. INVALID_API_KEY.
-func (p *Portal) Open(ctx context.Context, token string) (PortalOpened, error) {
+// get the same link, one opens it. A link whose key has ended is used up too. The owner's security log has the session, and they are notified
+// of a new device. INVALID_API_KEY.
+func (p *Portal) Open(ctx context.Context, token string, from Client) (PortalOpened, error) {
 	// Read first: guessing tokens must not cost commits.
 	if _, err := read(ctx, p.Store, func(tx store.Tx) (store.PortalToken, error) { return p.link(tx, token) }); err != nil {
 		return PortalOpened{}, err
@@ -111,6 +112,12 @@ func (p *Portal) Open(ctx context.Context, token string) (PortalOpened, error) {
 		opened.EndsAt = session.EndsAt
 		if err := tx.PutPortalToken(session, secret, maxPortalSessions); err != nil {
 			return err
+		}
+		if opened.Key.Owner != "" {
+			details := wallet.SecurityDetails{Key: opened.Key.ID, KeyKind: opened.Key.Kind, KeyHint: opened.Key.Hint}
+			if err := logDevice(tx, opened.Key.Owner, p.Now(), wallet.LogPortalOpened, details, from, true); err != nil {
+				return err
+			}
 		}
 		app, err := tx.App(opened.Key.App)
 		if errors.Is(err, store.ErrNotFound) {
@@ -166,11 +173,19 @@ func (p *Portal) keyOf(tx store.Tx, first string) (wallet.Key, error) {
 // End ends a session. It is no error if the session has ended already.
 func (p *Portal) End(ctx context.Context, secret string) error {
 	return p.Store.Update(ctx, func(tx store.Tx) error {
-		err := tx.DeletePortalToken(store.PortalSession, secret)
+		session, err := tx.PortalToken(store.PortalSession, secret)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		key, err := tx.Key(session.Lineage)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		return errors.Join(tx.DeletePortalToken(store.PortalSession, secret), store.LogSecurity(tx, session.Owner, p.Now(), wallet.LogPortalEnded,
+			wallet.SecurityDetails{Key: session.Lineage, KeyKind: key.Kind, KeyHint: key.Hint}))
 	})
 }
 

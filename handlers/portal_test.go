@@ -39,7 +39,7 @@ func offered(t *testing.T, p *handlers.Portal, key wallet.Key) string {
 
 func opened(t *testing.T, p *handlers.Portal, key wallet.Key) string {
 	t.Helper()
-	session, err := p.Open(t.Context(), offered(t, p, key))
+	session, err := p.Open(t.Context(), offered(t, p, key), portalClient())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,22 +56,22 @@ func refused(t *testing.T, what string, err error) {
 func TestAPortalLinkOpensOnceAndSoon(t *testing.T) {
 	r, p, key := portalKey(t)
 	token := offered(t, p, key)
-	session, err := p.Open(t.Context(), token)
+	session, err := p.Open(t.Context(), token, portalClient())
 	if err != nil || session.Key.ID != key.ID || session.AppName != "Shop" || !handlers.IsPortalSession(session.Secret) || len(token) != 43 {
 		t.Fatalf("%+v, %v", session, err)
 	}
-	_, err = p.Open(t.Context(), token)
+	_, err = p.Open(t.Context(), token, portalClient())
 	refused(t, "a second use", err)
 
 	older := offered(t, p, key)
 	newer := offered(t, p, key)
-	_, err = p.Open(t.Context(), older)
+	_, err = p.Open(t.Context(), older, portalClient())
 	refused(t, "a link that another took the place of", err)
 	r.Pass(handlers.PortalLinkLife)
-	_, err = p.Open(t.Context(), newer)
+	_, err = p.Open(t.Context(), newer, portalClient())
 	refused(t, "an old link", err)
 	for _, text := range []string{"", "x", session.Secret, key.ID} {
-		_, err = p.Open(t.Context(), text)
+		_, err = p.Open(t.Context(), text, portalClient())
 		refused(t, text, err)
 	}
 }
@@ -86,7 +86,7 @@ func TestAPortalIsForKeysThatMayHaveWebhooks(t *testing.T) {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
-	_, err := p.Open(t.Context(), "token")
+	_, err := p.Open(t.Context(), "token", portalClient())
 	refused(t, "a link that was not offered", err)
 	if err := p.For(key); err != nil {
 		t.Error(err)
@@ -119,19 +119,19 @@ func TestAPortalIsKnownToEveryNode(t *testing.T) {
 	r, p, key := portalKey(t)
 	other := &handlers.Portal{Store: r.Store, Now: r.Now, Random: r}
 	token := offered(t, p, key)
-	session, err := other.Open(t.Context(), token)
+	session, err := other.Open(t.Context(), token, portalClient())
 	r.Must(err)
 	if got, err := p.Check(t.Context(), session.Secret); err != nil || got.ID != key.ID {
 		t.Errorf("a session of the other node: %+v, %v", got, err)
 	}
-	_, err = p.Open(t.Context(), token)
+	_, err = p.Open(t.Context(), token, portalClient())
 	refused(t, "a link that was used there", err)
 	r.Must(p.End(t.Context(), session.Secret))
 	_, err = other.Check(t.Context(), session.Secret)
 	refused(t, "a session that was ended here", err)
 	_, err = p.Check(t.Context(), offered(t, p, key))
 	refused(t, "a link as a session", err)
-	_, err = p.Open(t.Context(), opened(t, p, key))
+	_, err = p.Open(t.Context(), opened(t, p, key), portalClient())
 	refused(t, "a session as a link", err)
 }
 
@@ -145,7 +145,7 @@ func TestOfTwoNodesOneOpensALink(t *testing.T) {
 		for range 4 {
 			group.Go(func() {
 				node := &handlers.Portal{Store: r.Store, Now: r.Now, Random: rand.Reader}
-				switch _, err := node.Open(context.Background(), token); {
+				switch _, err := node.Open(context.Background(), token, portalClient()); {
 				case err == nil:
 					sessions.Add(1)
 				case wallet.CodeOf(err) != wallet.InvalidAPIKey:
@@ -166,7 +166,7 @@ func TestALinkOfAKeyThatEndedIsUsedUp(t *testing.T) {
 	_, err := r.Keys.Revoke(t.Context(), key.ID)
 	r.Must(err)
 	for _, sentence := range []string{"portal_access.key_ended", "portal_access.link"} {
-		_, err = p.Open(t.Context(), token)
+		_, err = p.Open(t.Context(), token, portalClient())
 		var refusal *wallet.Error
 		if refused(t, sentence, err); !errors.As(err, &refusal) || refusal.Reason.Key != sentence {
 			t.Errorf("%v, not %s", err, sentence)
@@ -178,7 +178,7 @@ func TestALinkOfAKeyThatEndedIsUsedUp(t *testing.T) {
 func TestWrongTokensWriteNothing(t *testing.T) {
 	r, _, _ := portalKey(t)
 	p := &handlers.Portal{Store: unwritable{r.Store}, Now: r.Now, Random: r}
-	_, err := p.Open(t.Context(), "guess")
+	_, err := p.Open(t.Context(), "guess", portalClient())
 	refused(t, "a guess", err)
 }
 
@@ -196,7 +196,7 @@ func TestAnErasedPersonHasNoPortal(t *testing.T) {
 	r.Must(r.Store.Update(t.Context(), func(tx store.Tx) error { return tx.EraseUser(key.Owner) }))
 	_, err := p.Check(t.Context(), secret)
 	refused(t, "a session", err)
-	_, err = p.Open(t.Context(), token)
+	_, err = p.Open(t.Context(), token, portalClient())
 	refused(t, "a link", err)
 }
 
@@ -222,7 +222,7 @@ func TestAPortalSessionIsItsKeysLine(t *testing.T) {
 	r.Must(err)
 	_, err = p.Check(t.Context(), secret)
 	refused(t, "its key is revoked", err)
-	_, err = p.Open(t.Context(), unopened)
+	_, err = p.Open(t.Context(), unopened, portalClient())
 	refused(t, "a link of a revoked key", err)
 }
 
@@ -244,4 +244,9 @@ func TestALineHasFewPortalSessions(t *testing.T) {
 	if _, err := p.Check(t.Context(), kept); err != nil {
 		t.Error("another line's session went:", err)
 	}
+}
+
+// portalClient is the browser that opens links in these tests.
+func portalClient() handlers.Client {
+	return handlers.Client{Address: "203.0.113.7", Device: "Chrome (Android)"}
 }

@@ -285,7 +285,7 @@ func (w *Wallets) firstIsDefault(tx store.Tx, added wallet.Wallet) error {
 		return err
 	}
 	user.DefaultWallet = added.Address
-	return tx.PutUser(user)
+	return errors.Join(tx.PutUser(user), logWallet(tx, w.Now(), user.ID, wallet.LogDefaultChanged, added.Address, ""))
 }
 
 // CancelLink ends the user's open link, if there is one.

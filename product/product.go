@@ -85,6 +85,7 @@ type Parts struct {
 	Alerts        *handlers.Alerts
 	Webhooks      *handlers.Webhooks
 	Portal        *handlers.Portal
+	Security      *handlers.Security
 	Developers    *handlers.Developers
 
 	// These are workers: the caller runs them, and stops them before it closes the store.
@@ -129,6 +130,7 @@ func New(o Options) (*Parts, error) {
 	p.Alerts = &handlers.Alerts{Store: o.Store, Now: o.Now, NewID: o.NewID}
 	p.Summaries = &handlers.Summaries{Store: o.Store, Wallets: p.Wallets, Stakes: p.Stakes, Background: chain.InBackground, Now: o.Now}
 	p.Portal = &handlers.Portal{Store: o.Store, Now: o.Now, Random: o.Random}
+	p.Security = &handlers.Security{Store: o.Store, Now: o.Now}
 	p.Operator = NewOperator(o)
 	p.Developers = &handlers.Developers{Store: o.Store, Keys: p.Keys, Steps: c.Access.Steps, Admins: c.Access.Admins,
 		Log: o.Log, Now: o.Now, NewID: o.NewID, Random: o.Random}
@@ -221,7 +223,7 @@ func (p *Parts) readNews() {
 func (p *Parts) Chat() chat.Options {
 	c := p.Config
 	return chat.Options{Prices: p.Prices, Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, Swaps: p.Swaps, TokenSearch: p.TokenSearch, History: p.History,
-		Contacts: p.Contacts, Notifications: p.Notifications, Alerts: p.Alerts, Developers: p.Developers, Apps: p.Apps, People: p.People, Portal: p.Portal, Receivers: p.Delivery,
+		Contacts: p.Contacts, Notifications: p.Notifications, Alerts: p.Alerts, Developers: p.Developers, Apps: p.Apps, People: p.People, Portal: p.Portal, Security: p.Security, Receivers: p.Delivery,
 		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Limits: c.Limits,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
 		BotName: p.BotName, Node: p.Node, Now: p.Now, Random: p.Random, Log: p.Log, Cards: p.Kinds.Cards()}

@@ -154,6 +154,7 @@ type Tx interface {
 	PortalTokens
 	SwapQuotes
 	Alerts
+	SecurityLogs
 	Apps
 	Webhooks
 	Counters
@@ -176,7 +177,7 @@ type Users interface {
 	PutUser(wallet.User) error
 	// EraseUser destroys the user's data key, so that nothing sealed by it can be read again. It removes the user with
 	// their wallets, bind links, contacts, conversations, buttons, cards, API keys, portal tokens, apps (with every
-	// grant to them), grants, webhooks and developer data, and what waits in queues for them or about them (a long list
+	// grant to them), grants, webhooks, developer data and security log, and what waits in queues for them or about them (a long list
 	// of deliveries is left to Sweep). Their transactions leave every list and read as ErrNotFound. Nothing about them
 	// can be written later: events and deliveries are ignored, any other row is ErrNotFound.
 	EraseUser(wallet.UserID) error

@@ -58,6 +58,7 @@ const (
 	NewsPublished         EventName = "internal.news.published"        // the operator's feeds have news for somebody who wants it
 	NotificationsSet      EventName = "internal.notifications.set"     // a key changed which messages a person gets
 	AppEventsChosen       EventName = "internal.app.events_chosen"     // an app changed which events about a person it wants
+	SecurityNoticed       EventName = "internal.security.noticed"      // an entry of the person's security log that they are notified of
 	WebhookDeadLettered   EventName = "internal.webhook.dead_lettered" // a delivery became a dead letter
 	WebhookEnded          EventName = "internal.webhook.ended"         // purser turned the webhook off
 )
@@ -248,6 +249,11 @@ type WalletClaimedData struct {
 // WalletWantedData is `data` of the internal event that has the chat send a wallet link.
 type WalletWantedData struct {
 	KeyID string `json:"key_id"` // the API key that requests it
+}
+
+// SecurityNoticedData is `data` of the internal event about an entry of a person's security log.
+type SecurityNoticedData struct {
+	Number uint64 `json:"number"` // SecurityEntry.Number
 }
 
 // KeyTierSetData is `data` of the internal event that notifies the owner of a key of its new tier.

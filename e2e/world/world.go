@@ -203,6 +203,24 @@ func (w *World) Damage(key []byte, contains string) {
 	}
 }
 
+// Rewrite replaces what the database holds under a key of one of its tables, as somebody does who can write to the file; nil removes it. Something must be
+// there.
+func (w *World) Rewrite(key []byte, how func(raw []byte) []byte) {
+	w.Helper()
+	w.Must(w.engine.Update(context.Background(), func(tx engine.Tx) error {
+		for t := engine.Table(0); ; t++ {
+			raw := tx.Get(t, key)
+			if raw == nil {
+				continue
+			}
+			if made := how(bytes.Clone(raw)); made != nil {
+				return tx.Put(t, key, made)
+			}
+			return tx.Delete(t, key)
+		}
+	}))
+}
+
 func recordsOptions(kinds wallet.Kinds) records.Options {
 	return records.Options{MasterKey: make([]byte, 32), Random: rand.Reader, Kinds: kinds}
 }

@@ -6,7 +6,7 @@
 // attestation is asked for, and the public key is never looked at.
 
 import { insideTelegram } from './browser.js';
-import { toBase64Url } from './bytes.js';
+import { toBase64Url, wipe } from './bytes.js';
 import { LocalizedError } from './catalogue.js';
 
 const ALGORITHMS = [-7, -8, -257]; // ES256, EdDSA, RS256: every authenticator has one, and none of them is used
@@ -44,9 +44,11 @@ export async function offered(scope = globalThis) {
 const random = (length) => crypto.getRandomValues(new Uint8Array(length));
 const verified = (data) => (new Uint8Array(data)[FLAGS_AT] & VERIFIED) !== 0;
 const descriptor = ({ id, transports }) => ({ type: 'public-key', id, transports });
-const resultOf = (credential) => {
-  const first = credential.getClientExtensionResults().prf?.results?.first;
-  return first?.byteLength === 32 ? new Uint8Array(first) : null;
+
+/** What PRF says of a credential: {enabled, secret}. Asked once only: each answer of a browser may be another copy of the secret. */
+const prfOf = (credential) => {
+  const { enabled, results } = credential.getClientExtensionResults().prf ?? {};
+  return { enabled: enabled === true, secret: results?.first?.byteLength === 32 ? new Uint8Array(results.first) : null };
 };
 
 /**
@@ -78,8 +80,12 @@ export async function make(address, excluded, signal) {
     throw new PasskeyError({ NotAllowedError: 'passkey.not_created', AbortError: 'passkey.not_created', InvalidStateError: 'passkey.exists' }[err.name] ?? 'passkey.failed');
   }
   const id = new Uint8Array(credential.rawId);
-  if (credential.getClientExtensionResults().prf?.enabled !== true || !verified(credential.response.getAuthenticatorData())) throw new Unfit(id);
-  return { id, transports: credential.response.getTransports(), salt, secret: resultOf(credential) };
+  const { enabled, secret } = prfOf(credential);
+  if (!enabled || !verified(credential.response.getAuthenticatorData())) {
+    wipe(secret);
+    throw new Unfit(id);
+  }
+  return { id, transports: credential.response.getTransports(), salt, secret };
 }
 
 /**
@@ -103,9 +109,10 @@ export async function use(passkey, signal) {
     // Browsers hide whether it was cancelled, is gone or did not recognise its person: all are NotAllowedError.
     throw new PasskeyError(err.name === 'NotAllowedError' || err.name === 'AbortError' ? 'passkey.cancelled' : 'passkey.failed');
   }
-  const secret = resultOf(credential);
-  if (secret === null || !verified(credential.response.authenticatorData)) throw new PasskeyError('passkey.wrong');
-  return secret;
+  const { secret } = prfOf(credential);
+  if (secret !== null && verified(credential.response.authenticatorData)) return secret;
+  wipe(secret);
+  throw new PasskeyError('passkey.wrong');
 }
 
 /** Tells the browser that a passkey is of no use any more, so that its password manager drops it. Many browsers cannot. */

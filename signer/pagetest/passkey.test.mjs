@@ -69,21 +69,25 @@ const vault = (tab, change = null, ...args) => tab.evaluate(async ([change, args
 
 const passkeyIn = async (tab, address = ADDRESS) => (await vault(tab)).find((w) => w.address === address).passkey;
 
-/** What the page asks of the browser, from now on and after a reload too: [{create|get: options}]; buffers as lists. */
-const watch = async (tab) => {
-  const script = () => {
-    globalThis.asked = [];
-    const plain = (v) => JSON.parse(JSON.stringify(v, (_, x) => (x instanceof Uint8Array ? [...x] : x)));
-    for (const how of ['create', 'get']) {
-      const real = CredentialsContainer.prototype[how];
-      CredentialsContainer.prototype[how] = function (options) {
-        globalThis.asked.push({ how, ...plain(options.publicKey) });
-        return real.call(this, options);
-      };
-    }
+/** Notes what the page asks of the browser from now on, buffers as lists, and the secrets that it gets. */
+const watch = (tab) => tab.evaluate(() => {
+  globalThis.asked = [];
+  const plain = (v) => JSON.parse(JSON.stringify(v, (_, x) => (x instanceof Uint8Array ? [...x] : x)));
+  for (const how of ['create', 'get']) {
+    const real = CredentialsContainer.prototype[how];
+    CredentialsContainer.prototype[how] = function (options) {
+      globalThis.asked.push({ how, ...plain(options.publicKey) });
+      return real.call(this, options);
+    };
+  }
+  globalThis.secrets = [];
+  const { getClientExtensionResults } = PublicKeyCredential.prototype;
+  PublicKeyCredential.prototype.getClientExtensionResults = function () {
+    const all = getClientExtensionResults.call(this);
+    if (all.prf?.results) globalThis.secrets.push(all.prf.results.first);
+    return all;
   };
-  await tab.evaluate(script);
-};
+});
 const asked = (tab) => tab.evaluate(() => globalThis.asked);
 
 it('a passkey is added with the passphrase, signs, connects, and is removed', () => onHome(async (tab, device) => {
@@ -135,7 +139,10 @@ it('a passkey is added with the passphrase, signs, connects, and is removed', ()
   assert.deepEqual(get.allowCredentials, [{ type: 'public-key', id: record.id.bytes, transports: ['internal'] }]);
   assert.deepEqual(get.extensions.prf.eval.first, record.salt.bytes);
   assert.equal(get.challenge.length, 32);
-  assert.notDeepEqual(get.challenge, create.challenge);
+  for (const random of [create.challenge, create.user.id, record.salt.bytes, get.challenge]) assert.ok(new Set(random).size > 16, `not random: ${random}`);
+  assert.equal(new Set([create.challenge, create.user.id, record.salt.bytes, get.challenge].map(String)).size, 4);
+  const wiped = await tab.evaluate(() => globalThis.secrets.map((secret) => new Uint8Array(secret).every((byte) => byte === 0)));
+  assert.deepEqual(wiped, [true, true], 'secrets of the passkey are left in memory');
 
   await follow(tab, server, BIND);
   await press(tab, 'Continue');

@@ -88,6 +88,10 @@ const (
 	alertLevels // series up-or-down level key-of-alerts -> -
 	alertMarks  // series -> level, and the side on which it was announced to all (a byte)
 
+	securityLog   // user.0 number -> row of wallet.SecurityEntry
+	securityHeads // user id -> row of wallet.SecurityHead
+	securitySeen  // user.0 subject -> row of wallet.Seen
+
 	portfolios // user id -> row of wallet.Portfolio
 
 	newsReaders // user id -> -, of those who want news
@@ -113,7 +117,7 @@ func (b table) String() string {
 		"conversations", "buttons", "buttons_of", "cards", "send_results", "seen",
 		"outbox_events", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "portal_tokens", "portal_tokens_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
-		"deliveries", "delivery_rows", "deliveries_about", "prices", "rates", "asked_prices", "news_items", "news_keys", "news_feeds", "swap_quotes", "alerts", "alert_levels", "alert_marks", "portfolios", "news_readers", "counters",
+		"deliveries", "delivery_rows", "deliveries_about", "prices", "rates", "asked_prices", "news_items", "news_keys", "news_feeds", "swap_quotes", "alerts", "alert_levels", "alert_marks", "security_log", "security_heads", "security_seen", "portfolios", "news_readers", "counters",
 		"jobs", "dead_jobs", "leaders", "heartbeats", "expiries",
 	}[b]
 }

@@ -37,6 +37,8 @@ type Samples struct {
 	Price        wallet.TokenPrice
 	Rate         wallet.Rate
 	Alert        wallet.Alert
+	Security     wallet.SecurityEntry
+	Seen         wallet.Seen
 	Portfolio    wallet.Portfolio
 	News         wallet.NewsItem
 	NewsFeed     store.NewsFeed
@@ -63,6 +65,7 @@ func NewSamples() Samples {
 	x.Stakes.Address, x.Stakes.Version = x.Wallet.Address, 1
 	x.Contact.Owner = x.User.ID
 	x.Alert.Owner, x.Alert.Condition, x.Alert.Price, x.Alert.Change, x.Alert.Span, x.Alert.Fired = x.User.ID, wallet.AlertAbove, wallet.MustPrice("217.35"), 0, 0, wallet.FiredUp
+	x.Security.Owner, x.Security.Number, x.Security.Before = x.User.ID, 1, wallet.SecurityHash{}
 	x.Portfolio.Owner = x.User.ID
 	x.Rate.Currency, x.Rate.PerDollar = "EUR", wallet.MustPrice("0.8648")
 	x.News.Seq = 1
@@ -101,6 +104,9 @@ func (x Samples) Write(tx store.Tx) error {
 		err = tx.DeadLetterJobs(now, "sample reason", x.DeadJob.Ref())
 	}
 	if err == nil {
+		_, err = tx.AppendSecurityEntry(x.Security)
+	}
+	if err == nil {
 		_, err = tx.NoteNews([]wallet.NewsItem{x.News}, now, false)
 	}
 	return errors.Join(err, tx.PutNewsFeed(x.NewsFeed), tx.PutWallet(x.Wallet), tx.PutWatch(watch), tx.PutWatchedStakes(stakes), tx.PutFolded(x.Wallet.Address, x.Folded), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
@@ -108,7 +114,7 @@ func (x Samples) Write(tx store.Tx) error {
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutSendResult(x.Reply.Chat, x.Reply.Card, x.SendResult),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
 		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
-		tx.PutCounters([]store.Counter{x.Counter}), tx.SavePrices([]wallet.TokenPrice{x.Price}), tx.SaveRates([]wallet.Rate{x.Rate}), tx.PutAlert(x.Alert), tx.PutPortfolio(x.Portfolio), tx.PutSwapQuote(x.Quote))
+		tx.PutCounters([]store.Counter{x.Counter}), tx.SavePrices([]wallet.TokenPrice{x.Price}), tx.SaveRates([]wallet.Rate{x.Rate}), tx.PutAlert(x.Alert), tx.PutSeen(x.User.ID, "sample", x.Seen), tx.PutPortfolio(x.Portfolio), tx.PutSwapQuote(x.Quote))
 }
 
 // Read reads them in every way there is.
@@ -192,6 +198,12 @@ func (x Samples) Read(tx store.Tx) error {
 	check("price", map[wallet.Address]wallet.TokenPrice{x.Price.Mint: x.Price}, prices, err)
 	alert, err := tx.Alert(x.User.ID, x.Alert.ID)
 	check("alert", x.Alert, alert, err)
+	security, err := tx.SecurityEntry(x.User.ID, 1)
+	check("entry of the security log", x.Security, security, err)
+	head, err := tx.SecurityHead(x.User.ID)
+	check("head of the security log", wallet.SecurityHead{Count: 1, Hash: x.Security.Hash(), From: 1}, head, err)
+	seen, err := tx.Seen(x.User.ID, "sample")
+	check("seen", x.Seen, seen, err)
 	portfolio, err := tx.Portfolio(x.User.ID)
 	check("portfolio", x.Portfolio, portfolio, err)
 	rate, err := tx.Rate(x.Rate.Currency, x.Rate.At)

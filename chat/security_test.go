@@ -1,0 +1,195 @@
+package chat_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// happensToSecurity plays what people's security logs are about.
+func (r *harness) happensToSecurity(who, line string) bool {
+	r.Helper()
+	if _, address, ok := strings.Cut(line, "'s key is used from "); ok {
+		r.Must(r.Security.UsedKey(r.Context(), r.newestKey(who), address))
+		r.settle()
+		return true
+	}
+	_, from, ok := strings.Cut(line, "'s link opens in ")
+	if !ok {
+		return false
+	}
+	device, address, _ := strings.Cut(from, " at ")
+	client := handlers.Client{Address: address, Device: device}
+	kind, secret, _ := strings.Cut(r.people[who].link, "=")
+	switch kind {
+	case "b":
+		r.Must(r.Security.OpenedLink(r.Context(), wallet.LinkToConnect, secret, client))
+	case "s":
+		r.Must(r.Security.OpenedLink(r.Context(), wallet.LinkToSign, secret, client))
+	default:
+		_, err := r.Portal.Open(r.Context(), secret, client)
+		r.Must(err)
+	}
+	r.settle()
+	return true
+}
+
+// newestKey is the key that somebody got last.
+func (r *harness) newestKey(who string) (newest wallet.Key) {
+	r.Helper()
+	r.View(func(tx store.Tx) error {
+		all, err := tx.KeysOf(r.userOf(who))
+		newest = all[len(all)-1]
+		return err
+	})
+	return newest
+}
+
+// logSome writes entries into somebody's log.
+func (r *harness) logSome(who string, entries int) {
+	r.Helper()
+	for i := range entries {
+		r.Must(r.Update(func(tx store.Tx) error {
+			_, err := tx.AppendSecurityEntry(wallet.SecurityEntry{Owner: r.userOf(who), At: r.Now(), Kind: wallet.LogKeyRevoked, Details: wallet.SecurityDetails{KeyHint: fmt.Sprintf("h%03d", i)}})
+			return err
+		}))
+	}
+}
+
+// TestTheLogIsPaged: ten entries a page, newest first, to the oldest and back, in one message.
+func TestTheLogIsPaged(t *testing.T) {
+	r := newHarness(t)
+	r.says("alice", "/start")
+	r.logSome("alice", 25)
+	shown := func() string {
+		t.Helper()
+		said := strings.Join(r.seen, "")
+		r.seen = nil
+		var numbers []string
+		for _, n := range regexp.MustCompile(`#(\d+)</b> API key …h`).FindAllStringSubmatch(said, -1) {
+			numbers = append(numbers, n[1])
+		}
+		return strings.Join(numbers, " ")
+	}
+	r.seen = nil
+	r.says("alice", "/security log")
+	newest, middle, oldest := "25 24 23 22 21 20 19 18 17 16", "15 14 13 12 11 10 9 8 7 6", "5 4 3 2 1"
+	messages := len(r.messages[1001])
+	for _, step := range []struct{ tap, want string }{{"", newest}, {"Older", middle}, {"Older", oldest}, {"Newer", middle}, {"Newer", newest}, {"Older", middle}} {
+		if step.tap != "" {
+			r.presses("alice", step.tap, "alice")
+		}
+		if got := shown(); got != step.want {
+			t.Errorf("after %q: %s, want %s", step.tap, got, step.want)
+		}
+	}
+	if got := len(r.messages[1001]); got != messages {
+		t.Errorf("%d messages became %d: pages are not drawn in place", messages, got)
+	}
+}
+
+// TestTheLogNamesItsBrokenPlaces: a changed and a missing entry are named, in the state and in their lines, also on the card.
+func TestTheLogNamesItsBrokenPlaces(t *testing.T) {
+	r := newHarness(t)
+	r.says("alice", "/start")
+	r.logSome("alice", 12)
+	place := func(n byte) []byte { return append([]byte(r.userOf("alice")), 0, 0, 0, 0, 0, 0, 0, 0, n) }
+	var seven []byte
+	r.Rewrite(place(12), func([]byte) []byte { return []byte("garbage") })
+	r.Rewrite(place(4), func([]byte) []byte { return nil })
+	r.Rewrite(place(7), func(raw []byte) []byte { seven = raw; return raw })
+	r.Rewrite(place(11), func(raw []byte) []byte { raw, seven = seven, raw; return raw })
+	r.Rewrite(place(7), func([]byte) []byte { return seven })
+	for _, command := range []string{"/security log", "/security"} {
+		r.seen = nil
+		r.says("alice", command)
+		said := strings.Join(r.seen, "")
+		for _, want := range []string{"not as it was written", "• Entry 4 is missing.", "• Entry 11 stands in the place of entry 7.", "• Entry 7 stands in the place of entry 11.", "• Entry 12 was changed.",
+			"<b>#12</b> not what was written", "<b>#10</b> API key …h009"} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s does not say %q:\n%s", command, want, said)
+			}
+		}
+		if strings.Contains(said, "complete and unchanged") || strings.Contains(said, "h010") || strings.Contains(said, "h006") {
+			t.Errorf("%s vouches for what is broken:\n%s", command, said)
+		}
+	}
+	r.seen = nil
+	r.says("alice", "/security log")
+	r.presses("alice", "Older", "alice")
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "<b>#2</b> API key …h001") {
+		t.Errorf("behind the broken places: %s", said)
+	}
+	if !strings.Contains(strings.Join(r.seen, ""), "<b>#4</b> missing") {
+		t.Errorf("a missing entry has no line")
+	}
+}
+
+// TestTheLogIsInThePersonsTimeZone, and names it.
+func TestTheLogIsInThePersonsTimeZone(t *testing.T) {
+	r := newHarness(t)
+	r.says("alice", "/start")
+	r.Must(r.Update(func(tx store.Tx) error {
+		_, err := r.Notifications.Customize(tx, handlers.Caller{User: r.userOf("alice")}, func(s *wallet.Settings) { s.TimeZone = "Asia/Tokyo" })
+		return err
+	}))
+	r.logSome("alice", 1)
+	r.seen = nil
+	r.says("alice", "/security log")
+	want := r.Now().In(wallet.TimeZone("Asia/Tokyo").Location()).Format("15:04")
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, want+" <b>#1</b>") || !strings.Contains(said, "Times: UTC+9") {
+		t.Errorf("at %s: %s", want, said)
+	}
+}
+
+// TestANoticeOfAFirstComesWhateverIsSet: with messages off and in quiet hours, at once, and never twice.
+func TestANoticeOfAFirstComesWhateverIsSet(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", sol)
+	who := handlers.Caller{User: r.userOf("alice")}
+	r.Must(r.Update(func(tx store.Tx) error { return r.Notifications.Turn(tx, who, false) }))
+	r.Must(r.Update(func(tx store.Tx) error {
+		_, err := r.Notifications.Customize(tx, who, func(s *wallet.Settings) { s.Quiet = &wallet.QuietHours{From: 0, To: 1439} })
+		return err
+	}))
+	key, _, err := r.Keys.Create(r.Context(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, OwnerTelegramID: r.people["alice"].TelegramID})
+	r.Must(err)
+	for _, address := range []string{"203.0.113.7", "203.0.113.7", "198.51.100.9"} {
+		r.seen = nil
+		r.Must(r.Security.UsedKey(r.Context(), key, address))
+		r.settle()
+		said := strings.Join(r.seen, "")
+		if first := address == "198.51.100.9" || said != ""; first != strings.Contains(said, "used from a new address") || first && !strings.Contains(said, address) {
+			t.Errorf("%s: %q", address, said)
+		}
+	}
+	r.Pass(time.Hour)
+	r.seen = nil
+	r.settle()
+	if len(r.seen) > 0 {
+		t.Errorf("once more: %q", r.seen)
+	}
+}
+
+// TestEachFirstHasAMessage: whatever kind of entry says that the person is notified has a text, in every language.
+func TestEachFirstHasAMessage(t *testing.T) {
+	r := newHarness(t)
+	r.says("alice", "/start")
+	for _, kind := range []wallet.SecurityKind{wallet.LogKeyUsed, wallet.LogLinkOpened, wallet.LogPortalOpened} {
+		r.seen = nil
+		r.Must(r.Update(func(tx store.Tx) error {
+			return store.LogSecurityFirst(tx, r.userOf("alice"), r.Now(), kind, wallet.SecurityDetails{KeyHint: "abcd", Client: "203.0.113.7", Device: "<b>", Last: true})
+		}))
+		r.settle()
+		said := strings.Join(r.seen, "")
+		if !strings.Contains(said, "203.0.113.7") || !strings.Contains(said, "today.") || strings.Contains(said, " <b>,") || !strings.Contains(said, "[Log]") {
+			t.Errorf("%s: %q", kind, said)
+		}
+	}
+}
