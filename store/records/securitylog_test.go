@@ -41,7 +41,8 @@ func loggedFile(t *testing.T, entries int) (path string) {
 
 func logSample(tx store.Tx, who wallet.UserID, i int) error {
 	at := time.Date(2026, 11, 24, 12, 0, i, 0, time.UTC)
-	return store.LogSecurity(tx, who, at, wallet.LogKeyUsed, wallet.SecurityDetails{Key: fmt.Sprint("key_", i), Client: "203.0.113.7"})
+	_, err := tx.AppendSecurityEntry(wallet.SecurityEntry{Owner: who, At: at, Kind: wallet.LogKeyUsed, Details: wallet.SecurityDetails{Key: fmt.Sprint("key_", i), Client: "203.0.113.7"}})
+	return err
 }
 
 // edit changes a closed file behind the store's back.

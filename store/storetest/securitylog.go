@@ -21,9 +21,10 @@ func checkedLog(t *testing.T, s store.Store, who wallet.UserID) (rows []wallet.S
 	return rows, head, faults
 }
 
-// logs appends an entry about a key to somebody's log.
+// logs appends an entry about a key to somebody's log, without the bound of a day.
 func logs(tx store.Tx, who wallet.UserID, at time.Time, key string) error {
-	return store.LogSecurity(tx, who, at, wallet.LogKeyCreated, wallet.SecurityDetails{Key: key})
+	_, err := tx.AppendSecurityEntry(wallet.SecurityEntry{Owner: who, At: at, Kind: wallet.LogKeyCreated, Details: wallet.SecurityDetails{Key: key}})
+	return err
 }
 
 // testSecurityLog: entries are chained, listed newest first, belong to a person, and are rolled back and erased with what they report.
@@ -35,7 +36,7 @@ func testSecurityLog(t *testing.T, open Open) {
 	same(t, "before the first", fmt.Sprint(len(rows), head, faults), fmt.Sprint(0, wallet.SecurityHead{}, []wallet.SecurityFault(nil)))
 
 	update(t, s, func(tx store.Tx) error {
-		return errors.Join(logs(tx, alice, noon(), "key_1"), logs(tx, bob, noon(), "key_b"), logs(tx, alice, noon().Add(time.Second), "key_2"), logs(tx, "", noon(), "key_0"))
+		return errors.Join(logs(tx, alice, noon(), "key_1"), logs(tx, bob, noon(), "key_b"), logs(tx, alice, noon().Add(time.Second), "key_2"), store.LogSecurity(tx, "", noon(), wallet.LogKeyCreated, wallet.SecurityDetails{Key: "key_0"}))
 	})
 	update(t, s, func(tx store.Tx) error { return logs(tx, alice, noon().Add(time.Minute), "key_3") })
 	refuses(t, s, errSample, func(tx store.Tx) error {
