@@ -54,6 +54,7 @@ type process struct {
 	sweeper   *store.Sweeper
 	server    *api.Server
 	admin     *api.Admin
+	barred    *barredFile
 	pages     *pages.Server
 
 	listener net.Listener
@@ -208,6 +209,10 @@ func (p *process) addFronts(c config.Config, log *slog.Logger) (err error) {
 	p.headlines = &notify.News{Store: p.store, Node: node, Now: time.Now, Log: log, Random: rand.Reader}
 	p.sweeper = &store.Sweeper{Store: p.store, Node: node, Now: time.Now, Log: log, Every: time.Minute}
 	p.overview = &work.Overview{Store: p.store, Queues: store.JobQueues(), Every: time.Minute, Late: 5 * time.Minute, Now: time.Now, Log: log}
+	p.barred = &barredFile{path: c.Fraud.File, inline: c.Fraud.Addresses, into: p.Barred, log: log}
+	if err := p.barred.start(); err != nil {
+		return err
+	}
 	p.admin = &api.Admin{Keys: p.Keys, Queues: p.Queues, Log: log}
 	catalogue, err := p.events()
 	if err != nil {
@@ -303,7 +308,7 @@ func (p *process) run(ctx context.Context) error {
 	workers := []func(context.Context) error{
 		func(ctx context.Context) error { return p.pages.Run(ctx, p.bound.Listener(p.reading)) },
 		func(ctx context.Context) error { return p.admin.Run(ctx, p.socket) },
-		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.summaries.Run, p.headlines.Run, p.Settler.Run, p.Watcher.Run, p.Market.Run, p.node.Run, p.sweeper.Run, p.overview.Run, p.Keys.Run, p.sameCluster,
+		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.summaries.Run, p.headlines.Run, p.Settler.Run, p.Watcher.Run, p.Market.Run, p.node.Run, p.sweeper.Run, p.overview.Run, p.Keys.Run, p.sameCluster, p.barred.runBarred,
 	}
 	if p.News != nil {
 		workers = append(workers, p.News.Run)

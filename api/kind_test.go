@@ -177,7 +177,7 @@ func (r *harness) noteInChat() {
 	r.Helper()
 	who := handlers.Caller{User: r.alice.User.ID, KeyID: r.keyOfPerson(r.alice).ID, KeyLineage: r.keyOfPerson(r.alice).Lineage()}
 	row := r.propose(who, r.alice.Address(), "I was here <1>")
-	if row.Status != wallet.AwaitingConfirmation || row.Amount != 0 || row.Fee == 0 || len(row.Warnings) > 0 { // it pays nobody who could be new
+	if row.Status != wallet.AwaitingConfirmation || row.Amount != 0 || row.Fee == 0 || len(row.Warnings()) > 0 { // it pays nobody who could be new
 		r.Fatalf("proposed: %+v", row)
 	}
 	if said := r.told(r.alice); said[len(said)-1] != "review: note of 14 bytes, I was here &lt;1&gt;" {

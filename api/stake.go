@@ -36,7 +36,7 @@ func (s *Server) stake(c *fiber.Ctx, key wallet.Key) error {
 			if err != nil {
 				return nil, err
 			}
-			return s.sent(t)
+			return s.sent(key, t)
 		})
 	})
 }

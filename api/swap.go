@@ -25,22 +25,22 @@ func swapTokenOf(t wallet.Token) swapToken {
 
 // quoteData is `data` of POST /v1/swap/quote. Amounts are in the tokens' units, as decimal text.
 type quoteData struct {
-	QuoteID     string           `json:"quote_id"`
-	Address     wallet.Address   `json:"address"`
-	FromToken   swapToken        `json:"from_token"`
-	ToToken     swapToken        `json:"to_token"`
-	InAmount    string           `json:"in_amount"`      // paid, exactly
-	OutAmount   string           `json:"out_amount"`     // expected
-	MinOut      string           `json:"min_out_amount"` // received at least, or nothing happens
-	SlippageBPS uint16           `json:"slippage_bps"`
-	PriceImpact string           `json:"price_impact"` // percent, as the source says; "" if it does not
-	BelowMarket *string          `json:"below_market"` // percent by which it is worse than the market; negative if better; null if not known
-	Fee         string           `json:"fee"`          // SOL: the network fee
-	Rent        string           `json:"rent"`         // SOL: the deposit for a new token account
-	Source      string           `json:"source"`
-	Route       []string         `json:"route"` // names of exchanges
-	Warnings    []wallet.Warning `json:"warnings"`
-	ExpiresAt   string           `json:"expires_at"`
+	QuoteID     string            `json:"quote_id"`
+	Address     wallet.Address    `json:"address"`
+	FromToken   swapToken         `json:"from_token"`
+	ToToken     swapToken         `json:"to_token"`
+	InAmount    string            `json:"in_amount"`      // paid, exactly
+	OutAmount   string            `json:"out_amount"`     // expected
+	MinOut      string            `json:"min_out_amount"` // received at least, or nothing happens
+	SlippageBPS uint16            `json:"slippage_bps"`
+	PriceImpact string            `json:"price_impact"` // percent, as the source says; "" if it does not
+	BelowMarket *string           `json:"below_market"` // percent by which it is worse than the market; negative if better; null if not known
+	Fee         string            `json:"fee"`          // SOL: the network fee
+	Rent        string            `json:"rent"`         // SOL: the deposit for a new token account
+	Source      string            `json:"source"`
+	Route       []string          `json:"route"` // names of exchanges
+	Warnings    []wallet.RuleName `json:"warnings"`
+	ExpiresAt   string            `json:"expires_at"`
 }
 
 // swapQuote is POST /v1/swap/quote {address, from_token, to_token, amount, slippage_bps}. It proposes nothing.
@@ -73,7 +73,7 @@ func quoted(q store.SwapQuote, t wallet.Transaction) quoteData {
 	data := quoteData{QuoteID: q.ID, Address: q.Draft.From, FromToken: swapTokenOf(q.Draft.Token), ToToken: swapTokenOf(terms.ToToken),
 		InAmount: q.Draft.Money().String(), OutAmount: terms.Expected().String(), MinOut: terms.Least().String(), SlippageBPS: terms.SlippageBPS,
 		Fee: wallet.Lamports(t.Fee).String(), Rent: wallet.Lamports(t.Rent).String(), Source: terms.Source, Route: append([]string{}, terms.Venues...),
-		Warnings: append([]wallet.Warning{}, t.Warnings...), ExpiresAt: wallet.Timestamp(q.EndsAt)}
+		Warnings: append([]wallet.RuleName{}, t.Warnings()...), ExpiresAt: wallet.Timestamp(q.EndsAt)}
 	if !terms.ImpactUnknown {
 		data.PriceImpact = wallet.Change(terms.ImpactBPS).Percent()
 	}
@@ -139,7 +139,7 @@ func (s *Server) swap(c *fiber.Ctx, key wallet.Key) error {
 			if err != nil {
 				return nil, err
 			}
-			return s.sent(t)
+			return s.sent(key, t)
 		})
 	})
 }

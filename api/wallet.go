@@ -89,8 +89,8 @@ func query(c *fiber.Ctx, known ...string) (map[string]string, error) {
 }
 
 // sent renders the response to a send: with the unsigned transaction if nobody has to confirm it first.
-func (s *Server) sent(t wallet.Transaction) ([]byte, error) {
-	data := sendData{TransactionID: t.ID, Status: t.Status, Recipient: t.To, ExpiresAt: stamp(t.Deadline), DelayEndsAt: delayEnd(t)}
+func (s *Server) sent(key wallet.Key, t wallet.Transaction) ([]byte, error) {
+	data := sendData{TransactionID: t.ID, Status: t.Status, Recipient: t.To, Warnings: warningsFor(key, t), ExpiresAt: stamp(t.Deadline), DelayEndsAt: delayEnd(t)}
 	switch t.Status {
 	case wallet.AwaitingSignature:
 	case wallet.Delayed:
@@ -118,6 +118,20 @@ func unsigned(v handlers.SignView) *string {
 	return &text
 }
 
+// warningsFor returns the names of the fraud rules that found something in a transaction. An app of somebody else learns only of
+// findings that do not depend on whom the owner knows, pays or considers a large payment: it could ask for many payments to find that out.
+func warningsFor(key wallet.Key, t wallet.Transaction) []wallet.RuleName {
+	found := t.Findings
+	if key.Owner != t.Owner {
+		found = t.PublicFindings()
+	}
+	names := []wallet.RuleName{}
+	for _, f := range found {
+		names = append(names, f.Rule)
+	}
+	return names
+}
+
 // sendData is `data` of POST /v1/wallet/send and …/{id}/refresh. unsigned_transaction is null until the owner has confirmed:
 // before that, and while it is delayed, there is nothing to sign. recipient is the wallet that is paid. If the request named a token account, that is
 // its owner.
@@ -125,6 +139,7 @@ type sendData struct {
 	TransactionID       wallet.TransactionID `json:"transaction_id"`
 	Status              wallet.Status        `json:"status"`
 	Recipient           wallet.Address       `json:"recipient"`
+	Warnings            []wallet.RuleName    `json:"warnings"`      // the fraud rules that found something (warningsFor)
 	ExpiresAt           string               `json:"expires_at"`    // "" while it is delayed
 	DelayEndsAt         *string              `json:"delay_ends_at"` // null unless it is delayed
 	UnsignedTransaction *string              `json:"unsigned_transaction"`
@@ -153,7 +168,7 @@ func (s *Server) send(c *fiber.Ctx, key wallet.Key) error {
 			if err != nil {
 				return nil, err
 			}
-			return s.sent(t)
+			return s.sent(key, t)
 		})
 	})
 }
@@ -210,13 +225,14 @@ type transactionData struct {
 	Confirmations *int                 `json:"confirmations"`
 	ErrorCode     wallet.Failure       `json:"error_code"`
 	ErrorMessage  string               `json:"error_message"`
+	Warnings      []wallet.RuleName    `json:"warnings"`      // the fraud rules that found something (warningsFor)
 	Held          bool                 `json:"held"`          // nobody can say yet whether it landed
 	ExpiresAt     string               `json:"expires_at"`    // of Confirm, then of the signature, or of a payment request; "" after that
 	DelayEndsAt   *string              `json:"delay_ends_at"` // null unless it is delayed
 }
 
-// recordOf renders a transaction. rules are those of its kind.
-func (s *Server) recordOf(t wallet.Transaction, rules wallet.Rules) transactionData {
+// recordOf renders a transaction for a key that may read it. rules are those of its kind.
+func (s *Server) recordOf(key wallet.Key, t wallet.Transaction, rules wallet.Rules) transactionData {
 	d := transactionData{
 		TransactionID: t.ID, Type: rules.Type, Status: t.Status, WalletAddress: rules.WalletOf(t), Recipient: t.To,
 		Amount: t.Money().String(), Token: t.Token.Name(), Fee: wallet.Lamports(t.Fee).String(),
@@ -224,7 +240,7 @@ func (s *Server) recordOf(t wallet.Transaction, rules wallet.Rules) transactionD
 		SubmittedAt: stamp(t.SubmittedAt), ConfirmedAt: stamp(t.ConfirmedAt),
 		ErrorCode: t.ErrorCode, ErrorMessage: s.explainReason(t.ErrorReason), Held: t.Indeterminate,
 		Rent: wallet.Lamports(t.Rent).String(), TransferFee: t.Token.Amount(t.TransferFee).String(), RetryOf: t.RetryOf,
-		Memo: t.Memo, Label: t.Label, Terms: t.Terms, DelayEndsAt: delayEnd(t),
+		Memo: t.Memo, Label: t.Label, Terms: t.Terms, Warnings: warningsFor(key, t), DelayEndsAt: delayEnd(t),
 	}
 	if !t.Token.Native() {
 		d.Mint = t.Token.Mint.String()
@@ -270,5 +286,5 @@ func (s *Server) transaction(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	return s.succeed(c, fiber.StatusOK, "done.transaction", s.recordOf(t, rules))
+	return s.succeed(c, fiber.StatusOK, "done.transaction", s.recordOf(key, t, rules))
 }

@@ -100,7 +100,7 @@ func (r *harness) transactions() int {
 func TestALandedTransactionIsShownWhole(t *testing.T) {
 	landing := wallet.Landing{Slot: 9, BlockHeight: 8, Confirmations: 32, Finalized: true}
 	at := time.Date(2026, 11, 21, 12, 0, 1, 0, time.UTC)
-	d := (&Server{}).recordOf(wallet.Transaction{ID: "tx_1", Kind: wallet.Receive, Status: wallet.Received, From: wallet.Address{1}, To: wallet.Address{2},
+	d := (&Server{}).recordOf(wallet.Key{}, wallet.Transaction{ID: "tx_1", Kind: wallet.Receive, Status: wallet.Received, From: wallet.Address{1}, To: wallet.Address{2},
 		Token: wallet.SOL, Amount: 5, Landing: &landing, SubmittedAt: at, ConfirmedAt: at, Deadline: at}, wallet.ReceiveRules())
 	if *d.BlockHeight != 8 || *d.Confirmations != 32 || d.ConfirmedAt != "2026-11-21T12:00:01.000Z" || d.ExpiresAt != "" ||
 		d.WalletAddress != (wallet.Address{2}) || d.Amount != "0.000000005" {

@@ -141,11 +141,11 @@ const (
 )
 
 // entryOf renders an entry of the list.
-func (s *Server) entryOf(e handlers.HistoryEntry) (entryData, error) {
+func (s *Server) entryOf(key wallet.Key, e handlers.HistoryEntry) (entryData, error) {
 	d := entryData{Source: fromPurser, Counterparty: e.With, CounterpartyName: e.Name, Suspect: e.Suspect, Changes: []changeData{}}
 	if t := e.Transaction; t != nil {
 		rules, err := s.Store.Kinds().Of(t.Kind)
-		d.transactionData = s.recordOf(*t, rules)
+		d.transactionData = s.recordOf(key, *t, rules)
 		return d, err
 	}
 	// Read on chain: amounts are the wallet's gains and losses, since purser does not know the intent.
@@ -204,7 +204,7 @@ func (s *Server) transactions(c *fiber.Ctx, key wallet.Key) error {
 	}
 	data := transactionsData{Transactions: make([]entryData, 0, len(page.Entries)), NextCursor: page.Next, Complete: !page.Incomplete}
 	for _, entry := range page.Entries {
-		one, err := s.entryOf(entry)
+		one, err := s.entryOf(key, entry)
 		if err != nil {
 			return err
 		}

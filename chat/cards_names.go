@@ -36,15 +36,14 @@ func (s *replyTx) nameOrEnd(name string, address wallet.Address) (html, error) {
 // resemblance returns the variables of a card about an address that resembles a known one: where the two differ. All are
 // empty if there is no such suspicion. nameBoth adds the names.
 func resemblance(t wallet.Transaction) vars {
-	v := vars{"Lookalike": html(""), "Before": html(""), "Here": html(""), "There": html(""), "Front": "", "Back": "",
+	v := vars{"Lookalike": html(""), "Here": html(""), "There": html(""), "Front": "", "Back": "",
 		"ByNamed": t.Resembles() != t.To, "Name": "", "KnownName": "", "KnownOwn": false}
 	if t.PoisoningSuspect.IsZero() {
 		return v
 	}
 	to, known := t.Resembles().String(), t.PoisoningSuspect.String()
 	front, back := wallet.SharedEnds(to, known)
-	before, _ := t.To.Middle()
-	v["Lookalike"], v["Before"], v["Front"], v["Back"] = grouped(known), grouped(before), atLeastOne(front), atLeastOne(back)
+	v["Lookalike"], v["Front"], v["Back"] = grouped(known), atLeastOne(front), atLeastOne(back)
 	between := func(text string) html {
 		if text == "" { // the addresses differ in length: nothing stands there
 			return html("–")

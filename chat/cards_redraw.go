@@ -212,6 +212,7 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 		return nil, err
 	}
 	maps.Copy(v, resemblance(t))
+	maps.Copy(v, typedConfirmation(t))
 	if v["TellsRequester"], err = s.Transfers.IsAwaited(s.tx, t); err != nil {
 		return nil, err
 	}
@@ -310,36 +311,39 @@ func (s *replyTx) sumName(token wallet.Token) (html, error) {
 	return html(escape(token.Symbol)), nil
 }
 
-// warnings returns what the owner should know before they confirm, one paragraph for each warning.
+// warnings returns what the fraud rules found, one paragraph for each finding. A lookalike has a paragraph of its own.
 func (s *replyTx) warnings(t wallet.Transaction) (html, error) {
 	var lines []string
-	for _, w := range t.Warnings {
-		if w == wallet.WarnNewRecipient && t.Unfunded { // the card already says that the address holds nothing
+	for _, f := range t.Findings {
+		if f.Rule == wallet.RulePoisoning || f.Rule == wallet.RuleNewRecipient && t.Unfunded { // the card already says that the address holds nothing
 			continue
 		}
-		text, err := s.words.text(warnings()[w], nil)
+		text, err := s.words.reason(f.Reason)
 		if err != nil {
 			return "", err
 		}
-		lines = append(lines, "⚠️ "+string(text))
+		sign := "⚠️ "
+		if f.Verdict >= wallet.WarnVerdict {
+			sign = "🛑 "
+		}
+		lines = append(lines, sign+string(text))
 	}
 	return html(strings.Join(lines, "\n\n")), nil
 }
 
-// warnings is the catalogue key of each warning. A new wallet.Warning needs an entry here: a card whose warning has none cannot
-// be shown.
-func warnings() map[wallet.Warning]string {
-	return map[wallet.Warning]string{
-		wallet.WarnNewRecipient: "warning.new_recipient",
-		wallet.WarnUnlisted:     "warning.unlisted_token",
-		wallet.WarnDelegate:     "warning.permanent_delegate",
-		wallet.WarnScaled:       "warning.scaled_amounts",
-		wallet.WarnUnknown:      "warning.unknown_extensions",
-		wallet.WarnAllSOL:       "warning.all_sol",
-		wallet.WarnNoPrice:      "warning.no_price",
-		wallet.WarnBelowMarket:  "warning.below_market",
-		wallet.WarnPriceImpact:  "warning.price_impact",
+// typedConfirmation returns the variables of a card that say what its owner types to confirm: part of the address, or the amount.
+func typedConfirmation(t wallet.Transaction) vars {
+	before, _ := t.To.Middle()
+	v := vars{"TypesAddress": t.Typing() == wallet.TypesAddress, "TypesAmount": html(""), "Before": grouped(before)}
+	if t.Typing() == wallet.TypesAmount {
+		v["TypesAmount"] = typedAmount(t)
 	}
+	return v
+}
+
+// typedAmount shows the amount that confirms a transaction, as it can be copied.
+func typedAmount(t wallet.Transaction) html {
+	return code(strings.TrimSpace(t.Money().String() + " " + t.Token.Symbol))
 }
 
 // failures is the catalogue key for each cause of a transaction that will not land. wallet.Transaction.ErrorReason is for
@@ -353,11 +357,11 @@ func failures() map[wallet.Failure]string {
 	}
 }
 
-// reviewButtons are Confirm and Reject. For a suspected address poisoning there is no Confirm: the owner has to type part of
-// the address (receiveTyped).
+// reviewButtons are Confirm and Reject. If a fraud rule warns, there is no Confirm: the owner has to type part of the address or
+// the amount (receiveTyped).
 func (s *replyTx) reviewButtons(t wallet.Transaction) ([][]Button, error) {
 	no, err := s.cardButton(t, "button.reject", "reject")
-	if err != nil || !t.PoisoningSuspect.IsZero() {
+	if err != nil || t.Typing() != wallet.TypesNothing {
 		return [][]Button{{no}}, err
 	}
 	yes, err := s.cardButton(t, "button.confirm", "confirm")

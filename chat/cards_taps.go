@@ -122,6 +122,9 @@ func (c *Chat) tapConfirm(ctx context.Context, h Inbound, _ string) (Action, err
 		if wallet.CodeOf(err) == wallet.Conflict {
 			return s.tooLate()
 		}
+		if handlers.IsJudgedAgain(err) {
+			return s.showJudgedAgain(t, err)
+		}
 		said := "toast.confirmed"
 		if t.Status == wallet.Delayed {
 			said = "toast.delayed"
@@ -131,6 +134,20 @@ func (c *Chat) tapConfirm(ctx context.Context, h Inbound, _ string) (Action, err
 		}
 		return s.redrawCard(t)
 	}, nil
+}
+
+// showJudgedAgain shows a transaction as a new message: at Confirm, a fraud rule found something that its owner was not shown.
+func (s *replyTx) showJudgedAgain(t wallet.Transaction, why error) error {
+	if err := s.refuse(why); err != nil {
+		return err
+	}
+	if err := s.tx.UseButtons(s.conv.Chat, s.conv.User, string(t.ID), s.now); err != nil {
+		return err
+	}
+	if err := s.moveCard(TransactionCard(t.ID)); err != nil {
+		return err
+	}
+	return s.redrawCard(t)
 }
 
 // tapReject is the owner's refusal.

@@ -67,6 +67,7 @@ func TestHowAPaymentEndedIsToldAsWanted(t *testing.T) {
 					to.Quiet = &quiet
 				}
 			})
+			r.says("alice", "/contacts add bob "+r.people["bob"].Address().String()) // a large payment to a stranger would have to be typed
 			r.says("alice", "/send 1 SOL "+r.people["bob"].Address().String())
 			r.happen("alice taps Confirm")
 			r.happen("alice's page signs")

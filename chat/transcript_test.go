@@ -373,7 +373,7 @@ func (r *harness) fund(name, amount, token string) {
 }
 
 // addresses puts people's addresses in the place of $name, and …name in the place of the last six
-// characters. $bob~ is an address that Bob's could be taken for, and MIDDLE(bob~) what it asks for. CUT(bob) is his address as
+// characters. $bob~ is an address that Bob's could be taken for, and MIDDLE(bob~) what it asks for; MIDDLE(bob) is that of his own. CUT(bob) is his address as
 // apps shorten it, HEAD(bob) without its end, and TYPO(bob) with one character mistyped.
 func (r *harness) addresses(text string) string {
 	twin := world.Resembling(r, r.people["bob"].Address(), 4, 4)
@@ -384,6 +384,8 @@ func (r *harness) addresses(text string) string {
 	}
 	for name, p := range r.people {
 		whole := p.Address().String()
+		_, own := p.Address().Middle()
+		text = strings.ReplaceAll(text, "MIDDLE("+name+")", own)
 		text = strings.NewReplacer("CUT("+name+")", whole[:4]+"…"+whole[len(whole)-4:], "HEAD("+name+")", whole[:20],
 			"TYPO("+name+")", mistyped(p.Address())).Replace(text)
 		text = strings.ReplaceAll(text, "$"+name+"-in-groups", inGroups(p.Address().String()))

@@ -27,7 +27,7 @@ type checker struct {
 
 func check(values map[string]string) (Config, []error) {
 	ch := &checker{values: values}
-	c := Config{Telegram: ch.telegram(), Chain: ch.chain(), Watch: ch.watch(), Store: ch.store(), HTTP: ch.http(), Limits: ch.limits(), Webhooks: ch.webhooks(), Stake: ch.stake(), Access: ch.access(), Mail: ch.mail(), Log: ch.log()}
+	c := Config{Telegram: ch.telegram(), Chain: ch.chain(), Watch: ch.watch(), Store: ch.store(), HTTP: ch.http(), Limits: ch.limits(), Webhooks: ch.webhooks(), Stake: ch.stake(), Fraud: ch.fraud(), Access: ch.access(), Mail: ch.mail(), Log: ch.log()}
 	c.Market = ch.market(c.Chain.Cluster)
 	c.News = ch.news(c.Webhooks)
 	ch.steps(c)
@@ -437,6 +437,21 @@ func (ch *checker) stake() (s Stake) {
 		}
 	}
 	return s
+}
+
+func (ch *checker) fraud() Fraud {
+	f := Fraud{File: ch.values["fraud.addresses_file"]}
+	for _, item := range split(ch.values["fraud.addresses"]) {
+		a, err := wallet.ParseAddress(item)
+		if err != nil {
+			ch.wrong("fraud.addresses", "%q is no address", item)
+			continue
+		}
+		if !slices.Contains(f.Addresses, a) {
+			f.Addresses = append(f.Addresses, a)
+		}
+	}
+	return f
 }
 
 func (ch *checker) mail() Mail {

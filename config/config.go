@@ -29,6 +29,7 @@ type Config struct {
 	Limits   quota.Limits
 	Webhooks Webhooks
 	Stake    Stake
+	Fraud    Fraud
 	Market   Market
 	News     News
 	Access   Access
@@ -93,6 +94,12 @@ type Webhooks struct {
 // Stake is what the operator recommends to people who stake.
 type Stake struct {
 	Validators []wallet.Address // vote accounts, the first is the default; none: ranked by what the chain says
+}
+
+// Fraud is which addresses the operator has barred.
+type Fraud struct {
+	Addresses []wallet.Address // that nobody may pay, each once
+	File      string           // of further ones, one a line; "": none
 }
 
 // News is which feeds are read for market news.
@@ -221,6 +228,8 @@ func (c Config) LogValue() slog.Value {
 		slog.String("webhooks.schedule", strings.Join(schedule, ",")),
 		slog.Duration("webhooks.retention", c.Webhooks.Retention),
 		slog.String("stake.validators", strings.Join(validators, ",")),
+		slog.Int("fraud.addresses", len(c.Fraud.Addresses)),
+		slog.String("fraud.addresses_file", c.Fraud.File),
 		slog.String("market.sources", c.Market.text()),
 		slog.String("market.pools_url", c.Market.PoolsURL),
 		slog.String("market.rates_url", c.Market.RatesURL),

@@ -209,7 +209,7 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		says       []string
 	}{
 		{"misspelt key", "http: {listne: x}", []string{`"http.listne"`, "spelling"}},
-		{"key of a later day", "fraud: {addresses: x}", []string{`"fraud.addresses"`}},
+		{"key of a later day", "backup: {every: x}", []string{`"backup.every"`}},
 		{"scalar for a section", "telegram: s3cret", []string{`"telegram"`}},
 		{"mapping for a value", "telegram: {token: {a: s3cret}}", []string{`"telegram.token.a"`}},
 		{"number for text", "telegram: {webhook_secret: 0123}", []string{"telegram.webhook_secret", "quotes"}},

@@ -50,6 +50,8 @@ func keys() []key {
 		{name: "webhooks.schedule", fallback: "1s,2s,4s,8s,16s", help: "how long to wait before each further attempt of a delivery, separated by commas", list: true},
 		{name: "webhooks.retention", fallback: "72h", help: "how long the log of deliveries is kept"},
 		{name: "stake.validators", help: "vote accounts to recommend for staking, the default first, separated by commas", list: true},
+		{name: "fraud.addresses", help: "addresses that nobody may pay here, separated by commas", list: true},
+		{name: "fraud.addresses_file", help: "file of such addresses, one a line; it is read again when it changes"},
 		{name: "market.sources", help: "who is asked for prices: jupiter, coingecko, pyth, or none; separated by commas, the preferred one first", list: true},
 		{name: "market.url", fallback: "https://api.jup.ag", help: "address of Jupiter's API"},
 		{name: "market.pools_url", fallback: geckoTerminal, help: "address of GeckoTerminal's API, for pools and past prices"},

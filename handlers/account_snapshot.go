@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"slices"
 
 	"purser/store"
 	"purser/wallet"
@@ -68,7 +67,7 @@ func (f accountSnapshot) NetOfReservations(tx store.Tx) (Snapshot, error) {
 }
 
 // Complete sets the amount if all is requested, checks it against the fee, and computes what the token's transfer fee
-// withholds. It adds a warning if no SOL would be left.
+// withholds.
 func (f accountSnapshot) Complete(t wallet.Transaction) (wallet.Transaction, error) {
 	var err error
 	if f.all {
@@ -80,9 +79,6 @@ func (f accountSnapshot) Complete(t wallet.Transaction) (wallet.Transaction, err
 		return t, err
 	}
 	t.TransferFee = f.withheld(t.Amount)
-	if t.Token.Native() && f.Remaining(t) == 0 && !slices.Contains(t.Warnings, wallet.WarnAllSOL) {
-		t.Warnings = append(t.Warnings, wallet.WarnAllSOL)
-	}
 	return t, nil
 }
 
@@ -142,13 +138,12 @@ func (f accountSnapshot) checkAccounts() error {
 func (f accountSnapshot) checkToken() error {
 	no := func(key string, args ...wallet.Arg) error { return wallet.Refuse(wallet.PolicyViolation, key, args...) }
 	mint, name := f.held.Mint, wallet.TextArg("Token", f.token.Name())
+	refused := wallet.Refusal(wallet.Judge(wallet.Facts{Transaction: wallet.Transaction{Token: f.token}, Mint: &mint}, wallet.TokenRules()))
 	switch {
 	case mint.Decimals != f.token.Decimals:
 		return no("token.other_decimals", name)
-	case mint.NonTransferable:
-		return no("token.not_transferable", name)
-	case !mint.Hook.IsZero():
-		return no("token.transfer_hook", name)
+	case refused != nil:
+		return refused
 	case mint.Paused:
 		return no("token.paused", name)
 	case f.held.Source.Frozen:
@@ -165,23 +160,12 @@ func (f accountSnapshot) checkToken() error {
 	return nil
 }
 
-// warnings lists what the owner should know of the token before confirming. None of it prevents the transfer.
-func (f accountSnapshot) warnings() []wallet.Warning {
-	var out []wallet.Warning
-	for _, w := range []struct {
-		so   bool
-		warn wallet.Warning
-	}{
-		{!f.token.Native() && f.token.Symbol == "", wallet.WarnUnlisted},
-		{!f.held.Mint.PermanentDelegate.IsZero(), wallet.WarnDelegate},
-		{f.held.Mint.Scaled, wallet.WarnScaled},
-		{f.held.Mint.Unknown, wallet.WarnUnknown},
-	} {
-		if w.so {
-			out = append(out, w.warn)
-		}
+// tokenMint returns what the chain says of the token's mint; nil for SOL.
+func (f accountSnapshot) tokenMint() *wallet.Mint {
+	if f.token.Native() {
+		return nil
 	}
-	return out
+	return &f.held.Mint
 }
 
 // withheld returns how much of units the token's transfer fee keeps (Token-2022, TransferFeeConfig), in base units, at

@@ -17,8 +17,7 @@ type Confirmation struct {
 }
 
 // PrepareConfirm checks a transaction again when its owner confirms it, because minutes may have passed since the
-// proposal. typed is what the owner wrote if the recipient resembles a known address (wallet.Address.Middle), and "" for
-// a tap.
+// proposal. typed is what the owner wrote if a fraud rule warns (wallet.Transaction.Typing), and "" for a tap.
 //
 // Errors: TRANSACTION_NOT_FOUND, CONFLICT when it can no longer be confirmed, POLICY_VIOLATION when something else has to
 // be typed, INSUFFICIENT_FUNDS, INVALID_REQUEST, NETWORK_ERROR.
@@ -54,6 +53,8 @@ func (s *Transactions) PrepareConfirm(ctx context.Context, who Caller, id wallet
 // CommitConfirm records the owner's consent and reserves the funds. The transaction then waits for the device's
 // signature, or for the end of its delay: until then there is no signing link. Every check runs again here: the store makes this a compare-and-set, so of two taps one gets CONFLICT, and
 // two transactions cannot reserve the same funds.
+//
+// The fraud rules judge it again. If they find something worse than its owner was shown, the error is one of IsJudgedAgain.
 func (s *Transactions) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transaction, error) {
 	t, err := authorizeOwner(tx, c.who, c.id)
 	if err != nil {
@@ -63,6 +64,16 @@ func (s *Transactions) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transa
 		return t, err
 	}
 	if err := t.TypedFor(c.typed); err != nil {
+		return t, err
+	}
+	snapshot, err := c.snapshot.NetOfReservations(tx)
+	if err != nil {
+		return t, err
+	}
+	if err := snapshot.StillFits(t); err != nil {
+		return t, err
+	}
+	if t, err = s.screenedAgain(tx, t, snapshot); err != nil {
 		return t, err
 	}
 	if t, err = s.covered(tx, t, c.snapshot); err != nil {

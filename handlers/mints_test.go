@@ -55,14 +55,14 @@ func TestWhatAnIssuerCanDoWithATokenIsRefusedOrSaid(t *testing.T) {
 			t.Errorf("%s: %v about %q", name, err, wallet.FieldOf(err))
 		}
 	}
-	for want, change := range map[wallet.Warning]func(*wallet.TokenFacts){
-		wallet.WarnDelegate: func(f *wallet.TokenFacts) { f.Mint.PermanentDelegate = wallet.Address{9} },
-		wallet.WarnScaled:   func(f *wallet.TokenFacts) { f.Mint.Scaled = true },
-		wallet.WarnUnknown:  func(f *wallet.TokenFacts) { f.Mint.Unknown = true },
+	for want, change := range map[wallet.RuleName]func(*wallet.TokenFacts){
+		wallet.RuleDelegate:          func(f *wallet.TokenFacts) { f.Mint.PermanentDelegate = wallet.Address{9} },
+		wallet.RuleScaled:            func(f *wallet.TokenFacts) { f.Mint.Scaled = true },
+		wallet.RuleUnknownExtensions: func(f *wallet.TokenFacts) { f.Mint.Unknown = true },
 	} {
 		odd.change = change
-		if got, err := r.Prepare(alice, bob.Address(), "1", "USDC"); err != nil || !slices.Contains(got.Warnings, want) {
-			t.Errorf("%s: %v, %v", want, got.Warnings, err)
+		if got, err := r.Prepare(alice, bob.Address(), "1", "USDC"); err != nil || !slices.Contains(got.Warnings(), want) {
+			t.Errorf("%s: %v, %v", want, got.Warnings(), err)
 		}
 	}
 	odd.change = func(f *wallet.TokenFacts) { f.Destination.MemoRequired = true }

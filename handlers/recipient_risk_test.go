@@ -34,7 +34,7 @@ func TestWhoIsKnownIsNotWarnedOf(t *testing.T) {
 		t.Helper()
 		got, err := r.Prepare(alice, to, "0.1", "SOL")
 		r.Must(err)
-		return slices.Contains(got.Warnings, wallet.WarnNewRecipient)
+		return slices.Contains(got.Warnings(), wallet.RuleNewRecipient)
 	}
 	if !isNew(bob.Address()) || !isNew(carol.Address()) || !isNew(dave.Address()) {
 		t.Error("strangers are known")
@@ -58,8 +58,8 @@ func TestWhoIsKnownIsNotWarnedOf(t *testing.T) {
 	}
 	// What is Alice's is not Bob's.
 	got, err := r.Prepare(bob, carol.Address(), "0.1", "SOL")
-	if err != nil || !slices.Contains(got.Warnings, wallet.WarnNewRecipient) {
-		t.Errorf("another's contact: %v, %v", got.Warnings, err)
+	if err != nil || !slices.Contains(got.Warnings(), wallet.RuleNewRecipient) {
+		t.Errorf("another's contact: %v, %v", got.Warnings(), err)
 	}
 	// A proposal, and even a confirmed one, is no payment yet.
 	id := r.proposed(alice, dave.Address(), "0.1")
@@ -82,7 +82,7 @@ func TestALookAlikeOfSomebodyKnownIsBlocked(t *testing.T) {
 			r.receives(alice, to) // dust makes it no better
 			for _, token := range []string{"SOL", "USDC"} {
 				got, err := r.Prepare(alice, to, "0.1", token)
-				if err != nil || got.PoisoningSuspect != known || slices.Contains(got.Warnings, wallet.WarnNewRecipient) {
+				if err != nil || got.PoisoningSuspect != known || slices.Contains(got.Warnings(), wallet.RuleNewRecipient) {
 					t.Errorf("%s, %v, %s: looks like %s, %v", what, ends, token, got.PoisoningSuspect, err)
 				}
 			}
@@ -155,14 +155,14 @@ func TestALookAlikeIsConfirmedOnlyByTyping(t *testing.T) {
 			if _, err := r.Transfers.PrepareConfirm(ctx, alice.Caller(), id, typed); wallet.CodeOf(err) != wallet.PolicyViolation {
 				t.Errorf("%s: %q typed: %v", who, typed, err)
 			}
-			if got, ok, err := r.Transfers.FindTypedConfirmation(ctx, alice.Caller(), typed); err != nil || ok {
+			if got, ok, err := r.Transfers.FindTypedConfirmation(ctx, alice.Caller(), typed, true); err != nil || ok {
 				t.Errorf("%s: %q is asked for by %s, %v", who, typed, got, err)
 			}
 		}
-		if _, ok, err := r.Transfers.FindTypedConfirmation(ctx, bob.Caller(), middle); err != nil || ok {
+		if _, ok, err := r.Transfers.FindTypedConfirmation(ctx, bob.Caller(), middle, true); err != nil || ok {
 			t.Errorf("%s: another may type it too, %v", who, err)
 		}
-		got, ok, err := r.Transfers.FindTypedConfirmation(ctx, alice.Caller(), middle)
+		got, ok, err := r.Transfers.FindTypedConfirmation(ctx, alice.Caller(), middle, true)
 		if err != nil || !ok || got != id {
 			t.Fatalf("%s: %s, %v, %v", who, got, ok, err)
 		}
@@ -179,7 +179,7 @@ func TestALookAlikeIsConfirmedOnlyByTyping(t *testing.T) {
 		if confirmed.Status != wallet.AwaitingSignature || confirmed.PoisoningSuspect != bob.Address() {
 			t.Errorf("%s: %s, looks like %s", who, confirmed.Status, confirmed.PoisoningSuspect)
 		}
-		if _, ok, err := r.Transfers.FindTypedConfirmation(ctx, alice.Caller(), middle); err != nil || ok {
+		if _, ok, err := r.Transfers.FindTypedConfirmation(ctx, alice.Caller(), middle, true); err != nil || ok {
 			t.Errorf("%s: it is asked for again, %v", who, err)
 		}
 	}

@@ -49,9 +49,15 @@ func TestASourceThatLiesInPriceAndQuoteIsCaughtByTheOther(t *testing.T) {
 			Minimum: wallet.MinimumOut(75_000_000, 50)}}}
 	draft := wallet.Transaction{Kind: wallet.Swap, Token: wallet.SOL, Amount: 1_000_000_000}
 	terms, err := s.offer(context.Background(), draft, wallet.SwapTerms{ToToken: usdc, SlippageBPS: 50})
-	if err == nil && len(warningsOf(draft, terms)) == 0 {
+	if err == nil && len(noted(draft, terms)) == 0 {
 		t.Errorf("half of what the second source says is neither refused nor warned of: below market %d", *terms.BelowMarketBPS)
 	}
+}
+
+// noted is what the rules say of a quote.
+func noted(t wallet.Transaction, terms wallet.SwapTerms) []wallet.Finding {
+	t.Terms = terms.Terms()
+	return wallet.Judge(wallet.Facts{Transaction: t}, wallet.QuoteRules())
 }
 
 // TestAQuoteIsJudgedByWhatTheMarketSays: from 1 % below it is warned of, from 10 % below it is refused.
@@ -71,7 +77,7 @@ func TestAQuoteIsJudgedByWhatTheMarketSays(t *testing.T) {
 		if (err != nil) != c.refused || wallet.ReasonOf(err).Key != map[bool]string{true: "swap.below_market"}[c.refused] {
 			t.Errorf("%d: %v", c.quoted, err)
 		}
-		if warned := len(warningsOf(draft, terms)) > 0; err == nil && warned != c.warned {
+		if warned := len(noted(draft, terms)) > 0; err == nil && warned != c.warned {
 			t.Errorf("%d: warned %v", c.quoted, warned)
 		}
 	}

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"slices"
 
 	"purser/store"
 	"purser/wallet"
@@ -27,14 +26,6 @@ type Swaps struct {
 	Book      PriceBook // what the market says, beside the quote
 	Limit     *SourceLimit
 }
-
-// Limits of quotes, in hundredths of a percent.
-const (
-	warnBelowMarket = 100
-	maxBelowMarket  = 1_000
-	warnImpact      = 100
-	maxImpact       = 1_000
-)
 
 // tokenAccountSize is the size of an account of the first token program, in bytes.
 const tokenAccountSize = 165
@@ -108,7 +99,6 @@ func (s *Swaps) quote(ctx context.Context, who Caller, req SwapRequest) (t walle
 	if terms, err = s.offer(ctx, t, terms); err != nil {
 		return t, from, f, err
 	}
-	t.Warnings = warningsOf(t, terms)
 	terms.Passing = f.passing
 	t.Rent, t.Terms, t.Deadline = f.rent, terms.Terms(), terms.Expires
 	return t, from, f, nil
@@ -186,11 +176,13 @@ func (s *Swaps) offer(ctx context.Context, t wallet.Transaction, terms wallet.Sw
 	if terms.BelowMarketBPS, err = s.belowMarket(ctx, t, terms); err != nil {
 		return terms, err
 	}
-	switch {
-	case terms.ImpactBPS >= maxImpact:
-		return terms, wallet.About(wallet.FieldAmount, wallet.Refuse(wallet.PolicyViolation, "swap.impact", wallet.TextArg("Percent", wallet.Change(terms.ImpactBPS).Percent())))
-	case terms.BelowMarketBPS != nil && *terms.BelowMarketBPS >= maxBelowMarket:
-		return terms, wallet.Refuse(wallet.PolicyViolation, "swap.below_market", wallet.TextArg("Percent", wallet.Change(*terms.BelowMarketBPS).Percent()))
+	t.Terms = terms.Terms()
+	found := wallet.Judge(wallet.Facts{Transaction: t}, wallet.QuoteRules())
+	if err := wallet.Refusal(found); err != nil {
+		if found[len(found)-1].Rule == wallet.RulePriceImpact {
+			err = wallet.About(wallet.FieldAmount, err)
+		}
+		return terms, err
 	}
 	return terms, nil
 }
@@ -218,24 +210,6 @@ func (s *Swaps) belowMarket(ctx context.Context, t wallet.Transaction, terms wal
 
 // trusted reports whether a token's price is one to compare with: anybody can give an unlisted token any price.
 func (s *Swaps) trusted(token wallet.Token) bool { return token.Symbol != "" }
-
-// warningsOf lists what the owner should know of a swap before confirming.
-func warningsOf(t wallet.Transaction, terms wallet.SwapTerms) (out []wallet.Warning) {
-	for _, w := range []struct {
-		so   bool
-		warn wallet.Warning
-	}{
-		{t.Token.Symbol == "" || terms.ToToken.Symbol == "", wallet.WarnUnlisted},
-		{terms.BelowMarketBPS == nil, wallet.WarnNoPrice},
-		{terms.BelowMarketBPS != nil && *terms.BelowMarketBPS >= warnBelowMarket, wallet.WarnBelowMarket},
-		{terms.ImpactBPS >= warnImpact, wallet.WarnPriceImpact},
-	} {
-		if w.so {
-			out = append(out, w.warn)
-		}
-	}
-	return out
-}
 
 // retry prepares the same swap by a new quote, which may be better or worse: its owner sees it and confirms it.
 func (s *Swaps) retry(ctx context.Context, who Caller, first wallet.Transaction) (Proposal, error) {
@@ -309,9 +283,6 @@ func (f swapSnapshot) NetOfReservations(tx store.Tx) (Snapshot, error) {
 func (f swapSnapshot) Complete(t wallet.Transaction) (wallet.Transaction, error) {
 	if err := f.StillFits(t); err != nil {
 		return t, err
-	}
-	if t.Token.Native() && f.Remaining(t) == 0 && !slices.Contains(t.Warnings, wallet.WarnAllSOL) {
-		t.Warnings = append(t.Warnings, wallet.WarnAllSOL)
 	}
 	return t, nil
 }

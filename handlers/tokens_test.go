@@ -48,7 +48,7 @@ func TestATokenIsSentAndTheRecipientsAccountPaidFor(t *testing.T) {
 	r.FundToken(alice.Address(), "USDC", 25_500_000)
 	sent := r.send(alice, bob.Address(), "25.5", "usdc")
 	if sent.Rent != 2_039_280 || !sent.Unfunded || sent.BalanceLeft != 0 || sent.Token != r.token("USDC") ||
-		len(sent.Warnings) != 1 || sent.Warnings[0] != wallet.WarnNewRecipient {
+		len(sent.Warnings()) != 1 || sent.Warnings()[0] != wallet.RuleDrain {
 		t.Errorf("sent as %+v", sent)
 	}
 	if got := r.units(bob.Address(), "USDC"); got != 25_500_000 {
@@ -65,7 +65,7 @@ func TestATokenIsSentAndTheRecipientsAccountPaidFor(t *testing.T) {
 
 	r.FundToken(alice.Address(), "USDC", 7)
 	again := r.send(alice, bob.Address(), "max", "USDC")
-	if again.Rent != 0 || again.Amount != 7 || len(again.Warnings) != 0 {
+	if again.Rent != 0 || again.Amount != 7 || len(again.Warnings()) != 0 {
 		t.Errorf("the second time: %+v", again)
 	}
 }
@@ -167,7 +167,7 @@ func TestAnUnlistedTokenHasNoNameHere(t *testing.T) {
 	r.FundToken(alice.Address(), "USDC", 10_000_000)
 	r.Wallets.Tokens, r.Transfers.Tokens = unlisted{}, unlisted{}
 	got, err := r.Prepare(alice, bob.Address(), "1", usdc.Mint.String())
-	if err != nil || got.Token.Symbol != "" || got.Token.Name() != usdc.Mint.String() || !slices.Contains(got.Warnings, wallet.WarnUnlisted) {
+	if err != nil || got.Token.Symbol != "" || got.Token.Name() != usdc.Mint.String() || !slices.Contains(got.Warnings(), wallet.RuleUnlisted) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	balance, err := r.Wallets.Balance(context.Background(), alice.Address())

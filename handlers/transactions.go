@@ -40,7 +40,9 @@ type Transactions struct {
 	Operations []Operation // one for each kind that can be proposed
 	// Judge is what else judges a proposal, when its terms are complete and nothing of it is stored. It may add warnings, set a
 	// delay (Transaction.DelayFor, with its DelayReason), or refuse with POLICY_VIOLATION. nil: nothing does.
-	Judge  func(context.Context, wallet.Transaction) (wallet.Transaction, error)
+	Judge func(context.Context, wallet.Transaction) (wallet.Transaction, error)
+	// Barred are the addresses that the operator has barred; nil: none.
+	Barred *BarredAddresses
 	Now    Clock
 	NewID  IDs
 	Random io.Reader
@@ -132,16 +134,17 @@ func (s *Transactions) Propose(ctx context.Context, who Caller, from wallet.Wall
 	if t, err = s.price(ctx, t, rules, snapshot); err != nil {
 		return Proposal{}, err
 	}
-	if t, err = s.recognized(ctx, t, rules); err != nil {
+	// A program that holds the wallet's key signs without a confirmation in chat. A suspicious recipient always goes to the chat.
+	unasked := t.Signer == wallet.DeveloperWallet && who.KeyLineage != "" && who.owns(from) && !ask
+	t, unasked, err = s.screen(ctx, t, unasked, snapshot)
+	if err != nil {
 		return Proposal{}, err
 	}
 	if t, err = s.judged(ctx, t, rules); err != nil {
 		return Proposal{}, err
 	}
-	p := Proposal{Transaction: t, snapshot: snapshot, who: who}
-	// A program that holds the wallet's key signs without a confirmation in chat. It needs a blockhash to sign over. A
-	// suspicious recipient always goes to the chat. One that has to wait gets its blockhash after the delay.
-	p.unasked = t.Signer == wallet.DeveloperWallet && who.KeyLineage != "" && who.owns(from) && !ask && t.PoisoningSuspect.IsZero()
+	p := Proposal{Transaction: t, snapshot: snapshot, who: who, unasked: unasked}
+	// A program needs a blockhash to sign over. If it has to wait, it gets one after the delay.
 	if p.unasked && t.DelayFor == 0 {
 		hash, err := s.Network.Blockhash(ctx)
 		if err != nil {

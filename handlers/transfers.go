@@ -111,7 +111,7 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 func (r SendRequest) transaction(from wallet.Wallet, user wallet.User, to wallet.Address, token wallet.Token, units uint64, f accountSnapshot) wallet.Transaction {
 	t := wallet.Transaction{
 		Kind: wallet.Send, Owner: user.ID, Chat: user.TelegramID, From: from.Address, To: to, Token: token, Amount: units, Unfunded: !f.to.Exists,
-		Rent: f.rent, Warnings: f.warnings(), RetryOf: r.RetryOf,
+		Rent: f.rent, RetryOf: r.RetryOf,
 		Memo: r.Memo, Label: r.Label, Purpose: r.Purpose, LinkReferences: r.References,
 	}
 	if r.To != to {

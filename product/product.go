@@ -68,13 +68,14 @@ type Parts struct {
 
 	Users        *handlers.Users
 	Wallets      *handlers.Wallets
-	Transactions *handlers.Transactions // proposals of every kind
-	Transfers    *handlers.Transfers    // sends and payment requests, over Transactions
-	History      *handlers.History      // what happened to wallets, on chain and here
-	Stakes       *handlers.Stakes       // native stakes, over Transactions
-	Swaps        *handlers.Swaps        // swaps of tokens, over Transactions
-	Prices       *handlers.Prices       // what tokens cost
-	TokenSearch  *handlers.TokenSearch  // which tokens there are
+	Transactions *handlers.Transactions    // proposals of every kind
+	Barred       *handlers.BarredAddresses // that nobody may pay; of Config.Fraud, and of its file as the caller reads it
+	Transfers    *handlers.Transfers       // sends and payment requests, over Transactions
+	History      *handlers.History         // what happened to wallets, on chain and here
+	Stakes       *handlers.Stakes          // native stakes, over Transactions
+	Swaps        *handlers.Swaps           // swaps of tokens, over Transactions
+	Prices       *handlers.Prices          // what tokens cost
+	TokenSearch  *handlers.TokenSearch     // which tokens there are
 	Signing      *handlers.Signing
 	Contacts     *handlers.Contacts
 	Operator
@@ -112,7 +113,9 @@ func New(o Options) (*Parts, error) {
 	p.Users = &handlers.Users{Now: o.Now, NewID: o.NewID}
 	p.Wallets = &handlers.Wallets{Store: o.Store, Chain: o.Chain, Tokens: tokens, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
 		Now: o.Now, Random: o.Random, Signatures: chain.Messages{}}
-	p.Transactions = &handlers.Transactions{Store: o.Store, Network: o.Chain, Messages: o.Kinds.Codec(), Now: o.Now, NewID: o.NewID, Random: o.Random}
+	p.Barred = &handlers.BarredAddresses{}
+	p.Barred.Replace(c.Fraud.Addresses)
+	p.Transactions = &handlers.Transactions{Barred: p.Barred, Store: o.Store, Network: o.Chain, Messages: o.Kinds.Codec(), Now: o.Now, NewID: o.NewID, Random: o.Random}
 	p.Transfers = &handlers.Transfers{Transactions: p.Transactions, Chain: o.Chain, Tokens: tokens}
 	p.History = &handlers.History{Transfers: p.Transfers, Chain: o.Chain}
 	quoter := p.price()

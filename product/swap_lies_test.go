@@ -66,7 +66,7 @@ func TestALyingSourceIsNotBelieved(t *testing.T) {
 	}
 	for impact, want := range map[int64]int{99: 0, 100: 1, 999: 1} {
 		s.Swaps.Quoter = liar{honest: honest, says: func(q *wallet.SwapQuote) { q.ImpactBPS = impact }}
-		if got := s.proposes(swapOf("0.1", "SOL", "USDC")).Warnings; len(got) != want {
+		if got := s.proposes(swapOf("0.1", "SOL", "USDC")).Warnings(); len(got) != want {
 			t.Errorf("an impact of %d: %v", impact, got)
 		}
 	}
@@ -80,8 +80,8 @@ func TestPricesOfUnlistedTokensJudgeNothing(t *testing.T) {
 		return tx.SavePrices([]wallet.TokenPrice{{Mint: wallet.MustAddress(bean), Price: wallet.MustPrice("0.000001"), At: s.Now(), Source: "jupiter"}})
 	}))
 	got := s.proposes(swapOf("1", "SOL", bean))
-	if terms := got.SwapTerms(); terms.BelowMarketBPS != nil || len(got.Warnings) != 2 || got.Warnings[0] != wallet.WarnUnlisted || got.Warnings[1] != wallet.WarnNoPrice {
-		t.Errorf("%v %v", terms.BelowMarketBPS, got.Warnings)
+	if terms := got.SwapTerms(); terms.BelowMarketBPS != nil || len(got.Warnings()) != 2 || got.Warnings()[0] != wallet.RuleUnlisted || got.Warnings()[1] != wallet.RuleNoPrice {
+		t.Errorf("%v %v", terms.BelowMarketBPS, got.Warnings())
 	}
 }
 

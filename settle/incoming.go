@@ -49,8 +49,28 @@ func (in *incoming) announce(a wallet.Activity) (folded bool, _ error) {
 	if len(a.Net) > 0 {
 		return folded, nil
 	}
-	err := in.readKnown()
-	return err == nil && a.Suspicion(*in.known, in.listed) != wallet.NotSuspicious, err
+	if err := in.readKnown(); err != nil || a.Suspicion(*in.known, in.listed) == wallet.NotSuspicious {
+		return false, err
+	}
+	for _, m := range a.Movements {
+		if m.In {
+			if err := in.remember(a.Incoming(wallet.NetChange{Token: m.Token}).From); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// remember marks who sent something suspicious: the wallet's owner is warned before they pay that address (wallet.RulePlantedSender).
+func (in *incoming) remember(from wallet.Address) error {
+	if err := in.readOwner(); err != nil {
+		return gone(err)
+	}
+	if from.IsZero() || in.to.Owner == "" {
+		return nil
+	}
+	return store.MarkPlanted(in.Tx, in.user.TelegramID, from, in.at)
 }
 
 // pay writes the receipt of a gain, unless it is folded, and ends the payment request that it answers.
@@ -110,7 +130,7 @@ func (in *incoming) judge(a wallet.Activity, gain wallet.NetChange) (paid wallet
 	}
 	suspicious, err := in.suspicious(a, gain)
 	if err == nil && suspicious {
-		return paid, counted, nil
+		return paid, counted, in.remember(p.From)
 	}
 	return paid, announced, err
 }

@@ -228,3 +228,37 @@ func TestDustOfListedTokensIsFolded(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoSendsDustIsRemembered, so that its receiver is warned before they pay that address, and who sends money is not.
+func TestWhoSendsDustIsRemembered(t *testing.T) {
+	r, chain := onLedger(t)
+	planter, zero, payer := r.Stranger(), r.Stranger(), r.Stranger()
+	for from, units := range map[wallet.Address]uint64{planter: 1, zero: 0, payer: sol} {
+		sig := chain.pay(r.bob.Address(), units)
+		a := chain.paid[sig]
+		a.Movements = []wallet.Movement{{How: wallet.MovedByTransfer, In: true, With: from, Account: from, Token: wallet.SOL, Units: units, Signed: true}}
+		if units == 0 {
+			a.Net = nil
+		}
+		chain.paid[sig] = a
+	}
+	r.Pass(time.Minute)
+	r.look()
+	for from, want := range map[wallet.Address]bool{planter: true, zero: true, payer: false} {
+		r.View(func(tx store.Tx) error {
+			got, err := store.IsPlanted(tx, r.bob.TelegramID, from)
+			if got != want {
+				t.Errorf("%s is remembered: %v, want %v", from, got, want)
+			}
+			return err
+		})
+	}
+	// Another person knows nothing of it.
+	r.View(func(tx store.Tx) error {
+		got, err := store.IsPlanted(tx, r.alice.TelegramID, planter)
+		if got {
+			t.Error("Bob's planter is remembered for Alice")
+		}
+		return err
+	})
+}

@@ -133,14 +133,14 @@ func NotifyOwner(tx Tx, e wallet.Event) error {
 	return err
 }
 
-// paymentsKnown is how many of a person's newest payments are searched for known recipients.
-const paymentsKnown = 500
+// PaymentsKnown is how many of a person's newest payments are searched for known recipients.
+const PaymentsKnown = 500
 
 // KnownTo lists the addresses that a person has chosen to deal with: contacts, own wallets, and recipients of their own
 // payments. Senders are deliberately left out. In an address poisoning attack, a tiny payment from a similar address is
 // planted in the victim's history so that the victim copies it.
 func KnownTo(tx Tx, who wallet.UserID) ([]wallet.Address, error) {
-	known, err := tx.Recipients(who, paymentsKnown)
+	known, err := tx.Recipients(who, PaymentsKnown)
 	if err != nil {
 		return nil, err
 	}

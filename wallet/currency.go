@@ -105,6 +105,18 @@ func (r Rate) Reaches(value USD, whole uint64) bool {
 	return worth.Cmp(new(big.Rat).SetInt(new(big.Int).SetUint64(whole))) >= 0
 }
 
+// Dollars returns what whole units of the rate's currency are worth, rounded down to a millionth of a dollar. ok is false for a
+// rate that is not known, and for a value above what USD holds.
+func (r Rate) Dollars(whole uint64) (value USD, ok bool) {
+	if !r.PerDollar.Known() {
+		return 0, false
+	}
+	worth := new(big.Rat).SetInt(new(big.Int).Mul(new(big.Int).SetUint64(whole), power(usdDecimals)))
+	worth.Quo(worth, r.PerDollar.rat())
+	v := new(big.Int).Quo(worth.Num(), worth.Denom())
+	return USD(v.Uint64()), v.IsUint64()
+}
+
 // OneToOne is the rate of the dollar.
 func OneToOne(now time.Time) Rate {
 	return Rate{Currency: Dollars, PerDollar: Price{Mantissa: 1}, At: now}

@@ -67,15 +67,3 @@ func (a Address) Middle() (before, middle string) {
 	text := a.String()
 	return text[:middleFrom], text[middleFrom : middleFrom+middleSize]
 }
-
-// TypedFor returns nil if typed is what the owner must type to confirm t. That is nothing, unless the recipient is
-// suspicious. Otherwise it is POLICY_VIOLATION.
-func (t Transaction) TypedFor(typed string) error {
-	if t.PoisoningSuspect.IsZero() {
-		return nil
-	}
-	if _, middle := t.To.Middle(); !strings.EqualFold(typed, middle) { // ignore case: phones begin a message with a capital
-		return Refuse(PolicyViolation, "recipient.poisoned")
-	}
-	return nil
-}

@@ -96,7 +96,6 @@ type Transaction struct {
 	Purpose          string        `json:"purpose,omitempty"`
 	ComputeUnitLimit uint32        `json:"compute_unit_limit,omitempty"` // 0: no compute budget instructions
 	ComputeUnitPrice uint64        `json:"compute_unit_price,omitempty"` // micro-lamports per compute unit
-	Warnings         []Warning     `json:"warnings,omitempty"`
 	RetryOf          TransactionID `json:"retry_of,omitempty"`
 	// PaymentRequestRef is the reference of the payment request that it answers, also on a receipt.
 	PaymentRequestRef Address `json:"payment_request_ref,omitzero"`
@@ -117,6 +116,9 @@ type Transaction struct {
 	DelayReason Reason        `json:"delay_reason,omitzero"`
 	// DelayEndsAt is when its delay ends or ended; zero if it was never delayed.
 	DelayEndsAt time.Time `json:"delay_ends_at,omitzero"`
+
+	// Findings are what the fraud rules found at the proposal, or at Confirm if that was worse (Judge). The store seals them.
+	Findings []Finding `json:"findings,omitempty"`
 
 	Message []byte `json:"message,omitzero"` // with a zero blockhash
 	// SignID is the secret of the signing link. The store seals it. It is "" until a signature is requested, and if a program
@@ -155,23 +157,6 @@ func (t Transaction) WasDelayed() bool { return !t.DelayEndsAt.IsZero() }
 
 // Money returns the amount with the token's decimals.
 func (t Transaction) Money() Amount { return t.Token.Amount(t.Amount) }
-
-// Warning is something that the owner should know before confirming. Each front has its own wording.
-type Warning string
-
-// The warnings.
-const (
-	WarnNewRecipient Warning = "new_recipient"      // not a contact, not an own wallet, and never paid before
-	WarnUnlisted     Warning = "unlisted_token"     // the mint is not in the list of well-known tokens
-	WarnDelegate     Warning = "permanent_delegate" // somebody can take this token from any holder
-	WarnScaled       Warning = "scaled_amounts"     // other wallets may show different amounts of it
-	WarnUnknown      Warning = "unknown_extensions" // the mint has extensions that purser does not know
-	WarnAllSOL       Warning = "all_sol"            // no SOL is left for the fee of another transfer
-
-	WarnNoPrice     Warning = "no_price"     // a quote that nothing could be compared with
-	WarnBelowMarket Warning = "below_market" // a quote that is worse than the market's prices
-	WarnPriceImpact Warning = "price_impact" // a swap so large that it moves the price
-)
 
 // LandedAfterCancel reports whether t landed after it had been rejected or had expired here.
 func (t Transaction) LandedAfterCancel() bool {

@@ -221,7 +221,7 @@ func TestHostileAnswersAreErrors(t *testing.T) {
 		f, c := serve(t, answer)
 		got, err := send(t.Context(), c)
 		var refused *purser.Error
-		if !errors.As(err, &refused) || refused.Code != "" || got != (purser.Proposal{}) {
+		if !errors.As(err, &refused) || refused.Code != "" || !reflect.DeepEqual(got, purser.Proposal{}) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 			continue
 		}

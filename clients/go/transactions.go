@@ -43,6 +43,7 @@ type SendRequest struct {
 type Proposal struct {
 	TransactionID       string    `json:"transaction_id"`
 	Status              Status    `json:"status"`
+	Warnings            []string  `json:"warnings"`             // the fraud rules that found something, which the owner sees
 	Recipient           string    `json:"recipient"`            // the recipient; if To was a token account, its owner
 	ExpiresAt           time.Time `json:"expires_at"`           // zero while it is Delayed
 	DelayEndsAt         time.Time `json:"delay_ends_at"`        // zero unless it is Delayed
@@ -112,6 +113,7 @@ type Transaction struct {
 	Confirmations *int            `json:"confirmations"`
 	ErrorCode     string          `json:"error_code"`
 	ErrorMessage  string          `json:"error_message"`
+	Warnings      []string        `json:"warnings"`      // the fraud rules that found something
 	Held          bool            `json:"held"`          // true while it is unclear whether it landed
 	ExpiresAt     time.Time       `json:"expires_at"`    // the deadline for Confirm, then for the signature, or of a payment request; later zero
 	DelayEndsAt   time.Time       `json:"delay_ends_at"` // zero unless it is Delayed

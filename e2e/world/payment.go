@@ -60,9 +60,25 @@ func (w *World) Propose(p *Person, to wallet.Address, amount, token string) wall
 	return w.Transaction(t.ID)
 }
 
-// Confirm is the owner's word; it may be refused.
+// Typed is what the owner of a transaction types to confirm it; "" if a tap suffices.
+func Typed(t wallet.Transaction) string {
+	switch t.Typing() {
+	case wallet.TypesAddress:
+		_, middle := t.To.Middle()
+		return middle
+	case wallet.TypesAmount:
+		return t.Money().String()
+	}
+	return ""
+}
+
+// Confirm is the owner's word; it may be refused. They type what a fraud rule asks for, but nothing for a lookalike.
 func (w *World) Confirm(who handlers.Caller, id wallet.TransactionID) (wallet.Transaction, error) {
-	c, err := w.Transfers.PrepareConfirm(context.Background(), who, id, "")
+	typed := ""
+	if t := w.Transaction(id); t.PoisoningSuspect.IsZero() {
+		typed = Typed(t)
+	}
+	c, err := w.Transfers.PrepareConfirm(context.Background(), who, id, typed)
 	if err != nil {
 		return wallet.Transaction{}, err
 	}

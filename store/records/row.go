@@ -269,7 +269,9 @@ type identity struct {
 	Message []byte `json:"message,omitempty"`
 	Signed  []byte `json:"signed,omitempty"`
 
-	DelayReason wallet.Reason `json:"delay_reason,omitzero"` // of a transaction: it may name whom the person knows
+	// Findings and DelayReason of a transaction: they may name whom the person knows.
+	Findings    []wallet.Finding `json:"findings,omitempty"`
+	DelayReason wallet.Reason    `json:"delay_reason,omitzero"`
 
 	Terms wallet.Terms `json:"terms,omitempty"` // the kind's own data of a transaction
 }

@@ -11,7 +11,7 @@ import (
 	"purser/wallet"
 )
 
-// transactionRow is the plain part of a transaction. Chat, sign id, poisoning suspect, label, purpose, reason of the delay, terms, and what
+// transactionRow is the plain part of a transaction. Chat, sign id, poisoning suspect, findings, label, purpose, reason of the delay, terms, and what
 // repeats them or a memo are sealed with the owner's data key.
 type transactionRow struct {
 	wallet.Transaction
@@ -136,7 +136,7 @@ func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 		return wallet.Transaction{}, err
 	}
 	r.Chat, r.SignID, r.PoisoningSuspect, r.Label, r.Purpose = who.Chat, who.SignID, who.PoisoningSuspect, who.Label, who.Purpose
-	r.DelayReason = who.DelayReason
+	r.Findings, r.DelayReason = who.Findings, who.DelayReason
 	if who.Memo != "" || len(who.Terms) > 0 {
 		r.Memo, r.Terms, r.Message, r.Signed = who.Memo, who.Terms, who.Message, who.Signed
 	}
@@ -221,8 +221,10 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 		hash := t.store.lookup.Text(store.BySignID, n.SignID)
 		r.Sign = hash[:]
 	}
-	r.Chat, r.SignID, r.PoisoningSuspect, r.Label, r.Purpose, r.DelayReason = 0, "", wallet.Address{}, "", "", wallet.Reason{}
-	sealed := identity{Chat: n.Chat, SignID: n.SignID, PoisoningSuspect: n.PoisoningSuspect, Label: n.Label, Purpose: n.Purpose, DelayReason: n.DelayReason}
+	r.Chat, r.SignID, r.PoisoningSuspect, r.Label, r.Purpose = 0, "", wallet.Address{}, "", ""
+	r.Findings, r.DelayReason = nil, wallet.Reason{}
+	sealed := identity{Chat: n.Chat, SignID: n.SignID, PoisoningSuspect: n.PoisoningSuspect, Label: n.Label, Purpose: n.Purpose,
+		Findings: n.Findings, DelayReason: n.DelayReason}
 	if n.Memo != "" || len(n.Terms) > 0 {
 		sealed.Memo, sealed.Terms, sealed.Message, sealed.Signed = n.Memo, n.Terms, n.Message, n.Signed
 		r.Memo, r.Terms, r.Message, r.Signed = "", nil, nil, nil

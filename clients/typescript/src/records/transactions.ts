@@ -55,6 +55,8 @@ export interface Proposal {
   status: Status;
   /** The recipient. If `to` was a token account, this is its owner. */
   recipient: string;
+  /** The fraud rules that found something. The owner sees them before they confirm. */
+  warnings: string[];
   expiresAt: Date | undefined;
   /** When it can be signed, if it is "delayed". Otherwise undefined. */
   delayEndsAt: Date | undefined;
@@ -97,6 +99,8 @@ export interface Transaction {
   confirmations: number | undefined;
   errorCode: string;
   errorMessage: string;
+  /** The fraud rules that found something. */
+  warnings: string[];
   /** True while it is unclear whether it landed. */
   held: boolean;
   /** The deadline for Confirm, then for the signature. Later undefined. */
@@ -172,7 +176,7 @@ export const transactionReaders = {
     token: f.text("token"), url: f.some("url"), reference: f.text("reference"), expiresAt: f.time("expires_at"),
   }),
   proposal: (f: Fields): Proposal => ({
-    transactionId: f.some("transaction_id"), status: f.some("status"), recipient: f.text("recipient"), expiresAt: f.time("expires_at"), delayEndsAt: f.time("delay_ends_at"),
+    transactionId: f.some("transaction_id"), status: f.some("status"), recipient: f.text("recipient"), warnings: f.texts("warnings"), expiresAt: f.time("expires_at"), delayEndsAt: f.time("delay_ends_at"),
     unsignedTransaction: f.text("unsigned_transaction") || undefined,
   }),
   transaction: (f: Fields): Transaction => ({ ...transactionReaders.transactionFields(f), transactionId: f.some("transaction_id") }),
@@ -182,7 +186,7 @@ export const transactionReaders = {
     rent: f.text("rent"), transferFee: f.text("transfer_fee"), retryOf: f.text("retry_of"), memo: f.text("memo"), label: f.text("label"), terms: f.object("terms"), signature: f.text("signature"),
     reference: f.text("reference"), createdAt: f.time("created_at"), submittedAt: f.time("submitted_at"),
     confirmedAt: f.time("confirmed_at"), blockHeight: f.number("block_height"), confirmations: f.number("confirmations"),
-    errorCode: f.text("error_code"), errorMessage: f.text("error_message"), held: f.flag("held"), expiresAt: f.time("expires_at"), delayEndsAt: f.time("delay_ends_at"),
+    errorCode: f.text("error_code"), errorMessage: f.text("error_message"), warnings: f.texts("warnings"), held: f.flag("held"), expiresAt: f.time("expires_at"), delayEndsAt: f.time("delay_ends_at"),
   }),
   entry: (f: Fields): HistoryEntry => ({
     ...transactionReaders.transactionFields(f), transactionId: f.text("source") === "chain" ? f.text("transaction_id") : f.some("transaction_id"),

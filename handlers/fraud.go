@@ -1,0 +1,247 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// BarredAddresses are the addresses that the operator has barred (fraud.addresses). They may be replaced while purser runs. The
+// zero value bars none. It is safe for concurrent use.
+type BarredAddresses struct {
+	set atomic.Pointer[map[wallet.Address]struct{}]
+}
+
+// Replace bars these addresses, and no others.
+func (b *BarredAddresses) Replace(all []wallet.Address) {
+	set := make(map[wallet.Address]struct{}, len(all))
+	for _, a := range all {
+		set[a] = struct{}{}
+	}
+	b.set.Store(&set)
+}
+
+// Has reports whether an address is barred.
+func (b *BarredAddresses) Has(a wallet.Address) bool {
+	set := b.set.Load()
+	if set == nil {
+		return false
+	}
+	_, barred := (*set)[a]
+	return barred
+}
+
+// Known lists the addresses that a person has chosen to deal with, as store.KnownTo does, for a front that explains a mistyped one.
+func (s *Transactions) Known(ctx context.Context, who wallet.UserID) ([]wallet.Address, error) {
+	return read(ctx, s.Store, func(tx store.Tx) ([]wallet.Address, error) { return store.KnownTo(tx, who) })
+}
+
+// screen judges a complete proposal by the fraud rules. unasked says that a program would sign it without a confirmation in chat:
+// then warnings and delays become notes, or, if the recipient is suspicious, it is not unasked any more.
+func (s *Transactions) screen(ctx context.Context, t wallet.Transaction, unasked bool, snapshot Snapshot) (wallet.Transaction, bool, error) {
+	judged, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) { return s.screened(tx, t, snapshot) })
+	if err != nil || !unasked || wallet.Attended(judged.Findings) {
+		return judged, false, err
+	}
+	return t.Found(wallet.Unattended(judged.Findings)), true, nil
+}
+
+// screened judges a complete proposal by the fraud rules. It is POLICY_VIOLATION if one of them refuses it.
+func (s *Transactions) screened(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (wallet.Transaction, error) {
+	facts, err := s.facts(tx, t, snapshot)
+	if err != nil {
+		return t, err
+	}
+	found := wallet.Judge(facts, wallet.FraudRules())
+	if err := wallet.Refusal(found); err != nil {
+		return t, err
+	}
+	t.PoisoningSuspect, _ = facts.Suspect()
+	return t.Found(found), nil
+}
+
+// screenedAgain judges a transaction once more when its owner confirms it. If something is worse than what the owner was shown, it
+// stores that, and the error is POLICY_VIOLATION with the reason of judgedAgain: the owner is to look and confirm again. The caller commits
+// all the same, so that the owner is shown what is stored.
+func (s *Transactions) screenedAgain(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (wallet.Transaction, error) {
+	again, err := s.screened(tx, t, snapshot)
+	if err != nil {
+		return t, err
+	}
+	if !t.Worse(again.Findings) && (again.PoisoningSuspect.IsZero() || again.PoisoningSuspect == t.PoisoningSuspect) {
+		return t, nil
+	}
+	if err := tx.PutTransaction(again); err != nil {
+		return t, err
+	}
+	if t, err = tx.Transaction(t.ID); err != nil {
+		return t, err
+	}
+	return t, wallet.Refuse(wallet.PolicyViolation, judgedAgain)
+}
+
+// judgedAgain is the reason of a Confirm that found something worse than what was shown.
+const judgedAgain = "proposal.judged_again"
+
+// IsJudgedAgain reports whether an error of CommitConfirm means that the transaction still waits for its owner's Confirm, with more
+// findings than before. The caller commits what was written, and shows the transaction again.
+func IsJudgedAgain(err error) bool { return wallet.ReasonOf(err).Key == judgedAgain }
+
+// recentPayments is how many of a person's newest transactions are searched for their own payments, and for what the recipient sent.
+const recentPayments = 200
+
+// facts collects what a proposal is judged by. It reads the store only: prices are the newest that are stored, and value nothing
+// when they are old (wallet.StalePrice).
+func (s *Transactions) facts(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (f wallet.Facts, err error) {
+	rules, err := tx.Kinds().Of(t.Kind)
+	if err != nil {
+		return f, err
+	}
+	f = wallet.Facts{Transaction: t, Pays: rules.Pays, Person: t.Owner != "", Left: snapshot.Remaining(t), Now: s.Now(), LocalHour: -1,
+		Value: wallet.Worth{Unknown: true}}
+	if s.Barred != nil {
+		f.Barred = s.Barred.Has
+	}
+	if m, ok := snapshot.(interface{ tokenMint() *wallet.Mint }); ok {
+		f.Mint = m.tokenMint()
+	}
+	if !f.Person {
+		return f, nil
+	}
+	if f.Door, err = doorOf(tx, t); err != nil {
+		return f, err
+	}
+	if err := s.addPerson(tx, &f); err != nil || !f.Pays {
+		return f, err
+	}
+	return f, s.addPast(tx, &f)
+}
+
+// doorOf returns where a proposal came in. A key that is gone counts as that of an app.
+func doorOf(tx store.Tx, t wallet.Transaction) (wallet.Door, error) {
+	if t.KeyID == "" {
+		return wallet.DoorChat, nil
+	}
+	key, err := tx.Key(t.KeyID)
+	switch {
+	case err == nil && key.Owner == t.Owner:
+		return wallet.DoorKey, nil
+	case err == nil || errors.Is(err, store.ErrNotFound):
+		return wallet.DoorApp, nil
+	}
+	return "", err
+}
+
+// addPerson adds whom the owner knows, their clock, and what is large for them.
+func (s *Transactions) addPerson(tx store.Tx, f *wallet.Facts) error {
+	user, err := tx.User(f.Transaction.Owner)
+	if err != nil {
+		return err
+	}
+	if zone := user.Settings.TimeZone; zone != "" {
+		f.LocalHour = f.Now.In(zone.Location()).Hour()
+	}
+	rate, err := tx.Rate(user.Settings.Money(), f.Now) // an old one will do: the bound is rough
+	if errors.Is(err, store.ErrNotFound) {
+		rate, err = wallet.OneToOne(f.Now), nil
+	}
+	if err != nil {
+		return err
+	}
+	f.Large, _ = rate.Dollars(user.Settings.Large())
+	if f.Paid, err = tx.Recipients(user.ID, store.PaymentsKnown); err != nil {
+		return err
+	}
+	own, err := tx.WalletsOf(user.ID)
+	if err != nil {
+		return err
+	}
+	for _, w := range own {
+		f.Own = append(f.Own, w.Address)
+	}
+	f.Contacts, err = tx.ContactsOf(user.ID)
+	return err
+}
+
+// addPast adds the owner's recent payments, what they and this one are worth, and whether the recipient planted transfers.
+func (s *Transactions) addPast(tx store.Tx, f *wallet.Facts) error {
+	t := f.Transaction
+	newest, err := tx.TransactionsOf(t.Owner, store.Page{Limit: recentPayments})
+	if err != nil {
+		return err
+	}
+	var past []wallet.Transaction
+	mints, sentMuch := map[wallet.Address]struct{}{t.Token.Mint: {}}, false
+	for _, p := range newest {
+		sentMuch = sentMuch || p.Status == wallet.Received && p.From == t.To
+		rules, err := tx.Kinds().Of(p.Kind)
+		if err != nil {
+			return err
+		}
+		if !rules.Pays || p.ID == t.ID || f.Now.Sub(p.CreatedAt) >= wallet.PastSpan || slices.Contains(f.Own, p.To) || !approved(p) {
+			continue
+		}
+		past = append(past, p)
+		mints[p.Token.Mint] = struct{}{}
+	}
+	prices, err := tx.Prices(slices.Collect(maps.Keys(mints)))
+	if err != nil {
+		return err
+	}
+	worth := func(token wallet.Token, units uint64) wallet.Worth {
+		if token.Symbol == "" { // anybody can give an unlisted token any price
+			return wallet.Worth{Unknown: true}
+		}
+		return wallet.WorthOf(prices[token.Mint], token.Amount(units), f.Now)
+	}
+	f.Value = worth(t.Token, t.Amount)
+	for _, p := range past {
+		f.Recent = append(f.Recent, wallet.PastPayment{At: p.CreatedAt, To: p.To, Mint: p.Token.Mint, Value: worth(p.Token, p.Amount)})
+	}
+	if sentMuch {
+		return nil
+	}
+	f.Planted, err = store.IsPlanted(tx, t.Chat, t.To)
+	return err
+}
+
+// approved reports whether the owner confirmed a payment and it may land or has landed.
+func approved(t wallet.Transaction) bool {
+	switch t.Status {
+	case wallet.AwaitingConfirmation, wallet.Rejected, wallet.Expired, wallet.Failed:
+		return false
+	}
+	return true
+}
+
+// FindTypedConfirmation finds the caller's open transaction that these typed characters would confirm. anyAmount says that amounts
+// count too, and not only parts of addresses: in answer to another question an amount means something else. It returns false if
+// there is none, and POLICY_VIOLATION if they fit several: nobody can tell which one is meant.
+func (s *Transactions) FindTypedConfirmation(ctx context.Context, who Caller, typed string, anyAmount bool) (id wallet.TransactionID, ok bool, err error) {
+	if who.User == "" {
+		return "", false, nil
+	}
+	fit := 0
+	err = s.Store.View(ctx, func(tx store.Tx) error {
+		open, err := OpenTransactions(tx, who.User)
+		for _, t := range open {
+			typing := t.Typing()
+			if typing == wallet.TypesNothing || typing == wallet.TypesAmount && !anyAmount || t.Owner != who.User || t.ConfirmableAt(s.Now()) != nil {
+				continue
+			}
+			if t.TypedFor(typed) == nil {
+				id, fit = t.ID, fit+1
+			}
+		}
+		return err
+	})
+	if err == nil && fit > 1 {
+		return "", false, wallet.Refuse(wallet.PolicyViolation, "proposal.typed_fits_several")
+	}
+	return id, fit == 1, err
+}
