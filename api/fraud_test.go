@@ -13,7 +13,7 @@ import (
 	"purser/wallet"
 )
 
-// scene is one proposal of a scenario, through three doors: Alice's chat, her own key, and an app that she allowed to propose.
+// scene is one proposal of a scenario, in three ways: Alice's chat, her own key, and an app that she allowed to propose.
 type scene struct {
 	*harness
 	to     wallet.Address // who is paid; a stranger unless the scenario says otherwise
@@ -276,16 +276,16 @@ func found(t wallet.Transaction) string {
 }
 
 // fits compares findings without their order.
-func (s *scene) fits(door string, got, want string) {
+func (s *scene) fits(where string, got, want string) {
 	s.Helper()
 	a, b := strings.Fields(got), strings.Fields(want)
 	for _, w := range b {
 		if !strings.Contains(" "+got+" ", " "+w+" ") {
-			s.Errorf("%s: %s is missing in %q", door, w, got)
+			s.Errorf("%s: %s is missing in %q", where, w, got)
 		}
 	}
 	if len(a) != len(b) {
-		s.Errorf("%s: found %q, want %q", door, got, want)
+		s.Errorf("%s: found %q, want %q", where, got, want)
 	}
 }
 
@@ -394,7 +394,7 @@ func (s *scene) proposed() (t wallet.Transaction, ok bool) {
 // byKey proposes it with a key. own: the key is Alice's, who sees everything; an app sees nothing of whom she knows.
 func (s *scene) byKey(secret string, own bool, want string) {
 	s.Helper()
-	door := map[bool]string{true: "with her key", false: "by an app"}[own]
+	by := map[bool]string{true: "with her key", false: "by an app"}[own]
 	body := fmt.Sprintf(`{"from":%q,"to":%q,"amount":%q,"token":%q`, s.alice.Address(), s.to, s.amount, s.token)
 	for name, value := range map[string]string{"label": s.label, "memo": s.memo} {
 		if value != "" {
@@ -406,13 +406,13 @@ func (s *scene) byKey(secret string, own bool, want string) {
 	if strings.HasSuffix(strings.Fields(want + " -")[0], ":refuse") {
 		s.want(a, 403, wallet.PolicyViolation, "")
 		if a.text("error", "reason") != "rule.listed_address" || a.text("error", "arguments", "address") == "" && a.field("error", "arguments") == nil {
-			s.Errorf("%s: refused with %s", door, a.body)
+			s.Errorf("%s: refused with %s", by, a.body)
 		}
 		return
 	}
 	s.want(a, 202, "", "")
 	t := s.Transaction(wallet.TransactionID(a.text("data", "transaction_id")))
-	s.fits(door, found(t), want)
+	s.fits(by, found(t), want)
 	shown := t.Findings
 	if !own {
 		shown = t.PublicFindings()
@@ -420,11 +420,11 @@ func (s *scene) byKey(secret string, own bool, want string) {
 	for where, answer := range map[string]answer{"202": a, "GET": s.get("/v1/wallet/transactions/"+string(t.ID), secret)} {
 		got, _ := answer.field("data", "warnings").([]any)
 		if len(got) != len(shown) {
-			s.Errorf("%s, %s: warnings %v of %q", door, where, got, found(t))
+			s.Errorf("%s, %s: warnings %v of %q", by, where, got, found(t))
 		}
 		for i := range min(len(got), len(shown)) {
 			if got[i] != string(shown[i].Rule) {
-				s.Errorf("%s, %s: warning %v, want %s", door, where, got[i], shown[i].Rule)
+				s.Errorf("%s, %s: warning %v, want %s", by, where, got[i], shown[i].Rule)
 			}
 		}
 	}

@@ -311,7 +311,7 @@ func (s *replyTx) sumName(token wallet.Token) (html, error) {
 	return html(escape(token.Symbol)), nil
 }
 
-// warnings returns what the fraud rules found, one paragraph for each finding. A lookalike has a paragraph of its own.
+// warnings returns what the fraud rules found, one paragraph for each finding. A suspected poisoning has a paragraph of its own.
 func (s *replyTx) warnings(t wallet.Transaction) (html, error) {
 	var lines []string
 	for _, f := range t.Findings {

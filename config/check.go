@@ -439,21 +439,6 @@ func (ch *checker) stake() (s Stake) {
 	return s
 }
 
-func (ch *checker) fraud() Fraud {
-	f := Fraud{File: ch.values["fraud.addresses_file"]}
-	for _, item := range split(ch.values["fraud.addresses"]) {
-		a, err := wallet.ParseAddress(item)
-		if err != nil {
-			ch.wrong("fraud.addresses", "%q is no address", item)
-			continue
-		}
-		if !slices.Contains(f.Addresses, a) {
-			f.Addresses = append(f.Addresses, a)
-		}
-	}
-	return f
-}
-
 func (ch *checker) mail() Mail {
 	m := Mail{From: ch.values["mail.from"]}
 	if u, ok := ch.url("mail.url", "smtp", "smtps"); ok {

@@ -53,15 +53,15 @@ func (s *Transactions) screen(ctx context.Context, t wallet.Transaction, unasked
 
 // screened judges a complete proposal by the fraud rules. It is POLICY_VIOLATION if one of them refuses it.
 func (s *Transactions) screened(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (wallet.Transaction, error) {
-	facts, err := s.facts(tx, t, snapshot)
+	collected, err := s.collect(tx, t, snapshot)
 	if err != nil {
 		return t, err
 	}
-	found := wallet.Judge(facts, wallet.FraudRules())
+	found := wallet.Judge(collected, wallet.FraudRules())
 	if err := wallet.Refusal(found); err != nil {
 		return t, err
 	}
-	t.PoisoningSuspect, _ = facts.Suspect()
+	t.PoisoningSuspect, _ = collected.Suspect()
 	return t.Found(found), nil
 }
 
@@ -95,9 +95,9 @@ func IsJudgedAgain(err error) bool { return wallet.ReasonOf(err).Key == judgedAg
 // recentPayments is how many of a person's newest transactions are searched for their own payments, and for what the recipient sent.
 const recentPayments = 200
 
-// facts collects what a proposal is judged by. It reads the store only: prices are the newest that are stored, and value nothing
+// collect returns what a proposal is judged by. It reads the store only: prices are the newest that are stored, and value nothing
 // when they are old (wallet.StalePrice).
-func (s *Transactions) facts(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (f wallet.Facts, err error) {
+func (s *Transactions) collect(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (f wallet.Facts, err error) {
 	rules, err := tx.Kinds().Of(t.Kind)
 	if err != nil {
 		return f, err

@@ -81,7 +81,7 @@ func TestLessIsConfirmedAtOnce(t *testing.T) {
 	}
 }
 
-// TestWhatIsBarredMeanwhileIsNotConfirmed, and a lookalike that appears meanwhile is.
+// TestWhatIsBarredMeanwhileIsNotConfirmed, and a suspected poisoning that appears meanwhile asks again.
 func TestWhatIsBarredMeanwhileIsNotConfirmed(t *testing.T) {
 	r := newHarness(t)
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
@@ -97,7 +97,7 @@ func TestWhatIsBarredMeanwhileIsNotConfirmed(t *testing.T) {
 	id = r.proposed(alice, like, "1")
 	r.Must(r.adds(alice, "friend", friend))
 	if got, again, err := r.confirms(alice.Caller(), id, ""); err != nil || !again || got.PoisoningSuspect != friend {
-		t.Errorf("a lookalike meanwhile: %s, again %v, %v", got.PoisoningSuspect, again, err)
+		t.Errorf("a poisoning suspect meanwhile: %s, again %v, %v", got.PoisoningSuspect, again, err)
 	}
 }
 

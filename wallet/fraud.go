@@ -12,7 +12,7 @@ type Verdict int
 // The verdicts, the least first. Stored rows hold the numbers, with room between them.
 const (
 	NoVerdict     Verdict = 10 * iota // nothing was found
-	NoteVerdict                       // the owner is told before they confirm
+	NoteVerdict                       // the owner reads it before they confirm
 	WarnVerdict                       // the owner must type something to confirm it (Transaction.Typing)
 	DelayVerdict                      // it also waits after Confirm, and can be cancelled meanwhile (Finding.Wait)
 	RefuseVerdict                     // it is not possible: POLICY_VIOLATION
@@ -57,7 +57,7 @@ type Facts struct {
 	Transaction Transaction // with its fee and terms
 	Pays        bool        // it is a payment to Transaction.To (Rules.Pays)
 	Door        Door
-	Person      bool   // it has an owner, who can be told and asked
+	Person      bool   // it has an owner, who can be notified and asked
 	Value       Worth  // of the amount; of an unlisted token never known
 	Left        uint64 // base units of the token that remain after it and are not reserved
 	// Large is from which value on a payment is large for the owner (Settings.Large), in dollars; 0: unknown.

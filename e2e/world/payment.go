@@ -72,7 +72,7 @@ func Typed(t wallet.Transaction) string {
 	return ""
 }
 
-// Confirm is the owner's word; it may be refused. They type what a fraud rule asks for, but nothing for a lookalike.
+// Confirm is the owner's word; it may be refused. They type what a fraud rule asks for, but nothing for a suspected poisoning.
 func (w *World) Confirm(who handlers.Caller, id wallet.TransactionID) (wallet.Transaction, error) {
 	typed := ""
 	if t := w.Transaction(id); t.PoisoningSuspect.IsZero() {
