@@ -332,6 +332,7 @@ func TestEveryStepSaysWhenToLookNext(t *testing.T) {
 	deadline, soon := now.Add(time.Hour), now.Add(500*time.Millisecond)
 	want := map[wallet.Status]map[store.Queue]time.Time{
 		wallet.AwaitingConfirmation: {store.Settlement: deadline},
+		wallet.Delayed:              {store.Settlement: now.Add(2 * time.Hour)},
 		wallet.AwaitingSignature:    {store.Settlement: now.Add(wallet.SignWindow)}, // its own time begins with the Confirm
 		wallet.Signed:               {store.Settlement: now},
 		wallet.Pending:              {store.Settlement: soon},
@@ -345,8 +346,13 @@ func TestEveryStepSaysWhenToLookNext(t *testing.T) {
 	for i, edge := range wallet.Lifecycle() {
 		before := r.payment(i)
 		before.Status, before.Deadline = edge.From, deadline
-		if edge.From == wallet.Requested {
+		switch {
+		case edge.From == wallet.Requested:
 			before.Kind = wallet.Request
+		case edge.From == wallet.Delayed:
+			before.DelayFor, before.DelayEndsAt = 2*time.Hour, now.Add(2*time.Hour)
+		case edge.By == wallet.ConfirmedToWait:
+			before.DelayFor = 2 * time.Hour
 		}
 		input := wallet.TransitionInput{By: edge.By, At: now, Landing: &wallet.Landing{Signature: before.Signature, Slot: 5}}
 		r.Must(r.Update(func(tx store.Tx) error { return store.Create(tx, before) }))
@@ -366,6 +372,8 @@ func TestEveryStepSaysWhenToLookNext(t *testing.T) {
 		next := want[after.Status]
 		if after.Closed {
 			next = nil
+		} else if edge.By == wallet.DelayEnded {
+			next = map[store.Queue]time.Time{store.Settlement: now.Add(wallet.DelayedSignWindow)}
 		}
 		if got := r.jobs(before.ID); !maps.EqualFunc(got, next, time.Time.Equal) {
 			t.Errorf("%s, %s, then %s (closed %v): %v, want %v", edge.From, edge.By, after.Status, after.Closed, got, next)
