@@ -83,6 +83,7 @@ type Parts struct {
 	Notifications *handlers.Notifications
 	Summaries     *handlers.Summaries
 	Alerts        *handlers.Alerts
+	Freezing      *handlers.Freezing
 	Webhooks      *handlers.Webhooks
 	Portal        *handlers.Portal
 	Security      *handlers.Security
@@ -111,6 +112,8 @@ func New(o Options) (*Parts, error) {
 	p := &Parts{Options: o, Tokens: tokens}
 	p.Users = &handlers.Users{Now: o.Now, NewID: o.NewID}
 	p.Wallets = &handlers.Wallets{Store: o.Store, Chain: o.Chain, Tokens: tokens, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
+		Now: o.Now, Random: o.Random, Signatures: chain.Messages{}}
+	p.Freezing = &handlers.Freezing{Store: o.Store, Wallets: p.Wallets, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
 		Now: o.Now, Random: o.Random, Signatures: chain.Messages{}}
 	p.Transactions = &handlers.Transactions{Store: o.Store, Network: o.Chain, Messages: o.Kinds.Codec(), Now: o.Now, NewID: o.NewID, Random: o.Random}
 	p.Transfers = &handlers.Transfers{Transactions: p.Transactions, Chain: o.Chain, Tokens: tokens}
@@ -223,7 +226,7 @@ func (p *Parts) readNews() {
 func (p *Parts) Chat() chat.Options {
 	c := p.Config
 	return chat.Options{Prices: p.Prices, Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, Swaps: p.Swaps, TokenSearch: p.TokenSearch, History: p.History,
-		Contacts: p.Contacts, Notifications: p.Notifications, Alerts: p.Alerts, Developers: p.Developers, Apps: p.Apps, People: p.People, Portal: p.Portal, Security: p.Security, Receivers: p.Delivery,
+		Contacts: p.Contacts, Notifications: p.Notifications, Alerts: p.Alerts, Freezing: p.Freezing, Developers: p.Developers, Apps: p.Apps, People: p.People, Portal: p.Portal, Security: p.Security, Receivers: p.Delivery,
 		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Limits: c.Limits,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
 		BotName: p.BotName, Node: p.Node, Now: p.Now, Random: p.Random, Log: p.Log, Cards: p.Kinds.Cards()}
