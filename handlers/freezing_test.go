@@ -223,3 +223,19 @@ func TestAFreezeEndsTheAttemptToConnectAndIsToldOnce(t *testing.T) {
 	// The attempt stays ended.
 	r.Refused(wallet.NotFound, r.Prove(link, r.NewKey()))
 }
+
+// TestAFreezeRejectsADelayedPayment: it was confirmed, and nobody has signed it. Its funds are free again.
+func TestAFreezeRejectsADelayedPayment(t *testing.T) {
+	r := newHarness(t)
+	alice, bob := r.rich(1001, 10*sol), r.rich(1002, sol)
+	r.World.Delayed(time.Hour)
+	waits, err := r.Confirm(alice.Caller(), r.proposed(alice, bob.Address(), "1"))
+	r.Must(err)
+	if waits.Status != wallet.Delayed {
+		t.Fatalf("it is %s: the test is broken", waits.Status)
+	}
+	r.freeze(alice.User.ID)
+	if got := r.Transaction(waits.ID); got.Status != wallet.Rejected || got.ErrorReason.Key != "failed_because.frozen" || !got.Closed {
+		t.Errorf("it is %s because of %s", got.Status, got.ErrorReason)
+	}
+}
