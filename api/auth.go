@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -36,7 +37,8 @@ func (s *Server) key(e endpoint) fiber.Handler {
 }
 
 // authenticate returns the key of a request, and counts the request against the key's limit. Errors: INVALID_API_KEY,
-// RATE_LIMIT_EXCEEDED, and INTERNAL_ERROR if the store fails. The first use of the key from this client is logged for its owner.
+// POLICY_VIOLATION for a key whose owner's account is frozen, RATE_LIMIT_EXCEEDED, and INTERNAL_ERROR if the store fails. The first use of
+// the key from this client is logged for its owner.
 func (s *Server) authenticate(c *fiber.Ctx, e endpoint) (wallet.Key, error) {
 	// A session of the portal is recognised by its form. For other endpoints it is a key that does not exist.
 	secret := bearerToken(c)
@@ -44,6 +46,9 @@ func (s *Server) authenticate(c *fiber.Ctx, e endpoint) (wallet.Key, error) {
 		return s.authenticateSession(c, secret, e.kind)
 	}
 	key, err := s.Keys.Check(c.UserContext(), secret, e.kind)
+	if wallet.CodeOf(err) == wallet.PolicyViolation { // the key is paused, and counts as it does otherwise
+		return wallet.Key{}, cmp.Or(s.rateLimit(c, key), err)
+	}
 	if err != nil {
 		return wallet.Key{}, s.notAKey(c, err)
 	}

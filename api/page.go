@@ -87,12 +87,12 @@ func (s *Server) opened(c *fiber.Ctx, fields object) error {
 	return s.Security.OpenedLink(c.UserContext(), kind, secret, s.from(c))
 }
 
-// linkOf returns the hash of the link that a request names, under which its requests are counted: `token` of a bind link,
-// `id` of a signing link.
+// linkOf returns the hash of the link that a request names, under which its requests are counted: `id` of a signing
+// link, `token` of all others.
 func linkOf(path string, fields object) [32]byte {
-	name := "id"
-	if strings.HasPrefix(path, "/w/bind") {
-		name = "token"
+	name := "token"
+	if strings.HasPrefix(path, "/w/tx/") {
+		name = "id"
 	}
 	secret, _ := fields.text(name) // without one the request is refused as strange
 	return sha256.Sum256([]byte(secret))

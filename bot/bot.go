@@ -67,6 +67,8 @@ type Talker interface {
 	Profiles() []chat.Profile
 	// Apology is the answer to a person when handling their input failed for good.
 	Apology(in chat.Input) []chat.Reply
+	// FreezeOnArrival freezes the account of a person whose input says so. It runs in the transaction that takes the input.
+	FreezeOnArrival(tx store.Tx, in chat.Input) error
 	// TooMany is the answer to a person when their oldest waiting messages are left out. It reads their language from tx.
 	TooMany(tx store.Tx, chat int64) ([]chat.Reply, error)
 }

@@ -110,9 +110,10 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int) error {
 	// The closure may run again after a rollback, so everything that it decides starts afresh, except who was notified.
 	var handed []store.Job
 	var calm, notified []int64 // notified outlives runs of the closure that were rolled back, since floods does too
-	err := b.update(ctx, func(tx store.Tx) (err error) {
+	freezing := true
+	write := func(tx store.Tx) (err error) {
 		var over []int64
-		if handed, over, calm, err = b.put(tx, updates, most); err != nil {
+		if handed, over, calm, err = b.put(tx, updates, most, freezing); err != nil {
 			return err
 		}
 		for _, chat := range over {
@@ -125,7 +126,18 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int) error {
 			}
 		}
 		return nil
-	})
+	}
+	err := b.update(ctx, write)
+	switch {
+	case errors.Is(err, errFreeze): // the updates are not lost by it: /freeze freezes once more when it is handled
+		b.log.Error("an account could not be frozen when /freeze arrived", "error", err)
+		freezing = false
+		err = b.update(ctx, write)
+	case errors.Is(err, ErrBusy): // Telegram delivers the updates again, but a freeze must not wait for that
+		if frozen := b.update(ctx, func(tx store.Tx) error { return b.freeze(tx, updates...) }); frozen != nil {
+			b.log.Error("an account could not be frozen when /freeze arrived", "error", frozen)
+		}
+	}
 	if err != nil {
 		for _, chat := range notified { // nobody was notified after all
 			b.floods.calm(chat)
@@ -142,9 +154,27 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int) error {
 	return nil
 }
 
+// errFreeze says that a freeze failed, and not the taking of updates.
+var errFreeze = errors.New("freeze on arrival")
+
+// freeze freezes the accounts of people whose updates say so, before any update is handled. put calls it for updates that are
+// new: one that Telegram delivers again does not freeze again, since the person may have unfrozen their account meanwhile.
+func (b *Bot) freeze(tx store.Tx, updates ...incoming) error {
+	for _, u := range updates {
+		if u.kind == membership {
+			continue
+		}
+		if err := b.opt.Chat.FreezeOnArrival(tx, u.in); err != nil {
+			return errors.Join(errFreeze, err)
+		}
+	}
+	return nil
+}
+
 // put is the part of take that runs in the transaction. It returns the jobs that were leased to this node, the chats that
-// are over their bound, and those that are not. It changes nothing but tx, so it may run twice.
-func (b *Bot) put(tx store.Tx, updates []incoming, most int) (handed []store.Job, over, calm []int64, err error) {
+// are over their bound, and those that are not. With freezing, an update that is /freeze takes effect here. It changes nothing
+// but tx, so it may run twice.
+func (b *Bot) put(tx store.Tx, updates []incoming, most int, freezing bool) (handed []store.Job, over, calm []int64, err error) {
 	if most > 0 {
 		if stats, err := tx.JobStats(store.Inbox); err != nil || stats.Waiting+stats.InFlight >= most {
 			return nil, nil, nil, errors.Join(err, ErrBusy)
@@ -160,6 +190,11 @@ func (b *Bot) put(tx store.Tx, updates []incoming, most int) (handed []store.Job
 		}
 		if known {
 			continue
+		}
+		if freezing {
+			if err := b.freeze(tx, u); err != nil {
+				return nil, nil, nil, err
+			}
 		}
 		chat := store.ChatKey(u.in.Chat)
 		jobs = append(jobs, store.Job{Queue: store.Inbox, Key: chat, Owner: chat, About: store.ChatPerson(tx, u.in.From.TelegramID), At: now, Body: u.body})

@@ -301,6 +301,8 @@ func says(text string) chat.Reply {
 // talker is a small Talker: it repeats what it hears, and answers taps. answer, if set, decides
 // instead; its replies are committed in the same way.
 type talker struct {
+	freezes func(store.Tx, chat.Input) error // FreezeOnArrival; nil: does nothing
+
 	mu     sync.Mutex
 	heard  []chat.Input
 	answer func(ctx context.Context, in chat.Input) ([]store.Reply, error)
@@ -392,6 +394,14 @@ func (k *talker) Profiles() []chat.Profile {
 
 func (k *talker) TooMany(store.Tx, int64) ([]chat.Reply, error) {
 	return []chat.Reply{says("too many")}, nil
+}
+
+// FreezeOnArrival notes whom it was asked about, and fails if the test says so.
+func (k *talker) FreezeOnArrival(tx store.Tx, in chat.Input) error {
+	if k.freezes == nil {
+		return nil
+	}
+	return k.freezes(tx, in)
 }
 
 func (k *talker) Apology(in chat.Input) []chat.Reply {

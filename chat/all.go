@@ -16,6 +16,7 @@ func conversations() []conversation {
 		priceCommand(),
 		poolsCommand(),
 		alertCommand(),
+		freezeCommands(),
 		contactsConversation(),
 		settingsConversation(),
 		apiConversation(),

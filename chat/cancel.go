@@ -6,7 +6,7 @@ import "context"
 func cancelCommand() conversation {
 	return conversation{
 		name:     "cancel",
-		commands: []command{{name: "cancel", menu: "menu.cancel", usage: "usage.cancel", bare: true, looks: true, run: (*Chat).cancel, aliases: map[string]string{"stop": "", "abort": ""}}},
+		commands: []command{{name: "cancel", menu: "menu.cancel", usage: "usage.cancel", bare: true, looks: true, run: (*Chat).cancel, whileFrozen: always, aliases: map[string]string{"stop": "", "abort": ""}}},
 	}
 }
 

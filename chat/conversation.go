@@ -30,6 +30,10 @@ type command struct {
 	run     Handler
 	app     Handler // runs it for an app; nil: apps may not run it (docs/specification.md, Messages and commands)
 
+	// whileFrozen reports whether the command with these arguments works while the person's account is frozen. nil: it does
+	// not. Only what reads the person's own data, or protects them, may.
+	whileFrozen func(args []string) bool
+
 	// appNeeds returns the scope that the person must have granted to an app, besides bot:execute, for the command with these
 	// arguments. "", and a nil appNeeds, mean no other scope.
 	appNeeds func(args []string) wallet.Scope
@@ -54,6 +58,8 @@ type conversation struct {
 
 	// callbacks are its buttons, by the name of their action. Names are unique across all conversations.
 	callbacks map[string]Callback
+	// callbacksWhileFrozen are those that work while the person's account is frozen. All others, and all answers, do not.
+	callbacksWhileFrozen []string
 
 	// intercept sees plain text before the open question does. offer sees text that no question waits for. Both return a nil
 	// Action to pass the text on.

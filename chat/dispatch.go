@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"slices"
 	"strings"
 )
 
@@ -9,19 +10,30 @@ import (
 // The routes are those that Receive returns in Inbound.Route. Each route occurs once (newRegistry has checked that).
 func (c *Chat) Endpoints() []Endpoint {
 	var all []Endpoint
-	add := func(route Route, groups bool, handler Handler) {
+	never := func(*Chat, Inbound) bool { return false }
+	unstopped := func(*Chat, Inbound) bool { return true }
+	// A frozen account is refused here and in play, for every endpoint that does not say otherwise.
+	add := func(route Route, groups bool, whileFrozen func(*Chat, Inbound) bool, handler Handler) {
 		all = append(all, Endpoint{route, groups, func(ctx context.Context, h Inbound) (Turn, error) {
-			action, err := handler(c, ctx, h)
+			h.whileFrozen = whileFrozen(c, h)
+			action, err := frozenOut(whileFrozen, handler)(c, ctx, h)
 			return c.turn(h, action, err)
 		}})
 	}
 	for _, row := range c.registry.commands {
-		add(Route{ByCommand, row.name}, row.groups, row.handle)
+		add(Route{ByCommand, row.name}, row.groups, func(_ *Chat, h Inbound) bool { return row.allowed(h.line) }, row.handle)
 	}
 	for _, conv := range c.registry.all {
 		// The part of a button's action after the colon is the object that the callback acts on, such as a key's id.
 		for action, callback := range conv.callbacks {
-			add(Route{ByCallback, action}, true, func(c *Chat, ctx context.Context, h Inbound) (Action, error) {
+			whileFrozen := never
+			if slices.Contains(conv.callbacksWhileFrozen, action) {
+				whileFrozen = unstopped
+			}
+			if action == runAction { // it is as free as the command that it runs
+				whileFrozen = (*Chat).runsWhileFrozen
+			}
+			add(Route{ByCallback, action}, true, whileFrozen, func(c *Chat, ctx context.Context, h Inbound) (Action, error) {
 				_, object, _ := strings.Cut(h.button.Action, ":")
 				return callback(c, ctx, h, object)
 			})
@@ -32,14 +44,17 @@ func (c *Chat) Endpoints() []Endpoint {
 				if kind == ByText {
 					handler = afterInterceptors(handler)
 				}
-				add(Route{kind, answerName(conv.name, state)}, true, handler)
+				add(Route{kind, answerName(conv.name, state)}, true, never, handler)
 			}
 		}
 	}
 	// Routes without a name take what nothing else is waiting for.
-	for kind, handler := range map[InputKind]Handler{ByText: (*Chat).otherText, ByCallback: (*Chat).otherButton,
+	// A secret is deleted from the chat of a frozen account too. Other text could be for an interceptor or begin an offer.
+	secret := func(_ *Chat, h Inbound) bool { return h.Secret != NoSecret }
+	add(Route{Kind: ByText}, true, secret, (*Chat).otherText)
+	for kind, handler := range map[InputKind]Handler{ByCallback: (*Chat).otherButton,
 		ByContact: (*Chat).otherContact, ByPerson: (*Chat).otherPerson, ByEdit: (*Chat).edited} {
-		add(Route{Kind: kind}, true, handler)
+		add(Route{Kind: kind}, true, unstopped, handler)
 	}
 	return all
 }

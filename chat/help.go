@@ -10,7 +10,7 @@ import (
 func helpCommand() conversation {
 	return conversation{
 		name: "help",
-		commands: []command{{name: "help", menu: "menu.help", usage: "usage.help", groups: true, looks: true, run: (*Chat).help, app: (*Chat).help,
+		commands: []command{{name: "help", menu: "menu.help", usage: "usage.help", groups: true, looks: true, run: (*Chat).help, whileFrozen: always, app: (*Chat).help,
 			aliases: map[string]string{"commands": "", "menu": "", "about": "", "support": "", "faq": ""}}},
 		topics: map[string]string{"security": "help.security", "notifications": "help.notifications"},
 	}

@@ -102,10 +102,11 @@ func menuButtons() conversation {
 		flow: asideTable(), version: 1, data: func() any { return new(asides) },
 		slots: map[string]func(*replyTx, store.Conversation) error{asideSlot: (*replyTx).timedOutAsides},
 		callbacks: map[string]Callback{
-			"run":  (*Chat).tapRun,
-			"stop": (*Chat).tapStop,
-			"keep": (*Chat).tapKeep,
+			runAction: (*Chat).tapRun,
+			"stop":    (*Chat).tapStop,
+			"keep":    (*Chat).tapKeep,
 		},
+		callbacksWhileFrozen: []string{"stop", "keep"},
 	}
 }
 
@@ -120,6 +121,17 @@ func (s *replyTx) menu(labelsAndCommands ...string) ([][]Button, error) {
 		row = append(row, b)
 	}
 	return [][]Button{row}, nil
+}
+
+// runAction is the action of buttons that run a command.
+const runAction = "run"
+
+// runsWhileFrozen reports whether the command of a tapped button works while the person's account is frozen.
+func (c *Chat) runsWhileFrozen(h Inbound) bool {
+	_, text, _ := strings.Cut(h.button.Action, ":")
+	line := read(text)
+	row, ok := c.registry.command(line.command)
+	return ok && row.allowed(line)
 }
 
 // tapRun runs the command of a button. The button can be used any number of times.

@@ -19,7 +19,7 @@ const (
 func poolsCommand() conversation {
 	return conversation{
 		name: "pools",
-		commands: []command{{name: "pools", menu: "menu.pools", usage: "usage.pools", looks: true, run: (*Chat).pools, app: (*Chat).poolsForApp,
+		commands: []command{{name: "pools", menu: "menu.pools", usage: "usage.pools", looks: true, run: (*Chat).pools, whileFrozen: always, app: (*Chat).poolsForApp,
 			aliases: map[string]string{"pool": "", "liquidity": ""}}},
 	}
 }

@@ -36,9 +36,9 @@ const (
 func priceCommand() conversation {
 	return conversation{
 		name: "price",
-		commands: []command{{name: "price", menu: "menu.price", usage: "usage.price", looks: true, run: (*Chat).price, app: (*Chat).priceForApp,
+		commands: []command{{name: "price", menu: "menu.price", usage: "usage.price", looks: true, run: (*Chat).price, whileFrozen: always, app: (*Chat).priceForApp,
 			appNeeds: priceNeeds, aliases: map[string]string{"prices": "", "chart": ""}}},
-		callbacks: map[string]Callback{"chart": (*Chat).tapChart},
+		callbacks: map[string]Callback{"chart": (*Chat).tapChart}, callbacksWhileFrozen: []string{"chart"},
 	}
 }
 

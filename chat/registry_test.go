@@ -67,6 +67,7 @@ func TestWhichConversationTellsOfWhichEvent(t *testing.T) {
 		"stake":      {wallet.StakesChanged, wallet.ValidatorsChanged},
 		"alert":      {wallet.PriceAlert},
 		"security":   {wallet.SecurityNoticed},
+		"freeze":     {wallet.AccountFrozen, wallet.AccountUnfrozen},
 		"news":       {wallet.NewsPublished},
 		settingsFlow: {wallet.NotificationsSet},
 	}

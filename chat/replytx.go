@@ -99,6 +99,10 @@ func (c *Chat) play(tx store.Tx, h Inbound, action Action) error {
 		}
 		s.user = user
 	}
+	// The account may have been frozen since the handler ran: then nothing that it decided takes effect.
+	if h.Private && s.user.Freeze != nil && !h.whileFrozen {
+		action = (*replyTx).sayFrozen
+	}
 	// The language of this message, which may be newer than the stored one.
 	s.words = c.wordsFor(h.reader())
 	// The time-out of the previous question comes first, so that its reply precedes the answer.

@@ -17,11 +17,16 @@ import (
 func securityConversation() conversation {
 	return conversation{
 		name: "security",
-		commands: []command{{name: "security", menu: "menu.security", usage: "usage.security", looks: true, run: (*Chat).security,
+		commands: []command{{name: "security", menu: "menu.security", usage: "usage.security", looks: true, run: (*Chat).security, whileFrozen: securityReads,
 			aliases: map[string]string{"securitylog": "log"}}},
-		callbacks: map[string]Callback{"logpage": (*Chat).tapLogPage},
-		events:    map[wallet.EventName]notice{wallet.SecurityNoticed: {priority: alerts, notify: withData((*replyTx).notifySecurity)}},
+		callbacks: map[string]Callback{"logpage": (*Chat).tapLogPage}, callbacksWhileFrozen: []string{"logpage"},
+		events: map[wallet.EventName]notice{wallet.SecurityNoticed: {priority: alerts, notify: withData((*replyTx).notifySecurity)}},
 	}
+}
+
+// securityReads reports whether /security with these arguments only reads, so that it works while the account is frozen.
+func securityReads(args []string) bool {
+	return len(args) == 0 || len(args) == 1 && strings.EqualFold(args[0], "log")
 }
 
 // Cards of the newest messages of /security and /security log.

@@ -9,7 +9,7 @@ import (
 func startCommand() conversation {
 	return conversation{
 		name:     "start",
-		commands: []command{{name: "start", menu: "menu.start", usage: "usage.start", groups: true, run: (*Chat).start}},
+		commands: []command{{name: "start", menu: "menu.start", usage: "usage.start", groups: true, run: (*Chat).start, whileFrozen: withoutWords}},
 	}
 }
 

@@ -24,7 +24,9 @@ type Inbound struct {
 	data     any          // the conversation's data, read-only: handlers use copyOf
 	button   store.Button // the tapped button; zero if its nonce is unknown
 	author   wallet.AppID // the app whose message it replies to (Reply.Author); "" for none
-	app      *AppCommand  // set if an app runs a command for the person; nil if the person acts
+	// whileFrozen is set by Endpoints: this input is answered also if the person's account is frozen.
+	whileFrozen bool
+	app         *AppCommand // set if an app runs a command for the person; nil if the person acts
 }
 
 // caller returns the person as the operations of handlers identify them.

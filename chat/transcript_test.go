@@ -311,6 +311,8 @@ func (r *harness) page(who string, what []string) {
 		r.signs(who)
 	case "keeps":
 		r.keeps(who)
+	case "unfreezes":
+		r.unfreezes(who, r.people[what[1]].Key)
 	case "rejects":
 		_, err := r.Signing.Reject(r.Context(), handlers.ByLink(r.people[who].link[len("s="):]))
 		r.Must(err)

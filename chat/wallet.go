@@ -37,7 +37,7 @@ func walletConversation() conversation {
 	return conversation{
 		name: walletFlow,
 		commands: []command{{name: "wallet", menu: "menu.wallet", usage: "usage.wallet", looks: true, run: (*Chat).wallet, app: (*Chat).walletForApp,
-			appNeeds: walletNeeds, aliases: walletAliases()}},
+			appNeeds: walletNeeds, aliases: walletAliases(), whileFrozen: walletReads}},
 		flow: Flow{
 			idle: {
 				linked: {linkOpen, (*replyTx).sendLink},
@@ -66,6 +66,7 @@ func walletConversation() conversation {
 			"pastall":    (*Chat).tapOlderOfAll,
 			exportAction: (*Chat).tapExport,
 		},
+		callbacksWhileFrozen: []string{"past", "pastall", "stopclaim"},
 		events: map[wallet.EventName]notice{
 			wallet.WalletProven:       {priority: confirmations, notify: (*replyTx).notifyProven},
 			wallet.WalletWanted:       {priority: confirmations, notify: withData((*replyTx).notifyWanted)},
@@ -79,6 +80,21 @@ func walletConversation() conversation {
 			wallet.InsufficientFunds: (*replyTx).offerAddress,
 		},
 	}
+}
+
+// walletReads reports whether /wallet with these arguments only reads, so that it works while the account is frozen. A
+// request for a payment is stored, so it does not.
+func walletReads(args []string) bool {
+	if len(args) == 0 {
+		return true
+	}
+	switch strings.ToLower(args[0]) {
+	case "new", "use", "disconnect", exportWord:
+		return false
+	case "address":
+		return len(args) == 1
+	}
+	return true
 }
 
 // walletAliases maps the commands of other wallets to actions of /wallet, so that people who come from them are understood.

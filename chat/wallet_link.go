@@ -65,6 +65,9 @@ func (s *replyTx) newLink(offeredBy, key string, v vars) (wallet.Bind, error) {
 
 // notifyWanted sends a link to connect a wallet because a program asked for it. The person's conversation stays where it is.
 func (s *replyTx) notifyWanted(wanted wallet.WalletWantedData) error {
+	if s.user.Freeze != nil { // frozen since the program asked
+		return nil
+	}
 	switch old, err := s.tx.BindOf(s.user.ID); {
 	case err == nil && (old.OpenAt(s.now) || old.ChoosableAt(s.now)): // the person has already begun to connect one
 		return nil

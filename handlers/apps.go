@@ -50,6 +50,9 @@ func (a *Apps) ConsentFor(tx store.Tx, person wallet.UserID, id wallet.AppID) (C
 // requests others by now, the answer is CONFLICT and nothing is granted. INVALID_REQUEST for no scope, or one that was
 // not shown. NOT_FOUND if the app no longer exists.
 func (a *Apps) Allow(tx store.Tx, person wallet.UserID, id wallet.AppID, shown, chosen []wallet.Scope) error {
+	if err := usable(tx, person, wallet.ByPerson); err != nil {
+		return err
+	}
 	asked, err := a.ConsentFor(tx, person, id)
 	if err != nil {
 		return err

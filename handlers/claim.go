@@ -43,13 +43,19 @@ func (w *Wallets) StopClaim(tx store.Tx, owner wallet.UserID, address wallet.Add
 	return errors.Join(tx.PutWallet(held), logWallet(tx, w.Now(), owner, wallet.LogWalletKept, address, ""))
 }
 
-// TakeOver moves a claimed address to the person who proved it. CONFLICT before ClaimWindow is over, NOT_FOUND without a
-// claim of theirs.
+// TakeOver moves a claimed address to the person who proved it. CONFLICT before ClaimWindow is over and while the
+// account that holds it is frozen, NOT_FOUND without a claim of theirs, POLICY_VIOLATION if their own account is frozen.
 func (w *Wallets) TakeOver(tx store.Tx, user wallet.UserID, address wallet.Address) (wallet.Wallet, error) {
 	held, err := tx.Wallet(address)
 	if err != nil || held.Claim == nil || held.Claim.User != user {
 		return wallet.Wallet{}, errors.Join(notMissing(err), wallet.Refuse(wallet.NotFound,
 			"claim_state.over"))
+	}
+	if err := usable(tx, user, wallet.ByPerson); err != nil {
+		return wallet.Wallet{}, err
+	}
+	if usable(tx, held.Owner, wallet.ByPerson) != nil { // its key must still be able to end the freeze
+		return wallet.Wallet{}, wallet.Refuse(wallet.Conflict, "claim_state.frozen")
 	}
 	claim, now := *held.Claim, w.Now().UTC()
 	if from := claim.At.Add(ClaimWindow); now.Before(from) {

@@ -60,6 +60,9 @@ func (s *Transactions) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transa
 	if err != nil {
 		return t, err
 	}
+	if err := usable(tx, t.Owner, c.who.useOf(t.Owner)); err != nil {
+		return t, err
+	}
 	if err := t.ConfirmableAt(s.Now()); err != nil {
 		return t, err
 	}

@@ -95,6 +95,9 @@ func (w *Wallets) Connect(ctx context.Context, who Caller, address wallet.Addres
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
+		if err := usable(tx, who.User, wallet.ByKey); err != nil {
+			return err
+		}
 		again := bind.ChoosableAt(w.Now()) || bind.Status == wallet.BindDone
 		if err != nil || bind.Address != address || !again && !bind.OpenAt(w.Now()) {
 			return wallet.Refuse(wallet.NotFound, "connecting.no_challenge")
@@ -135,6 +138,9 @@ func connected(tx store.Tx, who Caller, address wallet.Address) (wallet.BindStat
 // connectProven connects the wallet of an attempt that is proven and, for a person, confirmed in chat. It returns false
 // if the address belongs to another person: then it is claimed and not connected.
 func (w *Wallets) connectProven(tx store.Tx, bind wallet.Bind) (bool, error) {
+	if err := usable(tx, bind.User, wallet.ByPerson); err != nil {
+		return false, err
+	}
 	held, err := tx.Wallet(bind.Address)
 	switch {
 	case err == nil && bind.User != "" && held.Owner != "" && held.Owner != bind.User:

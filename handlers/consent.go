@@ -8,6 +8,7 @@ import (
 )
 
 // granted reports whether a person has granted a scope to the caller's app. It is false for callers without an app.
+// POLICY_VIOLATION if it is granted and the person's account is frozen.
 func granted(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) (bool, error) {
 	if who.App == "" || person == "" {
 		return false, nil
@@ -16,15 +17,23 @@ func granted(tx store.Tx, who Caller, person wallet.UserID, scope wallet.Scope) 
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
-	return err == nil && grant.Covers(scope), err
+	if err != nil || !grant.Covers(scope) {
+		return false, err
+	}
+	return true, usable(tx, person, wallet.ByApp)
 }
 
 // consented returns nil if the caller may act for a person within a scope: as that person, as an operator's bot token, or
-// as an app with a grant for the scope. Otherwise it returns CONSENT_REQUIRED (docs/specification.md, Whose data), whose
+// as an app with a grant for the scope. POLICY_VIOLATION while the person's account is frozen. Otherwise it returns CONSENT_REQUIRED (docs/specification.md, Whose data), whose
 // message says how to get consent: by a link that opens the bot, if its name is known.
 func consented(tx store.Tx, bot BotName, who Caller, person wallet.UserID, scope wallet.Scope) error {
-	if who.User != "" && who.User == person || who.operator() && who.Bot {
+	switch {
+	case who.User != "" && who.User == person:
+		return usable(tx, person, who.useOf(person))
+	case who.operator() && who.Bot && scope == wallet.BotSend: // what an operator writes only informs
 		return nil
+	case who.operator() && who.Bot:
+		return usable(tx, person, wallet.ByApp)
 	}
 	ok, err := granted(tx, who, person, scope)
 	if err != nil || ok {

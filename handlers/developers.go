@@ -343,6 +343,9 @@ func (st Standing) room(more int) error {
 // makeKeys creates the described keys for an app with one tier, and adds the scopes of all of them to those that the app
 // requests. Errors: those of appName.
 func (d *Developers) makeKeys(tx store.Tx, app wallet.App, tier wallet.Tier, keys []wallet.Key) (made Made, err error) {
+	if err := usable(tx, app.Owner, wallet.ByPerson); err != nil {
+		return made, err
+	}
 	for _, key := range keys {
 		for _, scope := range wallet.Grantable(key.Kind, key.Scopes) {
 			if !slices.Contains(app.Scopes, scope) {

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -84,6 +83,9 @@ func (k *Keys) Create(ctx context.Context, req KeyRequest) (wallet.Key, string, 
 			if err != nil {
 				return found(err, wallet.UserNotFound, "person.not_started")
 			}
+			if err := owner.Frozen(wallet.ByKey); err != nil {
+				return err
+			}
 			made.Key.Owner = owner.ID
 		}
 		if req.App != "" {
@@ -136,6 +138,9 @@ func (k *Keys) CommitRotation(tx store.Tx, id string, next NewKey, endNow bool) 
 	// Another rotation may have been committed since PrepareRotation.
 	old, err := k.rotatable(tx, id)
 	if err != nil {
+		return time.Time{}, err
+	}
+	if err := usable(tx, old.Owner, wallet.ByKey); err != nil {
 		return time.Time{}, err
 	}
 	// Only the old key and its successor stay usable.
@@ -219,102 +224,6 @@ func (k *Keys) Rotate(ctx context.Context, id string, endNow bool) (wallet.Key, 
 		return err
 	})
 	return next.Key, next.Secret, err
-}
-
-// Check returns the key of a secret. An unknown, revoked or expired key and a malformed secret are all the same
-// INVALID_API_KEY. A valid key of the wrong kind gets a message that says so. want "" accepts both kinds.
-//
-// The secret is looked up by a keyed hash and compared with nothing, so response times reveal nothing about near guesses.
-func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (wallet.Key, error) {
-	refused := func() (wallet.Key, error) {
-		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "credential.missing")
-	}
-	key, err := k.bySecret(ctx, secret)
-	if wallet.CodeOf(err) == wallet.InvalidAPIKey {
-		return refused()
-	}
-	if err != nil {
-		return wallet.Key{}, err
-	}
-	// Expiry writes nothing, so AccessVersion does not show it: a cached key is checked at each call.
-	now := k.Now()
-	switch {
-	case !key.UsableAt(now):
-		return refused()
-	case want == wallet.BotKey && key.Kind != want:
-		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "credential.api_key")
-	case want == wallet.APIKey && key.Kind != want:
-		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "credential.bot_token")
-	}
-	if first := k.touch(key, now); first { // written at once: rotation may replace a key that was never used
-		if err := k.WriteUse(ctx); err != nil && k.Log != nil {
-			k.Log.Warn("the first use of a key could not be written", "error", err)
-		}
-	}
-	return key, nil
-}
-
-// Opens reports whether a secret is usable now. It does not count as a use. The API calls it before it reads a body.
-func (k *Keys) Opens(ctx context.Context, secret string) bool {
-	key, err := k.bySecret(ctx, secret)
-	return err == nil && key.UsableAt(k.Now())
-}
-
-// usedEvery is the precision of the last use, in memory.
-const usedEvery = time.Second
-
-// touch records a use in memory, and reports whether it is the key's first.
-func (k *Keys) touch(key wallet.Key, now time.Time) (first bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	last, lately := k.used[key.ID]
-	if lately && now.Sub(last) < usedEvery && !now.Before(last) {
-		return false
-	}
-	if k.used == nil {
-		k.used = map[string]time.Time{}
-	}
-	k.used[key.ID] = now
-	return !lately && key.LastUsed.IsZero()
-}
-
-// knownKey is a cached key, with the AccessVersion at which it was read.
-type knownKey struct {
-	key     wallet.Key
-	version uint64
-}
-
-// mostKnown bounds the cache: an entry takes about half a kilobyte. A full cache is emptied.
-const mostKnown = 16384
-
-// bySecret returns the key of a secret, from the cache if no key has changed since. The version is read before the key,
-// so a change in between only makes the entry stale.
-func (k *Keys) bySecret(ctx context.Context, secret string) (wallet.Key, error) {
-	sum, version := sha256.Sum256([]byte(secret)), k.Store.AccessVersion()
-	k.mu.Lock()
-	known, ok := k.known[sum]
-	k.mu.Unlock()
-	if ok && known.version == version {
-		return known.key, nil
-	}
-	if _, ok := wallet.IsKeySecret(secret); !ok { // a malformed secret costs no read of the store
-		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "credential.ended")
-	}
-	key, err := read(ctx, k.Store, func(tx store.Tx) (wallet.Key, error) {
-		key, err := tx.KeyBySecret(secret)
-		return key, found(err, wallet.InvalidAPIKey, "credential.ended")
-	})
-	if err != nil {
-		return key, err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	// A full cache is dropped as a whole: the keys in use are back after one read each.
-	if k.known == nil || len(k.known) >= mostKnown {
-		k.known = map[[32]byte]knownKey{}
-	}
-	k.known[sum] = knownKey{key, version}
-	return key, nil
 }
 
 // lastUsedEvery is how far wallet.Key.LastUsed may lag behind.

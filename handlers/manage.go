@@ -60,6 +60,9 @@ func (w *Wallets) Use(tx store.Tx, user wallet.UserID, name string) (wallet.Wall
 	if err != nil {
 		return wallet.Wallet{}, err
 	}
+	if err := person.Frozen(wallet.ByPerson); err != nil {
+		return wallet.Wallet{}, err
+	}
 	if person.DefaultWallet == chosen.Address {
 		return chosen, nil
 	}
@@ -96,8 +99,11 @@ func (w *Wallets) DisconnectOwn(tx store.Tx, who Caller, address wallet.Address)
 }
 
 // release removes a wallet from its owner, rejects what waits for them, emits the event, and returns the owner's new
-// default. by is the key by which a program did it.
+// default. by is the key by which a program did it. POLICY_VIOLATION if the owner's account is frozen.
 func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason, by string) (wallet.Address, error) {
+	if err := usable(tx, gone.Owner, wallet.ByPerson); err != nil {
+		return wallet.Address{}, err
+	}
 	now := w.Now().UTC()
 	open, err := tx.UnsettledFrom(gone.Address)
 	if err != nil {

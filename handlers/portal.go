@@ -67,7 +67,7 @@ func (p *Portal) random(prefix string) (string, error) {
 // Offer stores the token of a link, which can be opened once within PortalLinkLife. It replaces an older link of the
 // lineage. Call it in the store transaction that sends the link. TIER_REQUIRED, INSUFFICIENT_SCOPE.
 func (p *Portal) Offer(tx store.Tx, token string, key wallet.Key) error {
-	if err := p.For(key); err != nil {
+	if err := errors.Join(p.For(key), usable(tx, key.Owner, wallet.ByPerson)); err != nil {
 		return err
 	}
 	return tx.PutPortalToken(p.token(store.PortalLink, key, PortalLinkLife), token, maxPortalLinks)
@@ -157,7 +157,7 @@ func (p *Portal) Check(ctx context.Context, secret string) (wallet.Key, error) {
 	})
 }
 
-// keyOf returns the newest usable key of a lineage. INVALID_API_KEY.
+// keyOf returns the newest usable key of a lineage. INVALID_API_KEY, POLICY_VIOLATION while its owner's account is frozen.
 func (p *Portal) keyOf(tx store.Tx, first string) (wallet.Key, error) {
 	line, err := store.KeyLineage(tx, first)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -167,7 +167,7 @@ func (p *Portal) keyOf(tx store.Tx, first string) (wallet.Key, error) {
 	if !ok {
 		return key, wallet.Refuse(wallet.InvalidAPIKey, "portal_access.key_ended")
 	}
-	return key, nil
+	return key, usable(tx, key.Owner, wallet.ByKey)
 }
 
 // End ends a session. It is no error if the session has ended already.

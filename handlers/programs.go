@@ -19,6 +19,9 @@ func (s *Transactions) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transact
 	if owner.ID != t.Owner {
 		return t, wallet.Refuse(wallet.Conflict, "own_wallet.moved")
 	}
+	if err := owner.Frozen(p.who.useOf(owner.ID)); err != nil {
+		return t, err
+	}
 	// The owner must confirm, or may cancel: there has to be a chat that can say so, and the owner must not have too many questions.
 	if !p.unasked || t.DelayFor > 0 {
 		if err := reachable(owner); err != nil {

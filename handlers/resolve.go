@@ -83,14 +83,17 @@ func (s *Transfers) recipient(ctx context.Context, named, from wallet.Address) (
 
 // Sender returns the wallet that a caller may send from, and its owner. The wallet belongs to the caller, or to a person
 // who granted wallet:send to the caller's app. A zero address means the caller's default wallet. An operator's wallet has
-// the zero User. Errors: WALLET_NOT_FOUND, also for wallets of others; USER_NOT_FOUND.
+// the zero User. Errors: WALLET_NOT_FOUND, also for wallets of others; USER_NOT_FOUND; POLICY_VIOLATION if the owner's
+// account is frozen.
 func (s *Transactions) Sender(ctx context.Context, who Caller, from wallet.Address) (wallet.Wallet, wallet.User, error) {
 	var w wallet.Wallet
 	var u wallet.User
 	err := s.Store.View(ctx, func(tx store.Tx) error {
 		var err error
-		w, u, err = sender(tx, who, from)
-		return err
+		if w, u, err = sender(tx, who, from); err != nil {
+			return err
+		}
+		return u.Frozen(who.useOf(u.ID))
 	})
 	return w, u, err
 }

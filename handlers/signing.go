@@ -124,17 +124,27 @@ func ByLink(signID string) SigningAccess {
 
 // ByOwner selects one of the caller's own transactions by ID. Programs that hold a wallet's key use it.
 func ByOwner(who Caller, id wallet.TransactionID) SigningAccess {
-	return SigningAccess{func(tx store.Tx) (wallet.Transaction, error) { return authorizeOwner(tx, who, id) },
+	find := func(tx store.Tx) (wallet.Transaction, error) {
+		t, err := authorizeOwner(tx, who, id)
+		if err != nil {
+			return t, err
+		}
+		return t, usable(tx, t.Owner, who.useOf(t.Owner))
+	}
+	return SigningAccess{find,
 		wallet.Because("failed_because.rejected_by_program")}
 }
 
-// bySignID finds a transaction by the secret of its link. NOT_FOUND.
+// bySignID finds a transaction by the secret of its link. NOT_FOUND, POLICY_VIOLATION if its owner's account is frozen.
 func bySignID(tx store.Tx, signID string) (wallet.Transaction, error) {
 	if signID == "" {
 		return wallet.Transaction{}, wallet.Refuse(wallet.NotFound, deadSignLink)
 	}
 	t, err := tx.TransactionBySignID(signID)
-	return t, found(err, wallet.NotFound, deadSignLink)
+	if err != nil {
+		return t, found(err, wallet.NotFound, deadSignLink)
+	}
+	return t, usable(tx, t.Owner, wallet.ByDevice)
 }
 
 // view returns what a device may see of t. The message is left out when it can no longer be signed.

@@ -167,8 +167,12 @@ func distinctReferences(t wallet.Transaction, rules wallet.Rules) error {
 }
 
 // Commit stores a proposal, and the job that ends it at its deadline. It then waits for the owner's Confirm. Nothing is
-// reserved yet, so proposals cannot block each other. CONFLICT if a transaction that it retries was replaced since.
+// reserved yet, so proposals cannot block each other. CONFLICT if a transaction that it retries was replaced since,
+// POLICY_VIOLATION if the owner's account is frozen.
 func (s *Transactions) Commit(tx store.Tx, p Proposal) error {
+	if err := usable(tx, p.Transaction.Owner, p.who.useOf(p.Transaction.Owner)); err != nil {
+		return err
+	}
 	if err := s.replaces(tx, p.Transaction); err != nil {
 		return err
 	}

@@ -92,8 +92,11 @@ func (u *Users) register(tx store.Tx, p Person) (wallet.User, error) {
 
 // Erase deletes a person at their request. It destroys their data key, and with it everything that was encrypted with it.
 // Public facts of the chain remain. CONFLICT while a payment could still land, since nobody could be notified of its
-// outcome.
+// outcome. POLICY_VIOLATION for a frozen account, since the freeze would be gone with it.
 func (u *Users) Erase(tx store.Tx, id wallet.UserID) error {
+	if err := usable(tx, id, wallet.ByErasure); err != nil {
+		return err
+	}
 	open, err := OpenTransactions(tx, id)
 	if err != nil {
 		return err

@@ -63,8 +63,12 @@ func (l Link) OfferedBy(keyID string) Link {
 	return l
 }
 
-// CommitLink stores the link. It replaces the user's older link, of which only the newest works.
+// CommitLink stores the link. It replaces the user's older link, of which only the newest works. POLICY_VIOLATION for a
+// frozen account.
 func (w *Wallets) CommitLink(tx store.Tx, link Link) error {
+	if err := usable(tx, link.bind.User, wallet.ByPerson); err != nil {
+		return err
+	}
 	switch old, err := tx.BindOf(link.bind.User); {
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
@@ -133,7 +137,7 @@ func (w *Wallets) InUse(ctx context.Context, token string, addresses []wallet.Ad
 	return inUse, nil
 }
 
-// linked returns the connection attempt behind a token, and its user. NOT_FOUND.
+// linked returns the connection attempt behind a token, and its user. NOT_FOUND, POLICY_VIOLATION for a frozen account.
 func (w *Wallets) linked(tx store.Tx, token string) (wallet.Bind, wallet.User, error) {
 	bind, err := tx.Bind(sha256.Sum256([]byte(token)))
 	if err == nil && bind.KeyID != "" { // a program's attempt, which has no link: no token may lead to it
@@ -143,7 +147,10 @@ func (w *Wallets) linked(tx store.Tx, token string) (wallet.Bind, wallet.User, e
 		return wallet.Bind{}, wallet.User{}, found(err, wallet.NotFound, deadLink)
 	}
 	user, err := tx.User(bind.User)
-	return bind, user, found(err, wallet.NotFound, deadLink)
+	if err != nil {
+		return bind, user, found(err, wallet.NotFound, deadLink)
+	}
+	return bind, user, user.Frozen(wallet.ByDevice)
 }
 
 // Prove takes the page's signature over the sign-in text and uses up the link. The chat then asks the owner which address

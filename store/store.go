@@ -70,8 +70,8 @@ type Store interface {
 	// Jobs that PutJobs leased to the caller signal nothing, since the caller hands them over. A signal is a hint, and
 	// other nodes' commits may give none: the queue is the truth.
 	Changed(Queue) <-chan struct{}
-	// AccessVersion rises with every commit that touched an API key, a webhook, an app or a grant, and with the erasure of
-	// a person: before its Update returns on this node, and within a second on every other node, while the store's Run
+	// AccessVersion rises with every commit that touched an API key, a webhook, an app or a grant, and with a freeze, the end
+	// of one, and the erasure of a person: before its Update returns on this node, and within a second on every other node, while the store's Run
 	// runs there. Somebody who asks for the version, then reads such rows, may use what was read as long as the version
 	// stays the same.
 	AccessVersion() uint64
@@ -139,6 +139,7 @@ const (
 type Tx interface {
 	Users
 	Wallets
+	FreezeLinks
 	Watches
 	TokenPrices
 	CurrencyRates
@@ -176,7 +177,7 @@ type Users interface {
 	// PutUser creates or replaces a user. A Telegram id of another user is ErrConflict.
 	PutUser(wallet.User) error
 	// EraseUser destroys the user's data key, so that nothing sealed by it can be read again. It removes the user with
-	// their wallets, bind links, contacts, conversations, buttons, cards, API keys, portal tokens, apps (with every
+	// their wallets, bind links, freeze links, contacts, conversations, buttons, cards, API keys, portal tokens, apps (with every
 	// grant to them), grants, webhooks, developer data and security log, and what waits in queues for them or about them (a long list
 	// of deliveries is left to Sweep). Their transactions leave every list and read as ErrNotFound. Nothing about them
 	// can be written later: events and deliveries are ignored, any other row is ErrNotFound.

@@ -33,7 +33,7 @@ type Signer struct {
 // ErrDeclined is returned when the person does not answer yes.
 var ErrDeclined = errors.New("you did not type yes: nothing was signed")
 
-// Follow does what the link is for: it connects the key's wallet, or signs a transaction. It asks for the link if none is
+// Follow does what the link is for: it connects the key's wallet, signs a transaction, or unfreezes an account. It asks for the link if none is
 // given, because arguments are visible in the list of processes.
 func (s *Signer) Follow(ctx context.Context, text string) error {
 	if text == "" {
@@ -49,8 +49,11 @@ func (s *Signer) Follow(ctx context.Context, text string) error {
 		return err
 	}
 	server := newCaller(l.origin)
-	if l.kind == "b" {
+	switch l.kind {
+	case "b":
 		return s.connect(ctx, server, l.secret)
+	case "u":
+		return s.unfreeze(ctx, server, l.secret)
 	}
 	return s.sign(ctx, server, l.secret)
 }
@@ -75,7 +78,7 @@ func (s *Signer) answer(question string) (string, error) {
 	return strings.TrimSpace(answer), nil
 }
 
-// challenge is the answer of /w/bind/challenge.
+// challenge is the answer of /w/bind/challenge, and part of that of /w/unfreeze/challenge.
 type challenge struct {
 	TelegramID string `json:"telegram_id"`
 	Name       string `json:"telegram_name"`
@@ -88,8 +91,11 @@ type challenge struct {
 
 var nonceShape = regexp.MustCompile(`^[0-9A-Za-z]{8,64}$`)
 
+// proofText is wallet.SignInText or wallet.UnfreezeText.
+type proofText func(host, origin string, address wallet.Address, account, chain, nonce string, issued, expires time.Time) string
+
 // text composes what is signed, from fields that can say nothing else than they should.
-func (c challenge) text(origin *caller, address wallet.Address) (string, error) {
+func (c challenge) text(origin *caller, address wallet.Address, compose proofText) (string, error) {
 	odd := func(what string) error {
 		return fmt.Errorf("the server sent something unexpected (%s); nothing was signed", what)
 	}
@@ -108,8 +114,17 @@ func (c challenge) text(origin *caller, address wallet.Address) (string, error) 
 	if err != nil || bad != nil {
 		return "", odd("time")
 	}
-	return wallet.SignInText(origin.origin.Host, origin.origin.String(), address, wallet.TelegramAccount(id),
+	return compose(origin.origin.Host, origin.origin.String(), address, wallet.TelegramAccount(id),
 		c.Chain, c.Nonce, issued, expires), nil
+}
+
+// who names the person, in characters that are safe to print.
+func (c challenge) who() string {
+	who := tame(c.Name, 64)
+	if c.Username != "" {
+		who += " (@" + tame(c.Username, 32) + ")"
+	}
+	return who
 }
 
 // connect proves that the key's wallet belongs to a Telegram account.
@@ -119,14 +134,11 @@ func (s *Signer) connect(ctx context.Context, server *caller, token string) erro
 		return err
 	}
 	address := addressOf(s.Key)
-	text, err := c.text(server, address)
+	text, err := c.text(server, address, wallet.SignInText)
 	if err != nil {
 		return err
 	}
-	who := tame(c.Name, 64)
-	if c.Username != "" {
-		who += " (@" + tame(c.Username, 32) + ")"
-	}
+	who := c.who()
 	fmt.Fprintf(s.Out, "Connect a wallet\n  Wallet    %s\n  Telegram  %s, id %s\n  Server    %s\n\n"+
 		"Did somebody else send you this link? Then stop: it would connect your wallet to their account.\n", address, who, c.TelegramID, server.origin.Host)
 	known, err := s.History.read()

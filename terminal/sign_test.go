@@ -75,7 +75,7 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			d.change(r.URL.Path == "/w/tx/refresh", offer)
 		}
 		answer = offer
-	case "/w/bind/challenge":
+	case "/w/bind/challenge", "/w/unfreeze/challenge":
 		answer = d.challenge
 	default:
 		d.said = append(d.said, body)

@@ -63,7 +63,7 @@ func SignInText(host, origin string, address Address, account, chain, nonce stri
 		host + " wants you to sign in with your Solana account:",
 		address.String(),
 		"",
-		"Connect this wallet to the " + account + ".",
+		connectStatement(account),
 		"",
 		"URI: " + origin,
 		"Version: 1",
@@ -72,4 +72,12 @@ func SignInText(host, origin string, address Address, account, chain, nonce stri
 		"Issued At: " + issued.UTC().Format(time.RFC3339),
 		"Expiration Time: " + expires.UTC().Format(time.RFC3339),
 	}, "\n")
+}
+
+// connectStatement is the line of SignInText that says what the signature does.
+func connectStatement(account string) string { return "Connect this wallet to the " + account + "." }
+
+// unfreezeStatement is the line of UnfreezeText that says what the signature does.
+func unfreezeStatement(account string) string {
+	return "Unfreeze the purser account of the " + account + "."
 }

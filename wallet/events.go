@@ -50,6 +50,8 @@ const (
 	WalletProven          EventName = "internal.wallet.proven"
 	WalletClaimed         EventName = "internal.wallet.claimed"
 	WalletWanted          EventName = "internal.wallet.wanted"
+	AccountFrozen         EventName = "internal.account.frozen"
+	AccountUnfrozen       EventName = "internal.account.unfrozen"
 	KeyTierSet            EventName = "internal.key.tier"              // an operator changed a key's tier
 	PaymentArriving       EventName = "internal.payment.arriving"      // a payment was seen before it is final, or will not arrive
 	PaymentsFolded        EventName = "internal.payments.folded"       // payments came in that are not announced one by one
@@ -244,6 +246,16 @@ type WebhookTestData struct {
 // WalletClaimedData is `data` of the internal event that warns an owner of a claim.
 type WalletClaimedData struct {
 	WalletAddress Address `json:"wallet_address"`
+}
+
+// AccountFrozenData is `data` of the internal event that notifies a person of a freeze.
+type AccountFrozenData struct {
+	FrozenAt string `json:"frozen_at"` // RFC 3339
+}
+
+// AccountUnfrozenData is `data` of the internal event that notifies a person that a freeze has ended.
+type AccountUnfrozenData struct {
+	WalletAddress Address `json:"wallet_address"` // whose key signed for it; zero for a person without a wallet
 }
 
 // WalletWantedData is `data` of the internal event that has the chat send a wallet link.

@@ -20,6 +20,7 @@ type User struct {
 
 	Notifications *Notifications `json:"notifications,omitempty"` // nil: DefaultCategories
 	Settings      Settings       `json:"settings,omitzero"`
+	Freeze        *Freeze        `json:"freeze,omitempty"`    // nil: the account is not frozen
 	NewsSeen      uint64         `json:"news_seen,omitempty"` // NewsItem.Seq of the newest item that they got, or that was there when they turned news on
 }
 

@@ -21,10 +21,11 @@ const (
 
 // consentQuery is what must be looked up in the store before an event about a person may be delivered.
 type consentQuery struct {
-	holder wallet.AppID // the app, or the lineage of a key without one, under which the person's grant is stored
-	scope  wallet.Scope // must be covered by the grant
-	own    bool         // no grant is needed: the person owns the key
-	all    bool         // no grant is needed: it is an operator's key. The person must not have been erased
+	holder wallet.AppID  // the app, or the lineage of a key without one, under which the person's grant is stored
+	scope  wallet.Scope  // must be covered by the grant
+	own    bool          // no grant is needed: the person owns the key
+	all    bool          // no grant is needed: it is an operator's key. The person must not have been erased
+	owner  wallet.UserID // of the key, whose account must not be frozen; "" for an operator's
 }
 
 // eventScope is what the rules need of an event: its name, and the person it is about.
@@ -148,6 +149,9 @@ func (k *subscriptionSnapshot) consents(tx store.Tx, person wallet.UserID, of co
 			return false, wallet.Grant{}
 		}
 	}
+	if !of.all && (frozen(tx, person) || frozen(tx, of.owner)) {
+		return false, wallet.Grant{}
+	}
 	grant, err := tx.Grant(person, of.holder)
 	if err != nil {
 		k.damaged("grant to "+string(of.holder)+" of", string(person), err)
@@ -181,10 +185,18 @@ func (r subscription) authorizeFromCache(e eventScope, now time.Time) (authoriza
 	// It is about a person: of the key's owner, or any person for an operator's key. The store has what they asked
 	// for.
 	case e.user == key.Owner, key.Owner == "":
-		return authNeedsLookup, consentQuery{holder: key.AppOrLineage(), own: e.user == key.Owner, all: key.Owner == ""}
+		return authNeedsLookup, consentQuery{holder: key.AppOrLineage(), own: e.user == key.Owner, all: key.Owner == "", owner: key.Owner}
 	// It is about another person: only an app can have their grant.
 	case key.App == "":
 		return authDenied, consentQuery{}
 	}
-	return authNeedsLookup, consentQuery{holder: key.App, scope: rule.Scope}
+	return authNeedsLookup, consentQuery{holder: key.App, scope: rule.Scope, owner: key.Owner}
+}
+
+// frozen reports whether a person's account is frozen: then programs get no events about them, and their own programs none
+// about anybody. A row that cannot be read counts as not frozen. A freeze raises AccessVersion, so what was remembered
+// before it is dropped.
+func frozen(tx store.Tx, person wallet.UserID) bool {
+	user, err := tx.User(person)
+	return err == nil && user.Freeze != nil
 }

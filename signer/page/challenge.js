@@ -1,4 +1,4 @@
-// The question that binds a wallet to a Telegram account, and the exact text that is signed for it
+// The questions that bind a wallet to a Telegram account and unfreeze it, and the exact texts that are signed for them
 // (Sign-In With Solana). Pure. The page composes the text itself from fields whose characters it
 // has checked, so that no field can add a line to what the key signs.
 
@@ -34,12 +34,26 @@ export function checkChallenge(answer) {
   return challenge;
 }
 
-/** The text that the key signs; host and origin are those of the page itself. */
-export function signInText({ host, origin }, address, c) {
+/** Checks the answer of /w/unfreeze/challenge; returns its known fields only. Throws BadChallenge. */
+export function checkUnfreeze(answer) {
+  const challenge = checkChallenge(answer);
+  if (utcTime(answer.frozen_at) === null) throw new BadChallenge('frozen_at');
+  const fits = ({ address, wallet_type: type } = {}) => /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(address) && ['page', 'external', 'developer'].includes(type);
+  if (!Array.isArray(answer.wallets) || !answer.wallets.every((w) => w && fits(w))) throw new BadChallenge('wallets');
+  return { ...challenge, frozen_at: answer.frozen_at, wallets: answer.wallets.slice(0, 20).map(({ address, wallet_type }) => ({ address, wallet_type })) };
+}
+
+/** The text that connects a wallet; host and origin are those of the page itself. */
+export const signInText = (place, address, c) => proofText(place, address, c, `Connect this wallet to the Telegram account ${c.telegram_id}.`);
+
+/** The text that unfreezes an account. Its statement differs, so that neither signature stands for the other. */
+export const unfreezeText = (place, address, c) => proofText(place, address, c, `Unfreeze the purser account of the Telegram account ${c.telegram_id}.`);
+
+function proofText({ host, origin }, address, c, statement) {
   return `${host} wants you to sign in with your Solana account:
 ${address}
 
-Connect this wallet to the Telegram account ${c.telegram_id}.
+${statement}
 
 URI: ${origin}
 Version: 1

@@ -4,14 +4,18 @@ import { Closed, Ui, button, copyButton, errorText, h, notice } from './dom.js';
 import { bindFlow } from './bind.js';
 import { insideTelegram } from './browser.js';
 import { load, t, translate } from './catalogue.js';
+import { freezeFlow, unfreezeFlow } from './freeze.js';
 import { home } from './home.js';
 import { LANGUAGES } from './languages.js';
 import { supported } from './seal.js';
 import { Refused } from './server.js';
 import { signFlow } from './sign.js';
 
+/** What a link asks for, by the letter in its fragment. */
+const KINDS = { b: 'bind', s: 'sign', f: 'freeze', u: 'unfreeze' };
+
 /**
- * Reads and clears the fragment; returns {kind: home|bind|sign|broken|gone, fragment, secret, language}. The secret is kept
+ * Reads and clears the fragment; returns {kind: home|bind|sign|freeze|unfreeze|broken|gone, fragment, secret, language}. The secret is kept
  * nowhere, so a reload has lost it: the history entry remembers only that there was one. A link may end with
  * "&lang=<tag>", the person's language as the chat knows it; it only chooses among the page's own catalogues.
  */
@@ -19,9 +23,9 @@ function takeRequest() {
   const fragment = location.hash;
   if (fragment === '' || fragment === '#') return { kind: history.state?.link ? 'gone' : 'home', fragment, secret: '', language: '' };
   history.replaceState({ link: true }, '', location.pathname);
-  const [, letter, secret, language = ''] = /^#([bs])=([A-Za-z0-9_-]{16,128})(?:&lang=([A-Za-z0-9-]{2,35}))?$/.exec(fragment) ?? [];
+  const [, letter, secret, language = ''] = /^#([bsfu])=([A-Za-z0-9_-]{16,128})(?:&lang=([A-Za-z0-9-]{2,35}))?$/.exec(fragment) ?? [];
   if (!letter) return { kind: 'broken', fragment, secret: '', language };
-  return { kind: letter === 'b' ? 'bind' : 'sign', fragment, secret, language };
+  return { kind: KINDS[letter], fragment, secret, language };
 }
 
 async function run(ui, { kind, secret }) {
@@ -29,22 +33,24 @@ async function run(ui, { kind, secret }) {
     return ui.end(t('link.insecure_title'), h('p', null, t('link.insecure')));
   }
   const able = await supported();
-  if (!able && kind !== 'bind' && kind !== 'sign') {
+  if (!able && !Object.values(KINDS).includes(kind)) {
     return ui.end(t('link.unsupported_title'),
       h('p', null, t('link.unsupported')),
       secret && copyButton(t('common.copy_link'), link(kind, secret), 'primary'));
   }
   if (kind === 'gone') await linkGone(ui);
-  else if (insideTelegram()) await suggestBrowser(ui, kind, secret);
+  else if (insideTelegram() && kind !== 'freeze') await suggestBrowser(ui, kind, secret);
   switch (kind) {
     case 'bind': return bindFlow(ui, secret, { host: location.host, origin: location.origin, link: link(kind, secret) }, able);
     case 'sign': return signFlow(ui, secret, link(kind, secret), able);
+    case 'freeze': return freezeFlow(ui, secret);
+    case 'unfreeze': return unfreezeFlow(ui, secret, { host: location.host, origin: location.origin, link: link(kind, secret) }, able);
     case 'broken': return ui.end(t('link.broken_title'), h('p', null, t('link.broken')));
     default: return home(ui);
   }
 }
 
-const link = (kind, secret) => `${location.origin}/w/${secret && `#${kind === 'bind' ? 'b' : 's'}=${secret}`}`;
+const link = (kind, secret) => `${location.origin}/w/${secret && `#${Object.keys(KINDS).find((letter) => KINDS[letter] === kind)}=${secret}`}`;
 
 /** The page was reloaded, or its tab brought back. Resolves when the person goes on without the link. */
 async function linkGone(ui) {

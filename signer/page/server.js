@@ -56,6 +56,15 @@ export const bind = (token, address, signature, type) => post('/w/bind', { token
 /** {holds: a boolean for each address, whether there is SOL on it}. Needs an open bind link. */
 export const accountsInUse = (token, addresses) => post('/w/bind/accounts', { token, addresses });
 
+/** Freezes the account of a recovery link; resolves to {status, frozen_at}. */
+export const freeze = (token) => post('/w/freeze', { token });
+
+/** The fields of bindChallenge, and {frozen_at, wallets: [{address, wallet_type}]} of an unfreeze link. */
+export const unfreezeChallenge = (token) => post('/w/unfreeze/challenge', { token });
+
+/** Unfreezes with a signature (base58) over unfreezeText; resolves to {status}. */
+export const unfreeze = (token, address, signature) => post('/w/unfreeze', { token, address, signature });
+
 /** {status, address, recipient, wallet_type, chain, message (base64 or null), expires_at} of a sign link. */
 export const getTransaction = (id) => post('/w/tx/get', { id });
 

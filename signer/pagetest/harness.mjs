@@ -123,6 +123,11 @@ export async function serve(host = process.env.PAGE_HOST ?? '127.0.0.1') {
     }),
     '/w/bind': ({ address, signature }) => { world.bound = { address, signature }; return { address: world.answerAddress ?? address, status: 'awaiting_choice' }; },
     '/w/bind/accounts': ({ addresses }) => ({ holds: addresses.map((a) => (world.inUse ?? []).includes(a)) }),
+    '/w/freeze': () => ({ status: 'frozen', frozen_at: '2026-01-31T20:00:00.000Z' }),
+    '/w/unfreeze/challenge': () => ({
+      ...operations['/w/bind/challenge'](), frozen_at: '2026-01-31T20:00:00.000Z', wallets: world.wallets ?? [{ address: ADDRESS, wallet_type: 'page' }], ...world.challenge,
+    }),
+    '/w/unfreeze': () => ({ status: 'unfrozen' }),
     '/w/tx/get': () => view(world.status === 'awaiting_signature' ? (world.rawMessage ?? b64(compile(world.payment, ZERO_HASH))) : null),
     '/w/tx/refresh': () => {
       issued = compile({ ...world.payment, ...world.refreshed }, world.blockhash ?? base58.encode(randomBytes(32)));
@@ -243,4 +248,6 @@ export async function approve(tab, passphrase = PASSPHRASE) {
 export const follow = (tab, server, hash) => tab.goto(`${server.origin}/w/${hash}`);
 
 export const SIGN = '#s=0123456789abcdefABCDEF';
+export const FREEZE = '#f=0123456789abcdefghijklmnopqrstuvwxyzABCDEFG';
+export const UNFREEZE = '#u=0123456789abcdefghijklmnopqrstuvwxyzABCDEFG';
 export const BIND = '#b=0123456789abcdefghijklmnopqrstuvwxyzABCDEFG';

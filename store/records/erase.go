@@ -27,6 +27,7 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 	steps := []func() error{
 		func() error { return t.eraseWallets(id) },
 		func() error { return t.eraseBinds(id) },
+		func() error { return t.eraseFreezeLinks(id) },
 		func() error { return t.eraseTransactions(id) },
 		func() error { return t.deletePrefixed(contacts, userPrefix(id)) },
 		func() error { return t.eraseTelegram(u.TelegramID) },
@@ -34,7 +35,7 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 		func() error { return t.eraseWebhooks(id) },
 		func() error { return t.abandon(personErased, []byte(id)) },
 		func() error { return t.eraseKeys(id) },
-		func() error { return t.erasePortalTokens(id) },
+		func() error { return t.DeletePortalTokensOf(id) },
 		func() error { return t.eraseQuotes(id) },
 		func() error { return t.eraseAlerts(id) },
 		func() error { return t.deletePrefixed(securityLog, userPrefix(id)) },

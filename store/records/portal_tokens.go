@@ -140,8 +140,8 @@ func (t *tx) removePortalToken(key []byte) error {
 	return errors.Join(t.delete(portalTokensOf, portalTokenIndex(p, key)), t.unexpire(portalTokenOver, p.EndsAt, key), t.delete(portalTokens, key))
 }
 
-// erasePortalTokens removes a person's tokens of both kinds: links and sessions.
-func (t *tx) erasePortalTokens(id wallet.UserID) error {
+// DeletePortalTokensOf removes a person's tokens of both kinds: links and sessions.
+func (t *tx) DeletePortalTokensOf(id wallet.UserID) error {
 	for _, kind := range []store.PortalTokenKind{store.PortalLink, store.PortalSession} {
 		prefix := portalTokensOfPrefix(id, kind)
 		for _, e := range t.prefixed(portalTokensOf, prefix) {

@@ -91,6 +91,8 @@ func (t *tx) PutUser(u wallet.User) error {
 		if err != nil {
 			return err
 		}
+		// What is remembered of the person's keys and grants depends on whether they are frozen.
+		t.touchedAccess = t.touchedAccess || (old.Freeze == nil) != (u.Freeze == nil)
 		if len(old.Telegram) > 0 && !bytes.Equal(old.Telegram, r.Telegram) {
 			if err := t.delete(telegrams, old.Telegram); err != nil {
 				return err

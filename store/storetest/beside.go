@@ -78,6 +78,11 @@ func testOtherNodes(t *testing.T, open Open) {
 				return tx.PutGrant(wallet.Grant{User: "usr_a", App: "app_a", GrantedAt: noon()})
 			}},
 			{"a grant withdrawn", func(tx store.Tx) error { return tx.DeleteGrant("usr_a", "app_a") }},
+			{"a freeze", func(tx store.Tx) error {
+				frozen := user("usr_a", 7)
+				frozen.Freeze = &wallet.Freeze{At: noon()}
+				return tx.PutUser(frozen)
+			}},
 			{"a person erased", func(tx store.Tx) error {
 				return errors.Join(tx.PutUser(user("usr_c", 9)), tx.EraseUser("usr_c"))
 			}},

@@ -69,6 +69,7 @@ func testErase(t *testing.T, open Open) {
 			tx.PutCard(chat, "card", 7, time.Time{}),
 			tx.PutSendResult(chat, "card", store.SendResult{MessageID: 7, ExpiresAt: at.Add(time.Hour)}),
 			tx.PutPortalToken(store.PortalToken{Kind: store.PortalSession, Owner: who.ID, Lineage: "key_" + string(who.ID), EndsAt: at.Add(time.Hour)}, "pass_"+string(who.ID), 1),
+			tx.PutFreezeLink(wallet.FreezeLink{TokenHash: [32]byte{n}, User: who.ID, Use: wallet.LinkFreezes, IssuedAt: at}),
 			tx.PutSwapQuote(store.SwapQuote{ID: "swq_1", Owner: who.ID, EndsAt: at.Add(time.Hour)}),
 			store.Enqueue(tx, []store.Reply{{Chat: chat, Card: "card", Body: []byte("reply")}}...),
 			tx.Emit(wallet.Event{ID: "evt_" + string(who.ID), User: who.ID, At: at, Data: []byte(`{}`)}),
@@ -116,6 +117,7 @@ func testErase(t *testing.T, open Open) {
 				_, err := tx.PortalToken(store.PortalSession, "pass_"+string(who.ID))
 				return err
 			},
+			"freeze link":   func(tx store.Tx) error { _, err := tx.FreezeLink([32]byte{n}); return err },
 			"quote":         func(tx store.Tx) error { _, err := tx.SwapQuote(who.ID, "swq_1"); return err },
 			"key":           func(tx store.Tx) error { _, err := tx.Key("key_" + string(who.ID)); return err },
 			"app":           func(tx store.Tx) error { _, err := tx.App(wallet.AppID("app_" + who.ID)); return err },

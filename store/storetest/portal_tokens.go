@@ -28,6 +28,20 @@ func testPortalTokens(t *testing.T, open Open) {
 	same(t, "a session", get(t, s, portalToken(store.PortalSession, "s")), session)
 	same(t, "a link", get(t, s, portalToken(store.PortalLink, "s")), link)
 	same(t, "an operator's", get(t, s, portalToken(store.PortalSession, "o")), operators)
+	update(t, s, func(tx store.Tx) error { return tx.PutUser(wallet.User{ID: "usr_z", TelegramID: 26}) })
+	for _, secret := range []string{"z1", "z2"} {
+		update(t, s, func(tx store.Tx) error {
+			return tx.PutPortalToken(store.PortalToken{Kind: store.PortalSession, Owner: "usr_z", Lineage: "key_z", EndsAt: noon().Add(time.Hour)}, secret, 5)
+		})
+	}
+	update(t, s, func(tx store.Tx) error {
+		return tx.PutPortalToken(store.PortalToken{Kind: store.PortalLink, Owner: "usr_z", Lineage: "key_z", EndsAt: noon().Add(time.Hour)}, "z3", 5)
+	})
+	update(t, s, func(tx store.Tx) error { return tx.DeletePortalTokensOf("usr_z") })
+	for secret, kind := range map[string]store.PortalTokenKind{"z1": store.PortalSession, "z2": store.PortalSession, "z3": store.PortalLink} {
+		absent(t, s, "a person's token after all were deleted", func(tx store.Tx) error { _, err := tx.PortalToken(kind, secret); return err })
+	}
+	same(t, "another person's session", get(t, s, portalToken(store.PortalSession, "s")), session)
 	session.EndsAt = noon().Add(2 * time.Hour)
 	update(t, s, func(tx store.Tx) error { return tx.PutPortalToken(session, "s", 1) })
 	same(t, "put again", get(t, s, portalToken(store.PortalSession, "s")), session)

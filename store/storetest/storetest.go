@@ -104,6 +104,7 @@ func Run(t *testing.T, open Open) {
 		{"Keys", testKeys},
 		{"PortalTokens", testPortalTokens},
 		{"SwapQuotes", testSwapQuotes},
+		{"FreezeLinks", testFreezeLinks},
 		{"PortalTokenBounds", testPortalTokenBounds},
 		{"Apps", testApps},
 		{"Counters", testCounters},
