@@ -32,7 +32,7 @@ func securityReads(args []string) bool {
 // Cards of the newest messages of /security and /security log.
 const (
 	securityCard    = "security"
-	securityLogCard = "security log"
+	securityLogCard = "security_log"
 )
 
 // How many entries are shown, and how many faults are named in one message.

@@ -24,12 +24,12 @@ import (
 // the chain, and what steers the engine. Every other text or number of a row must not be found.
 func inTheClear() []string {
 	return []string{
-		"User.ID", "User.Notifications.Events[0]", "User.Notifications.Events[1]", "Grant.Events.Events[0]", "Grant.Events.Events[1]",
+		"User.ID", "User.Freeze.By", "User.Freeze.Message", "User.Notifications.Events[0]", "User.Notifications.Events[1]", "Grant.Events.Events[0]", "Grant.Events.Events[1]",
 		"Wallet.Owner", "Wallet.Type", "Wallet.KeyLineage", "Wallet.Claim.Type", "Wallet.Claim.KeyLineage", "Wallet.Claim.User",
 		"Bind.User", "Bind.Status", "Bind.Type", "Bind.KeyID", "Bind.OfferedBy",
 		"Transaction.ID", "Transaction.Kind", "Transaction.Status", "Transaction.Owner", "Transaction.KeyID", "Transaction.Signer",
 		"Transaction.DelayFor", "Transaction.Token.Symbol", "Transaction.Landing.Failure", "Transaction.Landing.Confirmations",
-		"Transaction.Warnings[0]", "Transaction.Warnings[1]", "Transaction.RetryOf", "Transaction.RetriedBy", "Transaction.Answers",
+		"Transaction.RetryOf", "Transaction.RetriedBy", "Transaction.Answers",
 		"Transaction.ErrorCode", "Transaction.ErrorReason.Key", "Transaction.ErrorReason.Args[0]", "Transaction.ErrorReason.Args[1]",
 		"Transaction.Refusal", "Transaction.RefusalReason.Key", "Transaction.RefusalReason.Args[0]", "Transaction.RefusalReason.Args[1]",
 		"Key.ID", "Key.Kind", "Key.Tier", "Key.Scopes[0]", "Key.Scopes[1]", "Key.Owner", "Key.Hint", "Key.App", "Key.First", "Key.Next",
