@@ -80,7 +80,6 @@ it('a wallet that was not connected before the freeze is not offered, and one th
   assert.match(await text(tab), /purser sign/);
   delete server.world.wallets;
   server.world.fail['/w/unfreeze'] = { status: 403, code: 'POLICY_VIOLATION', message: 'This wallet can’t unfreeze the account.' };
-  await follow(tab, server, '#');
   await follow(tab, server, UNFREEZE);
   await press(tab, `Sign with …${ADDRESS.slice(-6)}`);
   await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
