@@ -97,7 +97,7 @@ func (s *Server) refresh(c *fiber.Ctx, key wallet.Key) error {
 		if err != nil {
 			return nil, "", err
 		}
-		return sendData{TransactionID: id, Status: view.Status, Recipient: view.Transaction.To,
+		return sendData{TransactionID: id, Status: view.Status, Recipient: view.Transaction.To, Warnings: warningsFor(key, view.Transaction),
 			ExpiresAt: wallet.Timestamp(view.Transaction.Deadline), UnsignedTransaction: unsigned(view)}, "done.sign_transaction", nil
 	})
 }

@@ -68,7 +68,7 @@ func TestASendAsksItsOwnerAndMovesNothing(t *testing.T) {
 	a := r.send(r.alice.secret, r.sendBody())
 	wantEnvelope(t, a)
 	id := a.text("data", "transaction_id")
-	want := fmt.Sprintf(`{"success":true,"data":{"transaction_id":"%s","status":"awaiting_confirmation","recipient":"%s","expires_at":"2026-11-21T12:05:00.000Z","delay_ends_at":null,"unsigned_transaction":null},"message":"Waiting for the owner to confirm in chat.","timestamp":"2026-11-21T12:00:00.000Z"}`, id, r.bob.Address())
+	want := fmt.Sprintf(`{"success":true,"data":{"transaction_id":"%s","status":"awaiting_confirmation","recipient":"%s","warnings":["new_recipient"],"expires_at":"2026-11-21T12:05:00.000Z","delay_ends_at":null,"unsigned_transaction":null},"message":"Waiting for the owner to confirm in chat.","timestamp":"2026-11-21T12:00:00.000Z"}`, id, r.bob.Address())
 	if a.status != 202 || id == "" || string(a.body) != want {
 		t.Fatalf("%d %s\nwant %s", a.status, a.body, want)
 	}
@@ -78,7 +78,7 @@ func TestASendAsksItsOwnerAndMovesNothing(t *testing.T) {
 	a = r.get("/v1/wallet/transactions/"+id, r.alice.secret)
 	wantEnvelope(t, a)
 	reference := a.text("data", "reference")
-	want = fmt.Sprintf(`{"transaction_id":"%s","type":"send","status":"awaiting_confirmation","wallet_address":"%s","recipient":"%s","amount":"1.5","token":"SOL","mint":"","fee":"0.000005","rent":"0","transfer_fee":"0","retry_of":"","memo":"","label":"","terms":null,"signature":"","reference":"%s","created_at":"2026-11-21T12:00:00.000Z","submitted_at":"","confirmed_at":"","block_height":null,"confirmations":null,"error_code":"","error_message":"","held":false,"expires_at":"2026-11-21T12:05:00.000Z","delay_ends_at":null}`,
+	want = fmt.Sprintf(`{"transaction_id":"%s","type":"send","status":"awaiting_confirmation","wallet_address":"%s","recipient":"%s","amount":"1.5","token":"SOL","mint":"","fee":"0.000005","rent":"0","transfer_fee":"0","retry_of":"","memo":"","label":"","terms":null,"signature":"","reference":"%s","created_at":"2026-11-21T12:00:00.000Z","submitted_at":"","confirmed_at":"","block_height":null,"confirmations":null,"error_code":"","error_message":"","warnings":["new_recipient"],"held":false,"expires_at":"2026-11-21T12:05:00.000Z","delay_ends_at":null}`,
 		id, r.alice.Address(), r.bob.Address(), reference)
 	var data struct{ Data json.RawMessage }
 	if check(t, json.Unmarshal(a.body, &data)); string(data.Data) != want || reference == "" {

@@ -150,7 +150,7 @@ func (s *Server) entryOf(key wallet.Key, e handlers.HistoryEntry) (entryData, er
 	}
 	// Read on chain: amounts are the wallet's gains and losses, since purser does not know the intent.
 	d.Source = fromChain
-	d.transactionData = transactionData{Type: e.Type, Status: e.Status, WalletAddress: e.Wallet, Signature: e.Signature, CreatedAt: stamp(e.At),
+	d.transactionData = transactionData{Warnings: []wallet.RuleName{}, Type: e.Type, Status: e.Status, WalletAddress: e.Wallet, Signature: e.Signature, CreatedAt: stamp(e.At),
 		Amount: e.Main.Token.Amount(e.Main.Units).String(), Fee: wallet.Lamports(0).String(), Rent: wallet.Lamports(0).String(), TransferFee: wallet.Lamports(0).String()}
 	if e.Main.Units > 0 {
 		d.Token, d.Mint, d.Recipient = e.Main.Token.Name(), mintText(e.Main.Token), e.Wallet
