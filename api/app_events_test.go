@@ -18,7 +18,8 @@ import (
 	"purser/wallet"
 )
 
-// told turns events into messages, and returns what waits to be said to a person, oldest first.
+// told turns events into messages, and returns what waits to be said to a person, oldest first. It leaves out that a key was used from
+// a new address, which is said of each key's first request.
 func (r *harness) told(p person) []string {
 	r.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -30,7 +31,9 @@ func (r *harness) told(p person) []string {
 		var said chat.Reply
 		if reply.Chat == p.TelegramID {
 			r.Must(json.Unmarshal(reply.Body, &said))
-			out = append(out, said.Text)
+			if !strings.Contains(said.Text, "was used from a new address") {
+				out = append(out, said.Text)
+			}
 		}
 	}
 	return out
