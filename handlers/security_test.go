@@ -160,7 +160,7 @@ func TestWhatMattersToSafetyIsLogged(t *testing.T) {
 	allow(wallet.BotSend, wallet.Webhooks)
 	m = r.logs("more access", bob.ID, m, "access.changed Shop bot:send webhooks")
 	update(func(tx store.Tx) error { return r.Apps.Withdraw(tx, bob.ID, next.App) })
-	m = r.logs("no access", bob.ID, m, "access.revoked Shop")
+	r.logs("no access", bob.ID, m, "access.revoked Shop")
 
 	// The portal.
 	session, err := r.Portal.Open(r.Context(), offered(t, r.Portal, next), portalClient())
@@ -336,7 +336,7 @@ func TestALinkIsLoggedOncePerDevice(t *testing.T) {
 	}
 	r.Pass(wallet.BindWindow)
 	open(wallet.LinkToConnect, newer, laptop)
-	n = r.logs("dead links", alice.ID, n)
+	r.logs("dead links", alice.ID, n)
 	if writes.updates != before {
 		t.Errorf("dead links cost %d writes", writes.updates-before)
 	}
