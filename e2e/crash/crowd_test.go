@@ -295,12 +295,19 @@ func (c *crowd) until(ctx context.Context, what string, do func() error) error {
 	}
 }
 
-// tapUntil taps a button of the card, several times at once, until the card has left a state.
+// tapUntil taps a button of the card, several times at once, until the card has left a state. Where the amount is wanted instead of
+// Confirm, it types that.
 func (o *order) tapUntil(ctx context.Context, label string, taps int, leaves state) error {
 	for deadline := time.Now().Add(harness.Wait); time.Now().Before(deadline); {
 		m, s := o.card()
 		if s != leaves {
 			return nil
+		}
+		if label == "Confirm" && wantsAmount(m) {
+			if _, err := o.from.World.Telegram.Say(o.from.ID, o.amount()+" SOL"); err != nil {
+				return err
+			}
+			taps = 0
 		}
 		for range taps {
 			_, err := o.from.World.Telegram.Tap(o.from.ID, m.ID, label)
