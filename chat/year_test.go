@@ -357,7 +357,7 @@ func (y *year) happens(p *reader) (due []expected) {
 		y.told(p, wallet.ValidatorsChanged, raised)
 		return y.sentNow(p, []expected{{category: wallet.CategoryValidator, text: "raised its commission"}}, true)
 	case 5:
-		if y.IntN(3) == 0 {
+		if y.number%3 == 0 {
 			return y.first(p)
 		}
 	}

@@ -35,5 +35,5 @@ export const refusal = (status, code, headers) => says(status, { success: false,
 /** Breaks the connection without an answer. */
 export const hangsUp = (response) => response.destroy();
 
-export const proposal = { transaction_id: "tx_1", status: "awaiting_confirmation", recipient: "B", expires_at: "2026-01-31T12:05:00Z", unsigned_transaction: null };
+export const proposal = { transaction_id: "tx_1", status: "awaiting_confirmation", recipient: "B", warnings: [], expires_at: "2026-01-31T12:05:00Z", delay_ends_at: null, unsigned_transaction: null };
 export const order = { from: "A", to: "B", amount: "1.5", token: "SOL" };
