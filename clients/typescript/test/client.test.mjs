@@ -193,7 +193,7 @@ test("a webhook is read wholly", async (t) => {
 });
 
 test("the iterator follows the cursor", async (t) => {
-  const record = (id) => ({ transaction_id: `tx_${id}`, status: "confirmed", amount: "1.5", submitted_at: "", created_at: "2026-01-31T12:00:00.5Z", block_height: 7, confirmations: null });
+  const record = (id) => ({ transaction_id: `tx_${id}`, status: "confirmed", warnings: ["new_recipient"], amount: "1.5", submitted_at: "", created_at: "2026-01-31T12:00:00.5Z", block_height: 7, confirmations: null });
   const page = (next, ...ids) => data({ transactions: ids.map(record), next_cursor: next });
   const { client, requests } = await serve(t, page("c1", 1, 2), page("c2"), refusal(503, "NETWORK_ERROR"), page("", 3));
   const got = [];
@@ -206,7 +206,7 @@ test("the iterator follows the cursor", async (t) => {
   assert.equal(requests[0].url.search, "?token=SOL&since=1970-01-01T00%3A00%3A00.000Z&limit=2");
 
   // What purser read on chain has no id. What is purser's own must have one.
-  const entry = { source: "chain", transaction_id: "", type: "swap", status: "confirmed", signature: "5j7s", slot: 9, suspect: "dust", counterparty: "9xQe",
+  const entry = { source: "chain", transaction_id: "", type: "swap", status: "confirmed", warnings: [], signature: "5j7s", slot: 9, suspect: "dust", counterparty: "9xQe",
     changes: [{ token: "SOL", mint: "", amount: "1", direction: "out" }] };
   const seen = await serve(t, data({ transactions: [entry], next_cursor: "", complete: true }));
   const listed = await seen.client.transactionPage({ source: "purser" });
