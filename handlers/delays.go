@@ -34,7 +34,7 @@ func (s *Transactions) judged(ctx context.Context, t wallet.Transaction, rules w
 // for it.
 //
 // An error means that nobody can say yet whether it is possible: NETWORK_ERROR, or one of the store. CONFLICT if the delay has
-// not ended.
+// not ended, and while another payment is on its way whose amount may be missing from the balance already.
 func (s *Transactions) Release(ctx context.Context, t wallet.Transaction) (func(store.Tx, wallet.Transaction) (wallet.Transaction, wallet.TransitionInput, error), error) {
 	if err := t.ReleasableAt(s.Now()); err != nil {
 		return nil, err
@@ -52,15 +52,13 @@ func (s *Transactions) Release(ctx context.Context, t wallet.Transaction) (func(
 		if t.ReleasableAt(now) != nil { // its owner has cancelled it
 			return t, wallet.TransitionInput{}, nil
 		}
-		no := refused
-		if no == nil {
-			var err error
-			if t, no, err = s.fits(tx, t, snapshot); err != nil {
-				return t, wallet.TransitionInput{}, err
-			}
+		if refused != nil {
+			return t, wallet.TransitionInput{By: wallet.NoLongerFits, At: now, Failure: failureOf(refused), Reason: wallet.ReasonOf(refused)}, nil
 		}
-		if no != nil {
-			return t, wallet.TransitionInput{By: wallet.NoLongerFits, At: now, Failure: failureOf(no), Reason: wallet.ReasonOf(no)}, nil
+		// What was reserved since the balances were read may be of money that came in since. So this ends nothing: it is checked again.
+		t, changed, err := s.fits(tx, t, snapshot)
+		if err != nil || changed != nil {
+			return t, wallet.TransitionInput{}, err
 		}
 		t.SignID = signID
 		return t, wallet.TransitionInput{By: wallet.DelayEnded, At: now}, nil
@@ -78,8 +76,10 @@ func (s *Transactions) releasable(ctx context.Context, t wallet.Transaction) (sn
 	}
 	err = s.Store.View(ctx, func(tx store.Tx) error {
 		var err error
-		_, refused, err = s.fits(tx, t, snapshot)
-		return err
+		if _, refused, err = s.fits(tx, t, snapshot); refused == nil || err != nil {
+			return err
+		}
+		return underWay(tx, t)
 	})
 	if err != nil || refused != nil {
 		return nil, refused, err
@@ -88,6 +88,18 @@ func (s *Transactions) releasable(ctx context.Context, t wallet.Transaction) (sn
 		return nil, refusalOf(err), unknown(err)
 	}
 	return snapshot, nil, nil
+}
+
+// underWay returns CONFLICT while another transaction of the wallet is with the network. It may have landed, and then the balance
+// is without its amount, which is still reserved.
+func underWay(tx store.Tx, t wallet.Transaction) error {
+	open, err := besides{tx, t.ID}.UnsettledFrom(t.From)
+	for _, other := range open {
+		if other.Status == wallet.Signed || other.Status == wallet.Pending {
+			return wallet.RefuseFor(wallet.Conflict, other.Status.Reason())
+		}
+	}
+	return err
 }
 
 // fits is covered for a transaction that has reserved its own funds already. refused is why it does not fit.

@@ -236,6 +236,63 @@ func TestTroubleAtTheEndOfADelayEndsNothing(t *testing.T) {
 	}
 }
 
+// TestAnErrorThatNobodyKnowsEndsNoDelay: it is no refusal.
+func TestAnErrorThatNobodyKnowsEndsNoDelay(t *testing.T) {
+	r := newHarness(t)
+	tx := r.delayed("1.5")
+	network := r.Transactions.Network
+	r.Transactions.Network = refusingNetwork{network, errors.New("odd")}
+	r.Trouble()
+	r.Pass(day)
+	r.Look()
+	r.is(tx.ID, wallet.Delayed)
+	r.Transactions.Network = network
+	r.Pass(time.Minute)
+	r.Look()
+	r.is(tx.ID, wallet.AwaitingSignature)
+}
+
+// TestAPaymentThatHasJustLandedFailsNoDelayedOne: its amount has left the balance, and is still reserved.
+func TestAPaymentThatHasJustLandedFailsNoDelayedOne(t *testing.T) {
+	r := newHarness(t)
+	tx := r.delayed("5")
+	r.Pass(day)
+	other := r.signed("4")
+	r.Must(r.Chain.Broadcast(context.Background(), r.Transaction(other.ID).Signed))
+	r.Blocks(3)
+	if _, err := r.Transactions.Release(context.Background(), r.Transaction(tx.ID)); wallet.CodeOf(err) != wallet.Conflict {
+		t.Fatalf("nobody can say yet, got %v", err)
+	}
+	r.Trouble()
+	r.Settled(other.ID)
+	r.Pass(time.Minute)
+	r.Look()
+	r.is(tx.ID, wallet.AwaitingSignature)
+}
+
+// TestWhatIsReservedDuringTheLookFailsNoDelayedOne: it may be of money that came in since the balances were read.
+func TestWhatIsReservedDuringTheLookFailsNoDelayedOne(t *testing.T) {
+	r := newHarness(t)
+	tx := r.delayed("7")
+	r.Pass(day)
+	commit, err := r.Transactions.Release(context.Background(), tx)
+	r.Must(err)
+	r.Fund(r.alice.Address(), 20*sol)
+	r.confirmed("15")
+	r.View(func(s store.Tx) error {
+		now, err := s.Transaction(tx.ID)
+		if err != nil {
+			return err
+		}
+		if _, input, err := commit(s, now); err != nil || input.By != "" {
+			t.Errorf("it ends with %+v, %v", input, err)
+		}
+		return nil
+	})
+	r.Look()
+	r.is(tx.ID, wallet.AwaitingSignature)
+}
+
 // TestACancelWhileTheChainIsAskedWins: what the look found is not written.
 func TestACancelWhileTheChainIsAskedWins(t *testing.T) {
 	r := newHarness(t)
