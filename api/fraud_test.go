@@ -202,6 +202,12 @@ func patternScenarios() []scenario {
 		{name: "a fourth token within an hour", setUp: tokens(hour, "SOL", "FEE", "other"), chat: "many_tokens:warn"},
 		{name: "a third token within an hour", setUp: tokens(hour, "SOL", "other")},
 		{name: "four tokens in a day", setUp: tokens(2*time.Hour, "SOL", "FEE", "other")},
+		{name: "four tokens, three of them to a contact", setUp: func(s *scene) {
+			to := s.to
+			s.to = s.bob.Address()
+			friend(tokens(hour, "SOL", "FEE", "other"))(s)
+			s.to = to
+		}, chat: "new_recipient:note"},
 		{name: "four tokens to a contact", setUp: friend(tokens(hour, "SOL", "FEE", "other"))},
 		{name: "the eleventh payment within an hour", setUp: times(10, hour), chat: "many_payments:warn"},
 		{name: "the tenth payment within an hour", setUp: times(9, hour)},

@@ -183,7 +183,7 @@ func (s *Transactions) addPast(tx store.Tx, f *wallet.Facts) error {
 		if err != nil {
 			return err
 		}
-		if !rules.Pays || p.ID == t.ID || f.Now.Sub(p.CreatedAt) >= wallet.PastSpan || slices.Contains(f.Own, p.To) || !approved(p) {
+		if !rules.Pays || f.Now.Sub(p.CreatedAt) >= wallet.PastSpan || slices.Contains(f.Own, p.To) || !approved(p) {
 			continue
 		}
 		past = append(past, p)

@@ -153,3 +153,36 @@ func TestAmountsDoNotOverflow(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsNotKnownFindsNothing: a value that is unknown is not large, whatever number stands beside.
+func TestWhatIsNotKnownFindsNothing(t *testing.T) {
+	f := wallet.Facts{Pays: true, Person: true, Door: wallet.DoorApp, Large: 1, Left: 1_000, LocalHour: 2, Value: wallet.Worth{USD: 1 << 40, Unknown: true},
+		Transaction: wallet.Transaction{Kind: wallet.Send, To: wallet.Address{1}, Token: usdc, Amount: 1}}
+	if found := wallet.Judge(f, wallet.FraudRules()); len(found) != 1 || found[0].Rule != wallet.RuleNewRecipient {
+		t.Errorf("without a value: %v", found)
+	}
+	f.Value.Unknown, f.Large = false, 0
+	if found := wallet.Judge(f, wallet.FraudRules()); len(found) != 1 || found[0].Rule != wallet.RuleNewRecipient {
+		t.Errorf("without a threshold: %v", found)
+	}
+}
+
+// TestEveryNamedAddressIsCompared with the operator's: the recipient, the token account in the request, and a validator.
+func TestEveryNamedAddressIsCompared(t *testing.T) {
+	barred, own := wallet.Address{9}, wallet.Address{8}
+	for name, c := range map[string]struct {
+		of      wallet.Transaction
+		refused bool
+	}{
+		"the recipient":     {wallet.Transaction{Kind: wallet.Send, From: own, To: barred}, true},
+		"the token account": {wallet.Transaction{Kind: wallet.Send, From: own, To: wallet.Address{1}, RequestedDestination: barred}, true},
+		"a validator":       {wallet.Transaction{Kind: wallet.Stake, From: own, To: barred}, true},
+		"another":           {wallet.Transaction{Kind: wallet.Send, From: own, To: wallet.Address{1}}, false},
+		"a swap to oneself": {wallet.Transaction{Kind: wallet.Stake, From: barred, To: barred}, false},
+	} {
+		err := wallet.Refusal(wallet.Judge(wallet.Facts{Transaction: c.of, LocalHour: -1, Barred: func(a wallet.Address) bool { return a == barred }}, wallet.FraudRules()))
+		if (err != nil) != c.refused || err != nil && wallet.CodeOf(err) != wallet.PolicyViolation {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
