@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -191,5 +192,54 @@ func TestEachFirstHasAMessage(t *testing.T) {
 		if !strings.Contains(said, "203.0.113.7") || !strings.Contains(said, "today.") || strings.Contains(said, " <b>,") || !strings.Contains(said, "[Log]") {
 			t.Errorf("%s: %q", kind, said)
 		}
+	}
+}
+
+// TestAppsDoNotReadTheLog: those that hear of commands learn that one was sent, and nothing of its answer.
+func TestAppsDoNotReadTheLog(t *testing.T) {
+	r := newHarness(t)
+	r.listen()
+	r.says("alice", "/start")
+	r.logSome("alice", 11)
+	before := len(r.announced(wallet.CommandExecuted))
+	for _, command := range []string{"/security", "/security log"} {
+		r.says("alice", command)
+	}
+	got := r.announced(wallet.CommandExecuted)[before:]
+	if len(got) != 2 {
+		t.Fatalf("announced %q", got)
+	}
+	for _, raw := range got {
+		var data wallet.CommandExecutedData
+		r.Must(json.Unmarshal([]byte(raw), &data))
+		if data.Response != "[withheld]" {
+			t.Errorf("announced %q", raw)
+		}
+	}
+}
+
+// TestAnExportIsLogged, once for each file, and not where there was nothing to export.
+func TestAnExportIsLogged(t *testing.T) {
+	r := newHarness(t)
+	r.says("alice", "/start")
+	r.says("alice", "/wallet export csv")
+	exports := func() (out []string) {
+		view, err := r.Security.Log(r.Context(), r.userOf("alice"))
+		r.Must(err)
+		for _, row := range view.Rows {
+			if row.Entry.Kind == wallet.LogHistoryExported {
+				out = append(out, row.Entry.Details.Value)
+			}
+		}
+		return out
+	}
+	if got := exports(); len(got) > 0 {
+		t.Errorf("without a history: %q", got)
+	}
+	r.rich("alice", sol)
+	r.received("alice", 1, wallet.SOL, 7_000_000, false)
+	r.says("alice", "/wallet export json")
+	if got := exports(); len(got) != 1 || got[0] != "json" {
+		t.Errorf("of one export: %q", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"purser/e2e/world"
 	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
@@ -123,7 +124,20 @@ func TestWhatMattersToSafetyIsLogged(t *testing.T) {
 		held := wallet.Wallet{Address: one, Owner: alice.ID, Type: wallet.PageWallet, ConnectedAt: r.Now(), Claim: &wallet.Claim{User: bob.ID, Type: wallet.PageWallet, At: r.Now()}}
 		update(func(tx store.Tx) error { return tx.PutWallet(held) })
 	}
-	claim()
+	update(func(tx store.Tx) error { _, _, err := r.Wallets.Disconnect(tx, alice.ID, one.String()); return err })
+	n = r.logs("the last wallet", alice.ID, n, "wallet.disconnected …"+one.Tail(), "wallet.default")
+	hers := r.NewKey()
+	proves := func(user wallet.User) {
+		t.Helper()
+		r.Must(r.Prove(r.Link(user), hers))
+		_, err := r.choose(user.ID, world.AddressOf(hers))
+		r.Must(err)
+	}
+	proves(alice)
+	one = world.AddressOf(hers)
+	n = r.logs("her own", alice.ID, n, "wallet.connected …"+one.Tail(), "wallet.default …"+one.Tail())
+	proves(bob)
+	n = r.logs("another's proof", alice.ID, n, "wallet.claimed …"+one.Tail())
 	update(func(tx store.Tx) error { return r.Wallets.StopClaim(tx, alice.ID, one) })
 	n = r.logs("a claim that is stopped", alice.ID, n, "wallet.kept …"+one.Tail())
 	claim()
@@ -144,6 +158,22 @@ func TestWhatMattersToSafetyIsLogged(t *testing.T) {
 	n = r.logs("its end", alice.ID, n, "key.revoked "+key.Hint)
 	_, _, err = r.Keys.Create(r.Context(), handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier})
 	r.Must(err) // an operator's, which is nobody's
+
+	program := r.NewKey()
+	update(func(tx store.Tx) error {
+		return tx.PutWallet(wallet.Wallet{Address: world.AddressOf(program), Owner: alice.ID, Type: wallet.DeveloperWallet, ConnectedAt: r.Now()})
+	})
+	update(func(tx store.Tx) error {
+		_, err := r.Wallets.DisconnectOwn(tx, handlers.CallerOf(next), world.AddressOf(program))
+		return err
+	})
+	n = r.logs("a wallet that a program disconnects", alice.ID, n, "wallet.disconnected …"+world.AddressOf(program).Tail()+" by "+next.ID)
+	carol := r.verified(1005)
+	wanted := accessRequest(wallet.WalletRead)
+	wanted.App = "Kiosk"
+	made, err := r.makes(carol.ID, wanted)
+	r.Must(err)
+	r.logs("a key that she makes in the chat", carol.ID, 0, "key.created "+made.Keys[0].Key.Hint+" wallet:read")
 
 	// Access.
 	allow := func(scopes ...wallet.Scope) {

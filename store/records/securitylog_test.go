@@ -302,3 +302,29 @@ func TestADamagedOldestEntryIsRemovedInItsTurn(t *testing.T) {
 		closed(t, s)
 	}
 }
+
+// TestAnEntryThatWasPutBackIsNamed: an entry that was written under a number once, and replaced after the whole file was restored, has a tag that fits.
+func TestAnEntryThatWasPutBackIsNamed(t *testing.T) {
+	path := loggedFile(t, 2)
+	row, head := securityKey("usr_1", 3), []byte("usr_1")
+	var olderHead, otherThird []byte
+	edit(t, path, func(bucket func(table) *bbolt.Bucket) error {
+		olderHead = bytes.Clone(bucket(securityHeads).Get(head))
+		return nil
+	})
+	for i, after := range []func(bucket func(table) *bbolt.Bucket) error{
+		func(bucket func(table) *bbolt.Bucket) error {
+			otherThird = bytes.Clone(bucket(securityLog).Get(row))
+			return errors.Join(bucket(securityLog).Delete(row), bucket(securityHeads).Put(head, olderHead))
+		},
+		func(bucket func(table) *bbolt.Bucket) error { return bucket(securityLog).Put(row, otherThird) },
+	} {
+		s := openAt(t, path)
+		mustUpdate(t, s, func(tx store.Tx) error { return logSample(tx, "usr_1", 10+i) })
+		closed(t, s)
+		edit(t, path, after)
+	}
+	if got := faultsOf(t, path); got != "changed 3" {
+		t.Errorf("%q", got)
+	}
+}
