@@ -4,6 +4,7 @@ package chat_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -218,7 +219,8 @@ func (y *year) alerted(p *reader) (due []expected) {
 		case w.condition == wallet.AlertBelow && w.fired != wallet.AlertArmed && y.price >= w.level*1.01-1e-9:
 			w.fired = wallet.AlertArmed
 		case w.condition == wallet.AlertMoves && len(y.past) > 12:
-			change := (y.price/y.past[len(y.past)-13] - 1) * 100
+			now, before := int(math.Round(y.price*100)), int(math.Round(y.past[len(y.past)-13]*100))
+			change := float64((now-before)*10_000/before) / 100 // alerts compare whole hundredths of a percent
 			if w.fired == wallet.FiredUp && change <= w.level/2 || w.fired == wallet.FiredDown && change >= -w.level/2 {
 				w.fired = wallet.AlertArmed
 			}
@@ -357,7 +359,7 @@ func (y *year) happens(p *reader) (due []expected) {
 		y.told(p, wallet.ValidatorsChanged, raised)
 		return y.sentNow(p, []expected{{category: wallet.CategoryValidator, text: "raised its commission"}}, true)
 	case 5:
-		if y.number%3 == 0 {
+		if y.IntN(3) == 0 {
 			return y.first(p)
 		}
 	}
