@@ -1,9 +1,6 @@
 package api
 
 import (
-	"strconv"
-	"time"
-
 	"github.com/gofiber/fiber/v2"
 
 	"purser/wallet"
@@ -52,9 +49,7 @@ func (s *Server) unfreezeChallenge(c *fiber.Ctx, fields object) error {
 	if err != nil {
 		return err
 	}
-	answer := unfreezeChallengeAnswer{FrozenAt: stamp(ch.FrozenAt), Wallets: []unfreezeWallet{}, challengeAnswer: challengeAnswer{
-		TelegramID: strconv.FormatInt(ch.TelegramID, 10), TelegramName: ch.Name, Username: ch.Username, Chain: ch.Chain, Nonce: ch.Nonce,
-		IssuedAt: ch.IssuedAt.UTC().Format(time.RFC3339), ExpiresAt: ch.ExpiresAt.UTC().Format(time.RFC3339)}}
+	answer := unfreezeChallengeAnswer{FrozenAt: stamp(ch.FrozenAt), Wallets: []unfreezeWallet{}, challengeAnswer: answerOf(ch.Challenge)}
 	for _, w := range ch.Wallets {
 		answer.Wallets = append(answer.Wallets, unfreezeWallet{w.Address, w.Type})
 	}
@@ -67,11 +62,7 @@ func (s *Server) unfreeze(c *fiber.Ctx, fields object) error {
 	if err != nil {
 		return err
 	}
-	address, err := fields.address("address")
-	if err != nil {
-		return err
-	}
-	signature, err := fields.signature("signature")
+	address, signature, err := fields.proof()
 	if err != nil {
 		return err
 	}

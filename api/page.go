@@ -130,11 +130,16 @@ func (s *Server) bindChallenge(c *fiber.Ctx, fields object) error {
 	if err != nil {
 		return err
 	}
-	return bare(c, challengeAnswer{
+	return bare(c, answerOf(ch))
+}
+
+// answerOf renders the challenge of a link.
+func answerOf(ch handlers.Challenge) challengeAnswer {
+	return challengeAnswer{
 		TelegramID: strconv.FormatInt(ch.TelegramID, 10), TelegramName: ch.Name, Username: ch.Username,
 		Chain: ch.Chain, Nonce: ch.Nonce,
 		IssuedAt: ch.IssuedAt.UTC().Format(time.RFC3339), ExpiresAt: ch.ExpiresAt.UTC().Format(time.RFC3339),
-	})
+	}
 }
 
 // accountsAnswer is the response of POST /w/bind/accounts: which of the addresses hold SOL, in the order of the
@@ -190,11 +195,7 @@ func (s *Server) bind(c *fiber.Ctx, fields object) error {
 	if err != nil {
 		return err
 	}
-	address, err := fields.address("address")
-	if err != nil {
-		return err
-	}
-	signature, err := fields.signature("signature")
+	address, signature, err := fields.proof()
 	if err != nil {
 		return err
 	}
@@ -355,6 +356,15 @@ func (o object) signed() (handlers.Signature, error) {
 		return handlers.Signature{}, bad("signed_transaction", "body.transaction")
 	}
 	return handlers.Signature{Signed: raw}, nil
+}
+
+// proof reads the address and the signature by which somebody proves to hold its key.
+func (o object) proof() (at wallet.Address, signature wallet.Signature, err error) {
+	if at, err = o.address("address"); err != nil {
+		return at, signature, err
+	}
+	signature, err = o.signature("signature")
+	return at, signature, err
 }
 
 // signature returns a required field that is a signature in base58.

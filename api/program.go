@@ -67,11 +67,7 @@ func (s *Server) connect(c *fiber.Ctx, key wallet.Key) error {
 	if err := fields.only("address", "signature"); err != nil {
 		return err
 	}
-	address, err := fields.address("address")
-	if err != nil {
-		return err
-	}
-	signature, err := fields.signature("signature")
+	address, signature, err := fields.proof()
 	if err != nil {
 		return err
 	}
