@@ -203,6 +203,27 @@ func TestTheDocumentIsOpenAPI(t *testing.T) {
 	closed(t, "", loose["components"].(map[string]any)["schemas"])
 }
 
+// TestIdempotentOperationsDescribeTheirConflicts: what takes an Idempotency-Key can answer that it is used by another request, or by one that is not over.
+func TestIdempotentOperationsDescribeTheirConflicts(t *testing.T) {
+	checked := 0
+	for path, item := range readContract(t).doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			if op.Parameters.GetByInAndName("header", "Idempotency-Key") == nil {
+				continue
+			}
+			checked++
+			for _, status := range []int{409, 422} {
+				if op.Responses.Status(status) == nil {
+					t.Errorf("%s %s does not list %d", method, path, status)
+				}
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("only %d operations take an Idempotency-Key", checked)
+	}
+}
+
 // closed finds objects that would let a field pass that nobody described.
 func closed(t *testing.T, at string, value any) {
 	object, _ := value.(map[string]any)
