@@ -55,7 +55,7 @@ func chromium(t *testing.T) string {
 
 // patience bounds one scenario. They take a minute or two on a quiet machine with two cores, and eight times as long
 // on a busy one.
-const patience = 8 * time.Minute
+const patience = 10 * time.Minute
 
 // withPatience adds to a scenario's settings what every scenario gets.
 func withPatience(settings any, evidence string) ([]byte, error) {

@@ -12,8 +12,6 @@ await play(async ({ page, profiles, ...settings }) => {
   const tab = await context.newPage();
   const asked = [];
   tab.on('request', (request) => asked.push(request.url()));
-  await tab.goto(page);
-  await look('documentation', tab);
 
   // By keyboard alone: to the content, and an example is opened.
   await tab.goto(page);
