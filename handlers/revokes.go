@@ -68,7 +68,7 @@ func (r *Revokes) listed(mint, program wallet.Address) (wallet.Token, bool) {
 	return token, ok && token.Program == program
 }
 
-// RevokeRequest asks to take back the right of whoever is the delegate of a token account.
+// RevokeRequest asks to take back the right of a token account's delegate.
 type RevokeRequest struct {
 	Account wallet.Address // the token account, of any of the caller's wallets
 	RetryOf wallet.TransactionID
@@ -123,7 +123,7 @@ func (r *Revokes) token(ctx context.Context, held wallet.TokenAccount) (wallet.T
 	return wallet.Token{Mint: held.Mint, Decimals: mint.Decimals, Program: held.Program}, nil
 }
 
-// retry prepares the same revocation again, of whoever is the delegate by then.
+// retry prepares the same revocation again. The delegate may be another one by then: the new card shows it.
 func (r *Revokes) retry(ctx context.Context, who Caller, first wallet.Transaction) (Proposal, error) {
 	return r.Prepare(ctx, who, RevokeRequest{Account: first.RevokeTerms().Account, RetryOf: first.ID})
 }
