@@ -95,7 +95,7 @@ func TestTheWholeLifeOfARevocation(t *testing.T) {
 			}
 			proposed := r.proposes(account)
 			terms := wallet.RevokeTerms{Account: account, Token: token, Delegate: r.thief.Address(), Limit: 20_000_000}
-			if proposed.Status != wallet.AwaitingConfirmation || proposed.RevokeTerms() != terms || proposed.Amount != 0 || proposed.To != r.Address() || len(proposed.Warnings) > 0 {
+			if proposed.Status != wallet.AwaitingConfirmation || proposed.RevokeTerms() != terms || proposed.Amount != 0 || proposed.To != r.Address() || len(proposed.Warnings()) > 0 {
 				t.Errorf("proposed is %+v", proposed)
 			}
 			confirmed, err := r.Confirm(r.Caller(), proposed.ID)
