@@ -360,3 +360,38 @@ func TestReservedForARevocationIsItsFee(t *testing.T) {
 		}
 	}
 }
+
+// TestATokenIsNamedOnlyUnderItsOwnProgram: in the list and in the proposal.
+func TestATokenIsNamedOnlyUnderItsOwnProgram(t *testing.T) {
+	r := newRobbed(t)
+	usdc, account := r.approves("USDC", 25)
+	named := usdc
+	named.Program = wallet.Token2022Program
+	r.Revokes.Tokens = listing{named}
+	if got := r.lists(wallet.Address{}); len(got) != 1 || got[0].Token.Symbol != "" {
+		t.Errorf("listed are %+v", got)
+	}
+	if got := r.proposes(account).RevokeTerms().Token; got.Symbol != "" || got.Program != usdc.Program {
+		t.Errorf("proposed is %+v", got)
+	}
+	named = usdc
+	named.Decimals++
+	r.Revokes.Tokens = listing{named}
+	if got := r.lists(wallet.Address{}); len(got) != 1 || got[0].Token.Symbol != "" || got[0].Token.Decimals != usdc.Decimals {
+		t.Errorf("with other decimals are listed %+v", got)
+	}
+}
+
+// listing is a list of one token, which has every symbol and mint.
+type listing struct{ token wallet.Token }
+
+func (l listing) BySymbol(string) (wallet.Token, bool)       { return l.token, true }
+func (l listing) ByMint(wallet.Address) (wallet.Token, bool) { return l.token, true }
+
+// TestReservedFundsDoNotPayForARevocation.
+func TestReservedFundsDoNotPayForARevocation(t *testing.T) {
+	r := newRobbed(t)
+	_, account := r.approves("USDC", 25)
+	r.Confirmed(r.Person, r.Stranger(), "max", "SOL")
+	r.refused(wallet.InsufficientFunds, "funds.fee_short", account)
+}
