@@ -75,7 +75,6 @@ type Parts struct {
 	Stakes       *handlers.Stakes          // native stakes, over Transactions
 	Swaps        *handlers.Swaps           // swaps of tokens, over Transactions
 	Revokes      *handlers.Revokes         // who else may spend tokens, and taking that back, over Transactions
-	Revokes      *handlers.Revokes         // who else may spend tokens, and taking that back, over Transactions
 	Prices       *handlers.Prices          // what tokens cost
 	TokenSearch  *handlers.TokenSearch     // which tokens there are
 	Signing      *handlers.Signing
