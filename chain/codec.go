@@ -121,7 +121,7 @@ func NewCodec(extra ...ActionCodec) (Codec, error) {
 
 // standard are the rows of what purser itself sends.
 func standard() []ActionCodec {
-	return append([]ActionCodec{wrapCodec(), referenceCodec(), transferCodec(), tokenTransferCodec(), createAccountCodec(), memoCodec()}, append(stakeCodecs(), swapCodecs()...)...)
+	return append([]ActionCodec{wrapCodec(), referenceCodec(), transferCodec(), tokenTransferCodec(), createAccountCodec(), revokeCodec(), memoCodec()}, append(stakeCodecs(), swapCodecs()...)...)
 }
 
 // rows are all rows, in the order in which they claim instructions.

@@ -63,8 +63,8 @@ const (
 //
 // With the standard rows a message is one transfer with at most eight references, and at most one memo. The transfer is
 // System's, or TransferChecked from the signer's own associated token account. With the latter the message may create
-// the recipient's account. Or it is one step of staking by the signer (stakeCodecs), or a swap (swapCodecs), which alone may take
-// accounts from lookup tables.
+// the recipient's account. Or it is one step of staking by the signer (stakeCodecs), or takes the delegate of a token account
+// away (revokeCodec), or a swap (swapCodecs), which alone may take accounts from lookup tables.
 //
 // The checks and their order are those of signer/page/decode.js: a message can be wrong in several ways at once, and
 // both must give the same reason. Errors are *NotAllowed.
@@ -196,7 +196,7 @@ func (t *instructionTotals) totals() (uint64, error) {
 	case t.principals > 1:
 		return 0, refuse(TooManyActions, "it does more than one thing")
 	case t.principals == 0:
-		return 0, refuse(NoAction, "it neither pays nor stakes")
+		return 0, refuse(NoAction, "it neither pays, stakes, swaps nor takes a right back")
 	}
 	for i, action := range t.actions {
 		for _, row := range t.rows {

@@ -127,6 +127,9 @@ func described(d wallet.Decoded) map[string]any {
 			said["mint"], said["program"] = a.Mint.String(), a.Program.String()
 		case wallet.ActionSwap:
 			describeSwap(said, a)
+		case wallet.ActionRevoke:
+			said["from"], said["account"], said["program"] = a.From.String(), a.Account.String(), a.Program.String()
+			said["reference"], said["references"] = last(a), texts(a.References)
 		case wallet.ActionReference:
 			said["from"], said["reference"] = a.From.String(), a.Reference.String()
 		case wallet.ActionSyncNative:
@@ -282,6 +285,8 @@ func agree(t *testing.T, raw []byte, d wallet.Decoded) {
 			actions = append(actions, a)
 		case program == solana.MemoProgramID || wallet.Address(program) == memoProgramV4:
 			actions = append(actions, wallet.Action{Type: "memo", Text: string(in.Data)})
+		case (program == solana.TokenProgramID || program == solana.Token2022ProgramID) && in.Data[0] == 5:
+			actions = append(actions, readRevocation(t, program, accounts, in.Data))
 		case program == solana.TokenProgramID || program == solana.Token2022ProgramID:
 			actions = append(actions, readTokenTransfer(t, program, accounts, in.Data))
 		case program == solana.SPLAssociatedTokenAccountProgramID:
@@ -318,6 +323,17 @@ func readTokenTransfer(t *testing.T, program solana.PublicKey, accounts []*solan
 		Mint: wallet.Address(accounts[1].PublicKey), Program: wallet.Address(program),
 		Units: binary.LittleEndian.Uint64(data[1:]), Decimals: data[9]}
 	a.References, a.Reference = readReferences(t, accounts[4:])
+	return a
+}
+
+// readRevocation reads a Revoke.
+func readRevocation(t *testing.T, program solana.PublicKey, accounts []*solana.AccountMeta, data []byte) wallet.Action {
+	t.Helper()
+	if len(data) != 1 || len(accounts) < 2 || !accounts[0].IsWritable || accounts[0].IsSigner || !accounts[1].IsSigner {
+		t.Fatalf("accepted the revocation %x with the accounts %v", data, accounts)
+	}
+	a := wallet.Action{Type: wallet.ActionRevoke, From: wallet.Address(accounts[1].PublicKey), Account: wallet.Address(accounts[0].PublicKey), Program: wallet.Address(program)}
+	a.References, a.Reference = readReferences(t, accounts[2:])
 	return a
 }
 

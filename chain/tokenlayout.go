@@ -139,6 +139,12 @@ func feeRate(raw []byte) wallet.FeeRate {
 	}
 }
 
+// Offsets in a token account: an optional delegate (a tag of four bytes, then its address), and how many base units it may take.
+const (
+	delegateAt  = 72
+	delegatedAt = 121
+)
+
 // stateFrozen is AccountState::Frozen of the token programs.
 const stateFrozen = 2
 
@@ -151,6 +157,10 @@ func parseTokenAccount(at, program wallet.Address, data []byte) (wallet.TokenAcc
 		Address: at, Exists: true, Program: program,
 		Mint: wallet.Address(data[:32]), Owner: wallet.Address(data[32:64]),
 		Units: binary.LittleEndian.Uint64(data[64:]), Frozen: data[108] == stateFrozen,
+	}
+	// The programs leave the bytes of a delegate behind when they take it away: only the first byte says whether there is one.
+	if data[delegateAt] == 1 {
+		a.Delegate, a.Delegated = wallet.Address(data[delegateAt+4:delegateAt+36]), binary.LittleEndian.Uint64(data[delegatedAt:])
 	}
 	if len(data) == tokenSize {
 		return a, true

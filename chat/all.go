@@ -13,6 +13,7 @@ func conversations() []conversation {
 		sendConversation(),
 		stakeCommand(),
 		swapCommand(),
+		revokeCommand(),
 		priceCommand(),
 		poolsCommand(),
 		alertCommand(),

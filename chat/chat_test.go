@@ -254,7 +254,7 @@ func TestMenuListsTheTable(t *testing.T) {
 			t.Errorf("/%s is described as %q", c.Name, c.Description)
 		}
 	}
-	if want := []string{"start", "wallet", "send", "stake", "swap", "price", "pools", "alert", "freeze", "unfreeze", "contacts", "notifications", "api", "apps", "security", "cancel", "help", "privacy", "delete_me"}; !slices.Equal(names, want) {
+	if want := []string{"start", "wallet", "send", "stake", "swap", "revoke", "price", "pools", "alert", "freeze", "unfreeze", "contacts", "notifications", "api", "apps", "security", "cancel", "help", "privacy", "delete_me"}; !slices.Equal(names, want) {
 		t.Errorf("the menu lists %v", names)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // conversationNames are the names of all conversations: each one's sources are <name>.go and <name>_*.go, its sentences
 // <name>.en.toml. Every other file is the kernel.
 func conversationNames() []string {
-	return []string{"start", "wallet", "send", "cards", "contacts", "api", "apps", "security", "cancel", "help", "privacy", "delete_me", "stake", "swap", "price", "pools", "settings", "alert", "freeze", "summary", "news"}
+	return []string{"start", "wallet", "send", "cards", "contacts", "api", "apps", "security", "cancel", "help", "privacy", "delete_me", "stake", "swap", "revoke", "price", "pools", "settings", "alert", "freeze", "summary", "news"}
 }
 
 // groupOf is the conversation that a file belongs to; "" for the kernel.

@@ -94,8 +94,8 @@ func TestCatalogueHoldsWhatIsSaidAndNothingElse(t *testing.T) {
 	for _, kind := range []wallet.SecurityKind{wallet.LogKeyUsed, wallet.LogLinkOpened, wallet.LogPortalOpened} { // the firsts
 		used[securityKey("security_notice", kind)] = true
 	}
-	for _, card := range []Card{StakeCard(), UnstakeCard(), WithdrawCard(), SwapCard()} { // so are these
-		if card.Kind != wallet.Swap {
+	for _, card := range []Card{StakeCard(), UnstakeCard(), WithdrawCard(), SwapCard(), RevokeCard()} { // so are these
+		if card.Kind != wallet.Swap && card.Kind != wallet.Revoke {
 			used[stakingTexts(card.Kind)+"proposed"] = true
 		}
 		for _, key := range slices.Concat(slices.Collect(maps.Values(card.Texts)), slices.Collect(maps.Values(card.Lines))) {
@@ -165,7 +165,7 @@ func TestEveryStageOfATransactionHasItsCard(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &replyTx{words: words, tx: knowing{}, Chat: &Chat{Options: Options{Cluster: "mainnet"}, cards: all}}
-	for _, kind := range []wallet.Kind{wallet.Send, wallet.Receive, wallet.Request, wallet.Stake, wallet.Unstake, wallet.Withdraw} {
+	for _, kind := range []wallet.Kind{wallet.Send, wallet.Receive, wallet.Request, wallet.Stake, wallet.Unstake, wallet.Withdraw, wallet.Revoke} {
 		rules, err := storetest.Kinds().Of(kind)
 		if err != nil {
 			t.Fatal(err)
@@ -217,7 +217,7 @@ func (knowing) Prices([]wallet.Address) (map[wallet.Address]wallet.TokenPrice, e
 }
 
 func standardCards() []Card {
-	return []Card{SendCard(), ReceiptCard(), RequestCard(), SwapCard(), StakeCard(), UnstakeCard(), WithdrawCard()}
+	return []Card{SendCard(), ReceiptCard(), RequestCard(), SwapCard(), StakeCard(), UnstakeCard(), WithdrawCard(), RevokeCard()}
 }
 
 // TestAKindWithoutAWholeCardIsRefusedAtStart: nobody meets a transaction that cannot be shown.

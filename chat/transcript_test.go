@@ -113,6 +113,7 @@ func difference(want, got string) string {
 //	price SOL 147.4789 1.25 jupiter 12s  a source said so 12 seconds ago, with the change over 24 hours; - is no change
 //	alice speaks es                  in Telegram; buttons are tapped by their English labels
 //	news TITLE                       a feed of the operator's has published it
+//	alice approves bob 25 USDC       a hostile app got her to sign that Bob may spend them; all USDC is without a limit
 //	an epoch passes                  of Solana, and its rewards are paid
 //	alice's key is used from ADDRESS
 //	alice's link opens in Firefox (Linux) at ADDRESS   her newest link to the signing page or the portal
@@ -147,7 +148,7 @@ func (r *harness) happen(line string) {
 		r.clock(d)
 	case len(words) == 3 && words[1] == "speaks":
 		r.speaks(who, words[2])
-	case r.happensToStakes(who, line), r.happensToPrices(words), r.happensToSecurity(who, line):
+	case r.happensToStakes(who, line), r.happensToPrices(words), r.happensToSecurity(who, line), r.happensToDelegates(who, words):
 	case words[0] == "steps":
 		r.Developers.Steps = nil
 		for _, step := range words[1:] {

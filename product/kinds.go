@@ -22,7 +22,8 @@ type Kind struct {
 	Card      chat.Card // its wording in the chat
 }
 
-// StandardKinds returns the kinds of an unmodified purser: sends, receipts, payment requests and the steps of staking.
+// StandardKinds returns the kinds of an unmodified purser: sends, receipts, payment requests, swaps, the steps of staking and
+// revocations.
 func StandardKinds() []Kind {
 	return []Kind{
 		{Rules: wallet.SendRules(), Card: chat.SendCard(), Operation: func(p *Parts) handlers.Operation { return p.Transfers.Operation() }},
@@ -32,6 +33,7 @@ func StandardKinds() []Kind {
 		{Rules: wallet.StakeRules(), Card: chat.StakeCard(), Operation: staking(wallet.Stake)},
 		{Rules: wallet.UnstakeRules(), Card: chat.UnstakeCard(), Operation: staking(wallet.Unstake)},
 		{Rules: wallet.WithdrawRules(), Card: chat.WithdrawCard(), Operation: staking(wallet.Withdraw)},
+		{Rules: wallet.RevokeRules(), Card: chat.RevokeCard(), Operation: func(p *Parts) handlers.Operation { return p.Revokes.Operation() }},
 	}
 }
 

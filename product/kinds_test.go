@@ -32,6 +32,7 @@ func TestEachKindHasAllOfItsParts(t *testing.T) {
 		wallet.Swap:     {Kind: wallet.Swap, From: wallet.Address{1}, To: wallet.Address{1}, Reference: wallet.Address{3}, Token: wallet.SOL, Amount: 5, Terms: sampleSwap(t)},
 		wallet.Stake:    {Kind: wallet.Stake, From: wallet.Address{1}, To: wallet.Address{2}, Reference: wallet.Address{3}, Token: wallet.SOL, Amount: 5, Rent: 2},
 		wallet.Unstake:  {Kind: wallet.Unstake, From: wallet.Address{1}, To: wallet.Address{2}, Reference: wallet.Address{3}, Token: wallet.SOL, Amount: 5, Rent: 2, Terms: wallet.StakeTerms{Account: wallet.Address{4}, Merged: []wallet.Address{{5}}, Split: true}.Terms()},
+		wallet.Revoke:   {Kind: wallet.Revoke, From: wallet.Address{1}, To: wallet.Address{1}, Reference: wallet.Address{3}, Token: wallet.SOL, Terms: wallet.RevokeTerms{Account: wallet.Address{4}, Token: wallet.Token{Mint: wallet.Address{9}, Program: wallet.TokenProgram}, Delegate: wallet.Address{5}}.Terms()},
 		wallet.Withdraw: {Kind: wallet.Withdraw, From: wallet.Address{1}, To: wallet.Address{1}, Reference: wallet.Address{3}, Token: wallet.SOL, Amount: 5, Terms: wallet.StakeTerms{Account: wallet.Address{4}}.Terms()},
 	}
 	for _, kind := range kinds.Rules().Names() {

@@ -74,6 +74,7 @@ type Parts struct {
 	History      *handlers.History         // what happened to wallets, on chain and here
 	Stakes       *handlers.Stakes          // native stakes, over Transactions
 	Swaps        *handlers.Swaps           // swaps of tokens, over Transactions
+	Revokes      *handlers.Revokes         // who else may spend tokens, and taking that back, over Transactions
 	Prices       *handlers.Prices          // what tokens cost
 	TokenSearch  *handlers.TokenSearch     // which tokens there are
 	Signing      *handlers.Signing
@@ -123,6 +124,7 @@ func New(o Options) (*Parts, error) {
 	p.History = &handlers.History{Transfers: p.Transfers, Chain: o.Chain}
 	quoter := p.price()
 	p.Swaps = &handlers.Swaps{Transactions: p.Transactions, Transfers: p.Transfers, Chain: o.Chain, Quoter: quoter, Limit: p.TokenSearch.Limit, Reader: o.Kinds.Codec(), Book: p.Market}
+	p.Revokes = &handlers.Revokes{Transactions: p.Transactions, Chain: o.Chain, Tokens: tokens}
 	p.Stakes = &handlers.Stakes{Transactions: p.Transactions, Chain: o.Chain, Preferred: c.Stake.Validators}
 	// The operations of kinds need parts that exist by now, such as Transfers.
 	if p.Transactions.Operations, err = o.Kinds.operations(p); err != nil {
@@ -228,7 +230,7 @@ func (p *Parts) readNews() {
 // Chat returns the options of the chat over these parts.
 func (p *Parts) Chat() chat.Options {
 	c := p.Config
-	return chat.Options{Prices: p.Prices, Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, Swaps: p.Swaps, TokenSearch: p.TokenSearch, History: p.History,
+	return chat.Options{Prices: p.Prices, Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, Swaps: p.Swaps, Revokes: p.Revokes, TokenSearch: p.TokenSearch, History: p.History,
 		Contacts: p.Contacts, Notifications: p.Notifications, Alerts: p.Alerts, Freezing: p.Freezing, Developers: p.Developers, Apps: p.Apps, People: p.People, Portal: p.Portal, Security: p.Security, Receivers: p.Delivery,
 		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Limits: c.Limits,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,

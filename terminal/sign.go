@@ -284,6 +284,8 @@ func describe(address wallet.Address, d wallet.Decoded) signedPayment {
 			p.Paid = fmt.Sprintf("withdraw %d %s", a.Lamports, a.Account)
 		case wallet.ActionSwap:
 			p.Paid = fmt.Sprintf("swap %s %d %s", a.Swap.InMint, a.Swap.Units, a.Swap.OutMint)
+		case wallet.ActionRevoke: // to do it twice costs nothing: no two are alike
+			p.Paid = fmt.Sprintf("revoke %s %s", a.Account, a.Reference)
 		case wallet.ActionReference: // of a swap
 		case wallet.ActionTransfer:
 			p.Paid = fmt.Sprintf("SOL %d %s", a.Lamports, a.To)
@@ -396,6 +398,9 @@ func (s *Signer) show(o offer, d wallet.Decoded) error {
 			line("New account", whose+", for this token: its deposit of about 0.002 SOL, once")
 		case wallet.ActionMemo:
 			line("Note", tame(a.Text, 512))
+		case wallet.ActionRevoke:
+			line("Revoke", "the right of others to spend"+heldIn(tokens, d.FeePayer, a))
+			recipient("Account", a.Account, "")
 		default:
 			if shown := s.showSwap(tokens, a); shown {
 				continue
@@ -409,6 +414,17 @@ func (s *Signer) show(o offer, d wallet.Decoded) error {
 	line("Network fee", wallet.Lamports(d.Fee).String()+" SOL")
 	line("Network", tame(o.Chain, 16)+", says the server")
 	return nil
+}
+
+// heldIn names the token of the account whose delegate is taken away, if the account proves it: the associated account of a
+// listed token. Otherwise the bytes do not say which token it holds.
+func heldIn(tokens *market.Tokens, owner wallet.Address, a wallet.Action) string {
+	for _, token := range tokens.All() {
+		if token.Program == a.Program && wallet.AssociatedAccount(owner, token.Mint, token.Program) == a.Account {
+			return " your " + token.Symbol + " (mint " + token.Mint.String() + ")"
+		}
+	}
+	return " from a token account; which token it holds cannot be told"
 }
 
 // showSwap prints a step of a swap; false for any other action.

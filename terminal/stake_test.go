@@ -10,9 +10,9 @@ import (
 	"purser/wallet"
 )
 
-// stakingRules are the rules of what staking does, by kind.
+// stakingRules are the rules of what staking does, and of revocations, by kind.
 func stakingRules() map[wallet.Kind]wallet.Rules {
-	return map[wallet.Kind]wallet.Rules{wallet.Stake: wallet.StakeRules(), wallet.Unstake: wallet.UnstakeRules(), wallet.Withdraw: wallet.WithdrawRules()}
+	return map[wallet.Kind]wallet.Rules{wallet.Stake: wallet.StakeRules(), wallet.Unstake: wallet.UnstakeRules(), wallet.Withdraw: wallet.WithdrawRules(), wallet.Revoke: wallet.RevokeRules()}
 }
 
 // The accounts of these tests: a stake account, another one, and a validator's vote account.

@@ -6,7 +6,7 @@ type Action struct {
 	Type      string  // one of the constants ActionTransfer, ActionTokenTransfer and so on
 	From, To  Address // wallets, not token accounts; To of a token transfer is zero if the bytes do not prove it; of a delegation the vote account
 	Lamports  uint64  // of a transfer, a new stake account, a split or a withdrawal
-	Account   Address // token account: of a token transfer where it goes, or the one created; or the stake account that is changed
+	Account   Address // token account: of a token transfer where it goes, or the one created, or the one whose delegate is taken away; or the stake account that is changed
 	Source    Address // the stake account that a split or a merge takes from
 	Mint      Address
 	Program   Address // the token program

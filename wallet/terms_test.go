@@ -78,3 +78,62 @@ func TestAKindRefusesTermsThatItWouldNotWrite(t *testing.T) {
 		}
 	}
 }
+
+// TestARevocationRefusesTermsThatItWouldNotWrite: without a token account, a delegate or a token program, and any that pays.
+func TestARevocationRefusesTermsThatItWouldNotWrite(t *testing.T) {
+	good := RevokeTerms{Account: Address{1}, Token: Token{Mint: Address{2}, Decimals: 6, Program: Token2022Program}, Delegate: Address{3}, Limit: Unlimited}
+	from := Address{9}
+	rules := RevokeRules()
+	check := func(change func(*RevokeTerms), amount uint64) error {
+		terms := good
+		change(&terms)
+		return rules.Check(Transaction{Kind: Revoke, From: from, Amount: amount, Terms: terms.Terms()})
+	}
+	if err := check(func(*RevokeTerms) {}, 0); err != nil {
+		t.Errorf("good terms: %v", err)
+	}
+	if got := (Transaction{Terms: good.Terms()}).RevokeTerms(); got != good {
+		t.Errorf("read back: %+v", got)
+	}
+	for name, change := range map[string]func(*RevokeTerms){
+		"no account":         func(r *RevokeTerms) { r.Account = Address{} },
+		"the wallet itself":  func(r *RevokeTerms) { r.Account = from },
+		"no mint":            func(r *RevokeTerms) { r.Token.Mint = Address{} },
+		"no program":         func(r *RevokeTerms) { r.Token.Program = Address{} },
+		"another program":    func(r *RevokeTerms) { r.Token.Program = StakeProgram },
+		"no delegate":        func(r *RevokeTerms) { r.Delegate = Address{} },
+		"the owner as other": func(r *RevokeTerms) { r.Delegate = from },
+	} {
+		if err := check(change, 0); !errors.Is(err, ErrTerms) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := check(func(*RevokeTerms) {}, 1); !errors.Is(err, ErrTerms) {
+		t.Errorf("one that pays: %v", err)
+	}
+	for _, terms := range []Terms{nil, StakeTerms{Account: Address{1}}.Terms(), Terms("{}")} {
+		if err := rules.Check(Transaction{Kind: Revoke, From: from, Terms: terms}); !errors.Is(err, ErrTerms) {
+			t.Errorf("%s: %v", terms, err)
+		}
+	}
+}
+
+// TestOnlyTheFeeOfARevocationLeavesTheWallet.
+func TestOnlyTheFeeOfARevocationLeavesTheWallet(t *testing.T) {
+	terms := RevokeTerms{Account: Address{1}, Token: Token{Mint: Address{2}, Program: TokenProgram}, Delegate: Address{3}, Limit: 7}
+	row := Transaction{Kind: Revoke, From: Address{9}, To: Address{9}, Fee: 5_000, Reference: Address{4}, Terms: terms.Terms()}
+	rules := RevokeRules()
+	if got := rules.Spends(row); got != (Spending{Lamports: 5_000}) {
+		t.Errorf("it spends %+v", got)
+	}
+	want := []Action{{Type: ActionRevoke, From: Address{9}, Account: Address{1}, Program: TokenProgram, Reference: Address{4}, References: []Address{{4}}}}
+	if got := rules.Actions(row); !reflect.DeepEqual(got, want) {
+		t.Errorf("it does %+v", got)
+	}
+	if got := rules.Writes(row); !reflect.DeepEqual(got, []Address{{9}, {1}}) {
+		t.Errorf("it writes %v", got)
+	}
+	if rules.Pays || rules.Life != Outgoing {
+		t.Errorf("its rules are %+v", rules)
+	}
+}

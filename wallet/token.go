@@ -131,6 +131,9 @@ type TokenAccount struct {
 	Units        uint64
 	Frozen       bool
 	MemoRequired bool // transfers to it need a memo right before them (Token-2022)
+	// Delegate may spend up to Delegated base units without the owner's signature; zero if nobody may.
+	Delegate  Address
+	Delegated uint64
 }
 
 // TokenFacts is everything by which a token transfer is judged, read at one slot.

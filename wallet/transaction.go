@@ -283,4 +283,6 @@ const (
 	ActionReference  = "reference"   // transfers nothing from From to From, and names Reference
 	ActionSwap       = "swap"        // the instruction of the swap program, in Swap
 	ActionUnwrap     = "unwrap"      // closes From's associated account for wrapped SOL, and returns all of its lamports to From
+
+	ActionRevoke = "revoke" // takes the delegate of From's token account Account away
 )

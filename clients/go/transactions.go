@@ -89,7 +89,7 @@ func (c *Client) RequestPayment(ctx context.Context, r PaymentRequest) (Requeste
 // Transaction is one transfer. A value that is not known yet is "", zero or nil.
 type Transaction struct {
 	TransactionID string `json:"transaction_id"`
-	Type          string `json:"type"` // "send", "receive", "stake", "unstake", "withdraw" or "swap"
+	Type          string `json:"type"` // "send", "receive", "stake", "unstake", "withdraw", "swap" or "revoke"
 	Status        Status `json:"status"`
 	WalletAddress string `json:"wallet_address"`
 	Recipient     string `json:"recipient"`
@@ -139,7 +139,7 @@ func ofTransaction(id, operation string) (string, error) {
 type TransactionFilter struct {
 	Address      string
 	Token        string
-	Type         string // "send", "receive", "stake", "unstake", "withdraw" or "swap"
+	Type         string // "send", "receive", "stake", "unstake", "withdraw", "swap" or "revoke"
 	Status       Status
 	Since, Until time.Time
 	Source       string // "purser": only what purser recorded itself, without asking a Solana node

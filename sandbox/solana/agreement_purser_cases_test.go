@@ -36,7 +36,7 @@ var oldStakeConfig = account{Lamports: 1, Owner: configProgram, Data: []byte{14:
 
 // signedByAlice is a transaction as it is broadcast.
 func signedByAlice(t wallet.Transaction, blockhash hash) []byte {
-	rules := map[wallet.Kind]wallet.Rules{wallet.Stake: wallet.StakeRules(), wallet.Unstake: wallet.UnstakeRules(), wallet.Withdraw: wallet.WithdrawRules()}[t.Kind]
+	rules := map[wallet.Kind]wallet.Rules{wallet.Stake: wallet.StakeRules(), wallet.Unstake: wallet.UnstakeRules(), wallet.Withdraw: wallet.WithdrawRules(), wallet.Revoke: wallet.RevokeRules()}[t.Kind]
 	message, err := chain.Codec{}.Build(t, rules.Actions(t))
 	if err != nil {
 		panic(err)
@@ -159,4 +159,34 @@ func (b *purserStakes) withdrawals() {
 	b.add("withdrawal from a lockup", customError(0, 1), a(locked(carol)), all)
 	b.add("withdrawal from a lockup of one's own", "null", a(locked(alice)), all)
 	b.add("withdrawal while rewards are paid", customError(0, 16), accounts{stakeA: cold, rewardsSysvar: payingRewards()[rewardsSysvar]}, all)
+}
+
+// purserRevokeCases run the messages that purser writes for revocations, with the reference behind the owner.
+func purserRevokeCases(lite *liteSVM) []agreementCase {
+	b := &caseBook{lite: lite}
+	for _, program := range []address{tokenProgram, token2022Program} {
+		b.prefix, b.program = "purser's revocation: "+program.String()+": ", program
+		t := wallet.Transaction{Kind: wallet.Revoke, From: wallet.Address(alice), To: wallet.Address(alice), Token: wallet.SOL, Reference: wallet.Address(addressOf("reference")),
+			Terms: wallet.RevokeTerms{Account: wallet.Address(from), Token: wallet.Token{Mint: wallet.Address(theMint), Program: wallet.Address(program)}, Delegate: wallet.Address(bob)}.Terms()}
+		priced := t
+		priced.ComputeUnitLimit, priced.ComputeUnitPrice = 5_000, 1_000
+		add := func(name, want string, change accounts, t wallet.Transaction) {
+			b.add(name, want, change).wires = [][]byte{signedByAlice(t, lite.blockhash)}
+		}
+		held := func(changes ...func(tokenAccount)) accounts {
+			holding := aHolding(program, theMint, alice, 1000)
+			for _, change := range changes {
+				holding = holding.changed(change)
+			}
+			return accounts{from: holding}
+		}
+		add("of a delegate", "null", held(delegated(bob, 100)), t)
+		add("with a budget", "null", held(delegated(bob, 100)), priced)
+		add("of nobody", "null", held(), t)
+		add("of a frozen account", customError(0, 17), held(delegated(bob, 100), frozenState), t)
+		add("of somebody else's account", customError(0, 4), accounts{from: aHolding(program, theMint, carol, 1000).changed(delegated(bob, 100))}, t)
+		closed := map[address]string{tokenProgram: "InvalidAccountData", token2022Program: "IncorrectProgramId"}[program]
+		add("of a closed account", instr(0, closed), accounts{from: {Lamports: sol}}, t)
+	}
+	return b.cases
 }

@@ -124,6 +124,7 @@ func TestSandboxAgreesWithLiteSVM(t *testing.T) {
 	cases = append(cases, rentCases(lite.blockhash)...)
 	cases = append(cases, stakeCases(lite)...)
 	cases = append(cases, purserStakeCases(lite)...)
+	cases = append(cases, purserRevokeCases(lite)...)
 	names := map[string]bool{}
 	for _, c := range cases {
 		if names[c.name] {

@@ -154,6 +154,12 @@ func baseTokenCases(b *caseBook) {
 	b.add("revoke by a stranger", customError(0, 4), own(10, delegated(bob, 100)), revoke(mallory))
 	b.add("revoke by the delegate", "null", own(10, delegated(bob, 100)), revoke(bob))
 	b.add("revoke frozen", customError(0, 17), own(10, frozenState), revoke(alice))
+	b.add("revoke and spend", customError(1, 4), own(10, delegated(bob, 100)), revoke(alice), transferTokens(p, from, to, bob, 1))
+	// Accounts behind the owner are looked at only if the owner is a multisig.
+	b.add("revoke with a reference", "null", own(10, delegated(bob, 100)), tokenCall(p, []byte{5}, w(from), s(alice), r(addressOf("reference"))))
+	b.add("revoke by a stranger with the owner behind", customError(0, 4), own(10, delegated(bob, 100)), tokenCall(p, []byte{5}, w(from), s(mallory), s(alice)))
+	b.add("revoke with data behind", "null", own(10, delegated(bob, 100)), tokenCall(p, []byte{5, 9}, w(from), s(alice)))
+	b.add("revoke without an owner", instr(0, "NotEnoughAccountKeys"), own(10, delegated(bob, 100)), tokenCall(p, []byte{5}, w(from)))
 
 	// Minting and burning.
 	mint := func(to address, amount uint64) call {

@@ -1,6 +1,6 @@
 // What a transaction message does, read from its bytes alone: an allow-list. Knows Solana's legacy
 // and v0 message formats, System transfer, the token programs' checked transfer, associated token
-// accounts, staking, swaps (swap.js), Memo and Compute Budget; whatever it does not know it refuses. It trusts nobody's
+// accounts and their Revoke, staking, swaps (swap.js), Memo and Compute Budget; whatever it does not know it refuses. It trusts nobody's
 // description of the bytes, and touches neither network nor page.
 //
 // Long: the contract below and the code that holds to it are read together, check by check.
@@ -44,6 +44,11 @@
 //              b. 9: account 1 or 2 is not the signer: not_the_owner
 //              c. account 0 is not the signer's associated account for wrapped SOL: wrong_account
 //              d. account 0 is not writable: malformed
+//     Token,   5 (Revoke)
+//     Token-   a. data not exactly 1 byte, or fewer than 2 accounts: malformed
+//     2022     b. account 1 is not the signer: not_the_owner
+//              c. account 0 is the signer, or not writable: malformed
+//              d. accounts beyond these two as for a transfer: reference
 //     Token,   a. no data, or a first byte other than 12 (TransferChecked): unknown_instruction
 //     Token-   b. data not exactly 10 bytes, or fewer than 4 accounts: malformed
 //     2022     c. account 3 is not the signer, or account 0 not the signer's associated account for
@@ -111,7 +116,7 @@
 //              d. the same kind a second time: budget
 //              e. limit above 1,400,000: budget
 //     other    unknown_program (the first memo program too)
-//  6. Totals: more than one transfer, delegation, deactivation, withdrawal or swap, of any kind: too_many_actions;
+//  6. Totals: more than one transfer, delegation, deactivation, withdrawal, revocation or swap, of any kind: too_many_actions;
 //     none: no_action. Then for each action, in order: a swap whose message is not exactly (if SOL is paid) an account
 //     created for wrapped SOL, wrapped SOL of exactly the amount, SyncNative, then an account created for what is
 //     received, at most one reference, the swap, and (if SOL is paid or received) CloseAccount: wrong_account;
@@ -186,7 +191,8 @@ const malformed = (reason) => new Refusal('malformed', reason);
  * from, account, reference, references}, {type: "withdraw_stake", from, to, account, lamports, reference, references},
  * {type: "wrap", from, account, lamports}, {type: "sync_native", account}, {type: "reference", from, reference},
  * {type: "swap", from, source, account, mint, out_mint, units, quoted, slippage_bps, minimum} (source and account are the
- * token accounts that pay and receive) and {type: "unwrap", from, account} in the order of the instructions; compute_unit_limit is a number or null, compute_unit_price a decimal
+ * token accounts that pay and receive), {type: "unwrap", from, account} and {type: "revoke", from, account, program, reference,
+ * references} (account is the token account whose delegate is taken away) in the order of the instructions; compute_unit_limit is a number or null, compute_unit_price a decimal
  * string of micro-lamports, fee a decimal string of lamports (signature and priority).
  * Rejects with a Refusal.
  */
@@ -353,6 +359,7 @@ async function read(parsed, instruction, tally) {
       const step = program === TOKEN && swaps(parsed) ? await tokenStep(parsed, instruction, Refusal) : null;
       if (step) return tally.actions.push(step);
       tally.transfers++;
+      if (instruction.data[0] === 5) return tally.actions.push(revocation(parsed, instruction, program));
       return tally.actions.push(await tokenTransfer(parsed, instruction, program));
     }
     case ASSOCIATED_TOKEN: {
@@ -405,9 +412,11 @@ function referencesOf({ keys, writable }, extra) {
   return Array.from(extra, (index) => keys[index]);
 }
 
+const APPROVALS = [4, 13]; // Approve and ApproveChecked
+
 async function tokenTransfer({ keys, writable }, { accounts, data }, program) {
   if (data[0] !== 12) {
-    throw new Refusal('unknown_instruction', 'not_a_token_transfer');
+    throw new Refusal('unknown_instruction', APPROVALS.includes(data[0]) ? 'approves_other' : 'not_a_token_transfer');
   }
   if (data.length !== 10 || accounts.length < 4) throw malformed('partial_token_transfer');
   const [source, mint, destination, authority, ...extra] = accounts;
@@ -431,6 +440,16 @@ async function tokenTransfer({ keys, writable }, { accounts, data }, program) {
     reference: references.at(-1) ?? '',
     references,
   };
+}
+
+/** Revoke: takes the delegate of a token account away. Whose the account is, the network checks. */
+function revocation({ keys, writable }, { accounts, data }, program) {
+  if (data.length !== 1 || accounts.length < 2) throw malformed('partial_revocation');
+  const [account, owner, ...extra] = accounts;
+  if (owner !== 0) throw new Refusal('not_the_owner', 'revokes_for_other');
+  if (account === 0 || !writable(account)) throw malformed('account_readonly');
+  const references = referencesOf({ keys, writable }, extra);
+  return { type: 'revoke', from: keys[0], account: keys[account], program, reference: references.at(-1) ?? '', references };
 }
 
 async function creation({ keys, writable }, { accounts, data }) {

@@ -1,4 +1,4 @@
-// What a decoded transaction pays, stakes or swaps, and how that is shown. It takes amounts and addresses from the decoded
+// What a decoded transaction pays, stakes, swaps or takes back, and how that is shown. It takes amounts and addresses from the decoded
 // bytes alone. What the server says beside them is marked as such.
 
 import { associatedAccount } from './associated.js';
@@ -8,7 +8,7 @@ import { foreign, h, notice } from './dom.js';
 import { address as shown } from './parts.js';
 import { WRAPPED_SOL } from './swap.js';
 import { amount, sol } from './text.js';
-import { listed } from './tokens.js';
+import { TOKENS, listed } from './tokens.js';
 
 // What creating a token account costs at most, in lamports: 6960 for each byte and for 128 besides. One
 // of the older program has 165 bytes, one of Token-2022 up to 264, with every extension that its mint can
@@ -24,7 +24,7 @@ const DEPOSIT_2022 = { units: 2_728_320n, text: 'sign.deposit_cost_2022' };
  * account's own derivation from what the server claims, prove it. Throws a Refusal.
  */
 export async function payment(decoded, { chain, recipient }) {
-  const step = staking(decoded) ?? swapping(decoded, chain);
+  const step = staking(decoded) ?? swapping(decoded, chain) ?? await revoking(decoded, chain);
   if (step) return step;
   const sent = decoded.actions.find((a) => a.type === 'transfer');
   if (sent) return { amount: sol(sent.lamports), symbol: 'SOL', to: sent.to, lamports: BigInt(sent.lamports), reference: sent.reference, paid: `SOL ${sent.lamports} ${sent.to}` };
@@ -96,6 +96,22 @@ function swapping({ actions, fee_payer: own }, chain) {
   };
 }
 
+/**
+ * A revocation as it is shown, or null for anything else: kind (revoke), account (the token account) and symbol (of the listed
+ * token whose account of this wallet it is, "" for any other account: the bytes do not say which token that holds). To do the same
+ * twice costs nothing but the fee, so `paid` makes no two revocations alike.
+ */
+async function revoking({ actions, fee_payer: own }, chain) {
+  const revoked = actions.find((a) => a.type === 'revoke');
+  if (!revoked) return null;
+  const { account, program, reference } = revoked;
+  let symbol = '';
+  for (const token of TOKENS[chain]) {
+    if ((token.program === 'token-2022') === (program === TOKEN_2022) && (await associatedAccount(own, token.mint, program)) === account) symbol = token.symbol;
+  }
+  return { kind: 'revoke', symbol, to: account, account, lamports: 0n, reference, paid: `revoke ${account} ${reference}` };
+}
+
 /** The texts of the steps of staking, by kind: title, what is done, and what the address is. */
 const STEPS = {
   stake: ['sign.stake_title', 'sign.stake', 'sign.validator'],
@@ -103,11 +119,11 @@ const STEPS = {
   withdraw: ['sign.withdraw_title', 'sign.withdraw', 'sign.to_own'],
 };
 
-/** The title of the screen that asks about a payment, a step of staking or a swap. */
-export const heading = (pay) => (pay.kind === 'swap' ? 'sign.swap_title' : pay.kind ? STEPS[pay.kind][0] : 'sign.title');
+/** The title of the screen that asks about a payment, a step of staking, a swap or a revocation. */
+export const heading = (pay) => ({ undefined: 'sign.title', swap: 'sign.swap_title', revoke: 'sign.revoke_title' })[pay.kind] ?? STEPS[pay.kind][0];
 
 /** What the screen asks to compare. */
-export const comparing = (pay) => ({ undefined: 'sign.compare', swap: 'sign.compare_swap' })[pay.kind] ?? 'sign.compare_stake';
+export const comparing = (pay) => ({ undefined: 'sign.compare', swap: 'sign.compare_swap', revoke: 'sign.compare_revoke' })[pay.kind] ?? 'sign.compare_stake';
 
 /** Who asked for it, in the server's words: an app, or a program with an API key. */
 const requester = (offer) => [
@@ -142,8 +158,17 @@ const swapSummary = (pay, offer) => [
   (offer.app || offer.keyHint) && h('div', { class: 'claimed' }, h('p', { class: 'label' }, t('sign.server_says')), requester(offer)),
 ].flat(2);
 
-/** What else a step of staking or a swap means, as pairs for rows. */
-export const moreTerms = (pay) => (pay.kind === 'swap' ? swapTerms(pay) : stakeTerms(pay));
+/** Whose right to spend is taken back: that of whoever is the delegate of one token account. */
+const revokeSummary = (pay, offer) => [
+  h('p', { class: 'label' }, t('sign.revoke')),
+  pay.symbol && h('p', { class: 'amount', translate: 'no' }, pay.symbol),
+  h('p', { class: 'label' }, t('sign.revoke_account')),
+  target(pay),
+  (offer.app || offer.keyHint) && h('div', { class: 'claimed' }, h('p', { class: 'label' }, t('sign.server_says')), requester(offer)),
+];
+
+/** What else a step of staking, a swap or a revocation means, as pairs for rows. */
+export const moreTerms = (pay) => (pay.kind === 'swap' ? swapTerms(pay) : pay.kind === 'revoke' ? [[t('sign.revoke_effect'), t('sign.revoke_effect_own')]] : stakeTerms(pay));
 
 const swapTerms = (pay) => [
   [t('sign.expected'), pay.expected.symbol ? t('sign.amount', pay.expected) : t('sign.base_units', pay.expected)],
@@ -169,7 +194,7 @@ const amountLine = (pay) => h('p', { class: 'amount' }, pay.symbol
 const target = (pay) => h('p', { class: 'to' }, shown(pay.to || pay.account));
 
 /** What is paid to whom. Warnings stand beside what they warn of, never below the buttons. */
-export const summary = (pay, offer) => (pay.kind === 'swap' ? swapSummary(pay, offer) : pay.kind ? stakeSummary(pay, offer) : [
+export const summary = (pay, offer) => (pay.kind === 'swap' ? swapSummary(pay, offer) : pay.kind === 'revoke' ? revokeSummary(pay, offer) : pay.kind ? stakeSummary(pay, offer) : [
   h('p', { class: 'label' }, t('sign.you_send')),
   amountLine(pay),
   pay.mint && !pay.symbol && [

@@ -76,7 +76,7 @@ function oracle(bytes) {
         out.compute_unit_price = `${ComputeBudgetInstruction.decodeSetComputeUnitPrice(i).microLamports}`;
       }
     } else if ([TOKEN, TOKEN_2022].includes(program)) {
-      out.actions.push(tokenTransfer(i, program));
+      out.actions.push(i.data[0] === 5 ? revocation(i, program) : tokenTransfer(i, program));
     } else if (program === ASSOCIATED) {
       const [from, account, to, mint, , of] = i.keys.map((k) => k.pubkey.toBase58());
       assert.equal(account, associated(to, mint, of));
@@ -139,6 +139,14 @@ function staking(i) {
     default:
       throw new Error('another staking instruction was accepted');
   }
+}
+
+function revocation({ keys, data }, program) {
+  const [account, from, ...references] = keys.map((k) => k.pubkey.toBase58());
+  assert.equal(data.length, 1);
+  assert.ok(keys[0].isWritable && keys[1].isSigner && account !== from);
+  assert.ok(keys.slice(2).every((k) => !k.isWritable && !k.isSigner));
+  return { type: 'revoke', from, account, program, reference: references.at(-1) ?? '', references };
 }
 
 function tokenTransfer({ keys, data }, program) {

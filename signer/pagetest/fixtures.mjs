@@ -322,9 +322,9 @@ for (const [name, program] of [['Token', TOKEN], ['Token-2022', TOKEN_2022]]) {
     blockhash: HASH, actions: [made({ program }), said('rent'), moved(18446744073709551615n, { program, reference: REF, to: BOB })],
     unitLimit: 60_000, unitPrice: '20000', fee: '6200',
   });
-  // Every instruction of the program but TransferChecked, with the accounts of a transfer.
+  // Every instruction of the program but TransferChecked and Revoke, with the accounts of a transfer.
   for (let kind = 0; kind <= 45; kind++) {
-    if (kind === 12) continue;
+    if (kind === 12 || kind === 5) continue;
     refuse('unknown_instruction', `${name}: instruction ${kind}`, build([tokens(5, { program, data: [kind, ...le(5, 8), 6] })]));
   }
   refuse('unknown_instruction', `${name}: an instruction without data`, build([tokens(5, { program, data: [] })]));
@@ -518,6 +518,59 @@ refuse('unknown_instruction', 'Stake without data', build([other(STAKE, [])]));
 refuse('unknown_instruction', 'Stake with three bytes', build([other(STAKE, [5, 0, 0])]));
 refuse('wrong_account', 'a token account beside a stake', build([create(), createStake(), initializeStake(), delegate()]));
 
+// --- revocations (docs/decisions/0053): Revoke of both programs, and nothing of Approve ---
+
+export function revoke({ program = TOKEN, mint = USDC, account = associated(ME, mint, program), owner = ME, flags = 'w', reference = '', data = [5], extra = [] } = {}) {
+  const keys = [meta(account, flags), meta(owner, owner === ME ? 'sw' : '')];
+  if (reference) keys.push(meta(reference));
+  return other(program, data, [...keys, ...extra]);
+}
+const revoked = ({ program = TOKEN, mint = USDC, account = associated(ME, mint, program), reference = '', references = reference ? [reference] : [] } = {}) =>
+  ({ type: 'revoke', from: ME, account, program, reference, references });
+
+for (const [name, program] of [['Token', TOKEN], ['Token-2022', TOKEN_2022]]) {
+  for (const version of ['legacy', 'v0']) {
+    accept(`${name}: a revocation, ${version}`, build([revoke({ program, reference: REF })], { version }), { version, actions: [revoked({ program, reference: REF })] });
+  }
+  accept(`${name}: a revocation without a reference`, build([revoke({ program })]), { actions: [revoked({ program })] });
+  accept(`${name}: a revocation of an account that is not the associated one`, build([revoke({ program, account: EVE, reference: REF })]), { actions: [revoked({ program, account: EVE, reference: REF })] });
+  accept(`${name}: a revocation with a budget and a memo`, build([limit(5_000), price(20_000), memo('back'), revoke({ program, reference: REF })], { blockhash: HASH }), {
+    blockhash: HASH, actions: [said('back'), revoked({ program, reference: REF })], unitLimit: 5_000, unitPrice: '20000', fee: '5100',
+  });
+  accept(`${name}: a revocation with eight references`, build([revoke({ program, extra: nine.slice(0, 8).map((k) => meta(k)) })]), {
+    actions: [revoked({ program, reference: nine[7], references: nine.slice(0, 8) })],
+  });
+  refuse('reference', `${name}: a revocation with nine references`, build([revoke({ program, extra: nine.map((k) => meta(k)) })]));
+  refuse('malformed', `${name}: a revocation with an amount`, build([revoke({ program, data: [5, ...le(5, 8)] })]));
+  refuse('malformed', `${name}: a revocation without an owner`, build([other(program, [5], [meta(EVE, 'w')])]));
+  refuse('malformed', `${name}: a revocation without accounts`, build([other(program, [5])]));
+  refuse('not_the_owner', `${name}: a revocation for somebody else`, build([revoke({ program, owner: EVE })]));
+  refuse('not_the_owner', `${name}: a revocation for somebody else, with this wallet behind`, build([revoke({ program, owner: EVE, extra: [meta(ME, 'sw')] })]));
+  refuse('signers', `${name}: a revocation that somebody else signs too`, build([revoke({ program, owner: EVE, extra: [meta(addr(0x51), 's')] })]));
+  refuse('malformed', `${name}: a revocation of an account that cannot change`, build([revoke({ program, flags: '' })]));
+  refuse('malformed', `${name}: a revocation of this wallet itself`, build([revoke({ program, account: ME })]));
+  refuse('reference', `${name}: a revocation with a writable reference`, build([revoke({ program, extra: [meta(REF, 'w')] })]));
+  refuse('reference', `${name}: a revocation with this wallet as reference`, build([revoke({ program, extra: [meta(ME, 'sw')] })]));
+  refuse('reference', `${name}: a revocation that names its account again`, build([revoke({ program, extra: [meta(associated(ME, USDC, program), 'w')] })]));
+  refuse('too_many_actions', `${name}: two revocations`, build([revoke({ program }), revoke({ program, account: EVE })]));
+  refuse('too_many_actions', `${name}: a revocation and a payment`, build([revoke({ program }), tokens(5, { program })]));
+  refuse('too_many_actions', `${name}: a payment and a revocation`, build([transfer(5), revoke({ program })]));
+  refuse('wrong_account', `${name}: a revocation that makes an account`, build([create({ program }), revoke({ program })]));
+  // What a drainer wants to be signed, as it would come: for the wallet's own account, by the wallet.
+  const own = associated(ME, USDC, program);
+  for (const [what, data, keys] of [
+    ['an approval', [4, ...le(18446744073709551615n, 8)], [meta(own, 'w'), meta(EVE), meta(ME, 'sw')]],
+    ['a checked approval', [13, ...le(18446744073709551615n, 8), 6], [meta(own, 'w'), meta(USDC), meta(EVE), meta(ME, 'sw')]],
+    ['a new owner', [6, 2, 1, ...key(EVE).toBytes()], [meta(own, 'w'), meta(ME, 'sw')]],
+    ['a new close authority', [6, 3, 1, ...key(EVE).toBytes()], [meta(own, 'w'), meta(ME, 'sw')]],
+  ]) {
+    refuse('unknown_instruction', `${name}: ${what}`, build([other(program, data, keys)]));
+    refuse('unknown_instruction', `${name}: ${what} behind a revocation`, build([revoke({ program, reference: REF }), other(program, data, keys)]));
+    refuse('unknown_instruction', `${name}: ${what} before a revocation`, build([other(program, data, keys), revoke({ program, reference: REF })]));
+  }
+}
+refuse('lookup_tables', 'a revocation with its account from a lookup table', assemble({ version: 'v0', header: [1, 0, 1], keys: [ME, TOKEN], instructions: [{ program: 1, accounts: [2, 0], data: [5] }], lookups: [{ table: EVE, writable: [0], readonly: [] }] }));
+
 // --- swaps (docs/decisions/0042) ---
 
 const [MINT_A, MINT_B] = [addr(0xa1), addr(0xa2)];
@@ -601,6 +654,7 @@ refuse('wrong_account', 'a swap with its reference behind it', build([createOwn(
 refuse('wrong_account', 'a swap with a memo', build([...trades, memo('a swap')]));
 refuse('wrong_account', 'a swap of two tokens that unwraps SOL', build([...trades, unwrap()]));
 refuse('too_many_actions', 'a swap and a payment', build([...trades, transfer(5)]));
+refuse('too_many_actions', 'a swap and a revocation', build([...trades, revoke()]));
 refuse('too_many_actions', 'two swaps', build([...trades, route({ mint: MINT_A, out: MINT_B })]));
 refuse('too_many_actions', 'a swap that makes three accounts', build([createOwn(WSOL), createOwn(MINT_A), ...trades]));
 refuse('reference', 'a swap with a writable reference', build([createOwn(MINT_B), named({ kind: 'w' }), route({ mint: MINT_A, out: MINT_B })]));

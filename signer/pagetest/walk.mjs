@@ -1,8 +1,9 @@
 // Walks through every screen of the page once, and calls `look(name, tab)` on each. The
 // accessibility test looks with axe, pictures.mjs with a camera.
 
-import { limit, memo, price } from './fixtures.mjs';
-import { ADDRESS, BIND, PASSPHRASE, SIGN, STAKING, WORDS, answerQuiz, choosePassphrase, compile, compileTokens, follow, part, payment, press, readWords, restore, title, visit, whole } from './harness.mjs';
+import { PublicKey } from '@solana/web3.js';
+import { associated, limit, memo, price, revoke } from './fixtures.mjs';
+import { ADDRESS, BIND, PASSPHRASE, SIGN, STAKING, USDC, WORDS, answerQuiz, choosePassphrase, compile, compileTokens, follow, part, payment, press, readWords, restore, title, visit, whole } from './harness.mjs';
 import { authenticator, cancelsOnce, tellsOnlyWhenUsed } from './passkeys.mjs';
 import { ZERO_HASH, addr } from './wire.mjs';
 
@@ -257,6 +258,15 @@ export async function walk(browser, server, options, look) {
   await press(tab, 'Approve');
   await title(tab, 'Sign with your passphrase');
   await seen('sign-staking-passphrase', tab);
+  server.world.chain = 'mainnet';
+  for (const [name, account] of [['listed', associated(ADDRESS, USDC)], ['unlisted', addr(0xa1)]]) {
+    const instruction = revoke({ account, reference: addr(0x5e) });
+    instruction.keys[1].pubkey = new PublicKey(ADDRESS);
+    server.world.payment = payment({ steps: [instruction] });
+    await follow(tab, server, SIGN);
+    await title(tab, 'Revoke this spending right?');
+    await seen(`sign-revoke-${name}`, tab);
+  }
   server.reset();
   server.world.refreshed = { to: ADDRESS.replace('HAgk', 'HAgm') };
   await follow(tab, server, SIGN);

@@ -7,7 +7,7 @@ import "purser/wallet"
 func Kinds() wallet.Kinds {
 	send := wallet.SendRules()
 	send.CheckTerms = func(wallet.Transaction) error { return nil }
-	kinds, err := wallet.NewKinds(send, wallet.ReceiveRules(), wallet.RequestRules(), wallet.SwapRules(), wallet.StakeRules(), wallet.UnstakeRules(), wallet.WithdrawRules())
+	kinds, err := wallet.NewKinds(send, wallet.ReceiveRules(), wallet.RequestRules(), wallet.SwapRules(), wallet.StakeRules(), wallet.UnstakeRules(), wallet.WithdrawRules(), wallet.RevokeRules())
 	if err != nil {
 		panic(err) // cannot happen: a test of wallet checks the built-in rules
 	}

@@ -67,7 +67,7 @@ export interface Proposal {
 /** One transfer. What is not known yet is "" or undefined. */
 export interface Transaction {
   transactionId: string;
-  /** "send", "receive", "stake", "unstake", "withdraw" or "swap". */
+  /** "send", "receive", "stake", "unstake", "withdraw", "swap" or "revoke". */
   type: string;
   status: Status;
   walletAddress: string;
@@ -139,7 +139,7 @@ export interface HistoryEntry extends Transaction {
 export interface TransactionFilter {
   address?: string;
   token?: string;
-  type?: "send" | "receive" | "stake" | "unstake" | "withdraw" | "swap";
+  type?: "send" | "receive" | "stake" | "unstake" | "withdraw" | "swap" | "revoke";
   status?: Status;
   since?: Date;
   until?: Date;

@@ -1,0 +1,92 @@
+// Approving a revocation: which token account and which token come from the bytes. In a real Chromium.
+
+import assert from 'node:assert/strict';
+import { PublicKey } from '@solana/web3.js';
+import { above, allText, it, offerAgain, onSign, server } from './browser.mjs';
+import { associated, memo, revoke } from './fixtures.mjs';
+import { ADDRESS, REFERENCE, USDC, approve, payment, press, title } from './harness.mjs';
+import { TOKENS } from '../page/tokens.js';
+import { TOKEN, TOKEN_2022, addr } from './wire.mjs';
+
+const HEADING = 'Revoke this spending right?';
+const PYUSD = TOKENS.mainnet.find((token) => token.symbol === 'PYUSD').mint;
+/** A revocation by the wallet of the tests. */
+const back = ({ mint = USDC, program = TOKEN, account = associated(ADDRESS, mint, program), ...more } = {}) => {
+  const instruction = revoke({ mint, program, account, reference: REFERENCE, ...more });
+  instruction.keys[1].pubkey = new PublicKey(ADDRESS);
+  return [instruction];
+};
+const own = (mint, program) => associated(ADDRESS, mint, program);
+
+const SHOWS = {
+  'of a listed token': { steps: back(), parts: ['USDC', own(USDC, TOKEN)], not: [] },
+  'of a listed token of Token-2022': { steps: back({ mint: PYUSD, program: TOKEN_2022 }), parts: ['PYUSD', own(PYUSD, TOKEN_2022)], not: ['USDC'] },
+  // The bytes do not say which token these hold, so no token is named.
+  'of another account of the wallet': { steps: back({ account: addr(0xa1) }), parts: [addr(0xa1)], not: ['USDC'] },
+  'of an unlisted token': { steps: back({ mint: addr(0xa2) }), parts: [own(addr(0xa2), TOKEN)], not: ['USDC'] },
+  'of somebody else’s account': { steps: back({ account: associated(addr(0xee)) }), parts: [associated(addr(0xee))], not: ['USDC'] },
+  'of the account that the other program would make': { steps: back({ program: TOKEN_2022, account: own(USDC, TOKEN) }), parts: [own(USDC, TOKEN)], not: ['USDC'] },
+  'of a listed token’s account under a program that is not its own': { steps: back({ mint: USDC, program: TOKEN_2022 }), parts: [own(USDC, TOKEN_2022)], not: ['USDC'] },
+};
+
+for (const [name, { steps, parts, not }] of Object.entries(SHOWS)) {
+  it(`a revocation ${name} is shown by its bytes, and signed`, () => {
+    server.world.payment = payment({ steps });
+    server.world.chain = 'mainnet';
+    server.world.view = { app: 'Shop', terms: { schema: 'revoke/1', token: { symbol: 'GOLD' }, account: addr(0xee) } };
+    return onSign(async (tab) => {
+      await title(tab, HEADING);
+      const decides = await above(tab, 'Approve');
+      for (const part of [...parts, 'You take back the right of others to spend', 'From the token account', 'can no longer spend', 'No tokens move', '0.000005 SOL']) {
+        assert.ok(decides.includes(part), `${part} is not shown above the buttons: ${decides}`);
+      }
+      const whole = await allText(tab);
+      for (const part of [...not, 'GOLD', 'You send', 'You pay exactly']) assert.ok(!whole.includes(part), `${part} is shown: ${whole}`);
+      await approve(tab);
+      await title(tab, 'Transaction signed');
+      assert.equal(server.posted('/w/tx/signature').length, 1);
+    });
+  });
+}
+
+it('a revocation: another account at refresh is a change, and nothing is signed', () => {
+  server.world.payment = payment({ steps: back() });
+  server.world.refreshed = { steps: back({ account: addr(0xa1) }) };
+  return onSign(async (tab) => {
+    await title(tab, HEADING);
+    await approve(tab);
+    await title(tab, 'Stop: the transaction was changed');
+    assert.deepEqual(server.posted('/w/tx/signature'), []);
+  });
+});
+
+it('a revocation: the same again is warned of as the same, and one of the same account later is no second payment', () => {
+  server.world.payment = payment({ steps: back(), reference: '' });
+  return onSign(async (tab) => {
+    await title(tab, HEADING);
+    await approve(tab);
+    await title(tab, 'Transaction signed');
+    await offerAgain(tab, { steps: back({ reference: addr(0x61) }) });
+    await title(tab, HEADING);
+    assert.ok(!(await allText(tab)).includes('the same amount to the same recipient'));
+    await offerAgain(tab, { steps: [...back(), memo('again')] });
+    await title(tab, 'You already signed this transaction');
+  });
+});
+
+for (const [name, data, keys, reason] of [
+  ['an approval', [4, ...new Array(8).fill(255)], (i) => [i.keys[0], { ...i.keys[0], pubkey: i.keys[2].pubkey, isWritable: false }, i.keys[1]], 'let somebody else spend this wallet’s tokens'],
+  ['a revocation for somebody else', [5], (i) => [i.keys[0], { ...i.keys[2] }], 'takes back a right for somebody else'],
+  ['a revocation with something behind it', [5, 0], (i) => i.keys, 'Revoke instruction is incomplete'],
+]) {
+  it(`${name} is blocked, and the page says why`, () => {
+    const [instruction] = back();
+    server.world.payment = payment({ steps: [{ ...instruction, data: Buffer.from(data), keys: keys(instruction) }] });
+    return onSign(async (tab) => {
+      await title(tab, 'This page blocked the transaction');
+      assert.ok((await allText(tab)).includes(reason), await allText(tab));
+      await press(tab, 'Reject');
+      assert.deepEqual(server.posted('/w/tx/signature'), []);
+    });
+  });
+}
