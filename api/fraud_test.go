@@ -121,8 +121,8 @@ func recipientScenarios() []scenario {
 			s.settings(func(set *wallet.Settings) { set.LargeFrom = 50_000 })
 			s.amount = "20000"
 		}, chat: "new_recipient:note"},
-		{name: "large in dollars, and not in the person's currency", setUp: func(s *scene) {
-			s.settings(func(set *wallet.Settings) { set.Currency = "EUR" })
+		{name: "large in dollars, and not in the currency that the person chose it in", setUp: func(s *scene) {
+			s.settings(func(set *wallet.Settings) { set.LargeFrom, set.LargeIn, set.Currency = 1000, "EUR", "JPY" })
 			s.put(func(tx store.Tx) error {
 				return tx.SaveRates([]wallet.Rate{{Currency: "EUR", PerDollar: wallet.MustPrice("0.5"), At: s.Now(), Source: "test"}})
 			})

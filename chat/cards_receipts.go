@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"purser/handlers"
 	"purser/store"
 	"purser/wallet"
 )
@@ -93,11 +94,8 @@ func (s *replyTx) tellsLarge(token wallet.Token, units uint64) (bool, error) {
 		return false, err
 	}
 	worth := wallet.WorthOf(prices[token.Mint], token.Amount(units), s.now)
-	rate, err := s.tx.Rate(s.user.Settings.Money(), s.now) // an old one will do: the bound is rough
-	if errors.Is(err, store.ErrNotFound) {
-		rate, err = wallet.OneToOne(s.now), nil
-	}
-	return err == nil && !worth.Unknown && rate.Reaches(worth.USD, s.user.Settings.Large()), err
+	large, err := handlers.LargeFor(s.tx, s.user.Settings, s.now)
+	return large > 0 && !worth.Unknown && worth.USD >= large, err
 }
 
 // notifyReceived notifies the owner of a wallet of an incoming payment. If an earlier receipt is still queued, both become

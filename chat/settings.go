@@ -187,7 +187,7 @@ func (c *Chat) setLarge(text string) Action {
 	if err != nil || n == 0 || n > wallet.MostLarge {
 		return askFor(largeWanted, wallet.Refuse(wallet.InvalidRequest, "setting_value.large", wallet.TextArg("Text", echo(text)), wallet.NumberArg("Most", wallet.MostLarge)))
 	}
-	return customize(func(to *wallet.Settings) { to.LargeFrom = n })
+	return customize(func(to *wallet.Settings) { to.LargeFrom, to.LargeIn = n, to.Money() })
 }
 
 // setSummary takes "daily", "weekly", a time of day, or several of them. Choosing a time turns summaries on, and "off" turns them off.

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"unicode"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
 
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -82,7 +84,8 @@ func (s *replyTx) settingsVars() (vars, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := vars{"Large": strconv.FormatUint(set.Large(), 10), "Currency": string(set.Money()), "Zone": set.TimeZone.City(), "ZoneChosen": set.TimeZone != "",
+	large, in := set.Large()
+	v := vars{"Large": strconv.FormatUint(large, 10), "LargeIn": string(in), "Currency": string(set.Money()), "Zone": set.TimeZone.City(), "ZoneChosen": set.TimeZone != "",
 		"Now": s.now.In(set.TimeZone.Location()).Format("15:04"), "Quiet": "", "Language": spoken, "NoRate": false,
 		"Summary": s.user.Wants(wallet.CategorySummary), "Daily": set.Summary.Daily, "At": set.Summary.Time().String()}
 	if set.Quiet != nil {
@@ -207,8 +210,14 @@ func (s *replyTx) settingChoices(name string) (all []settingChoice, _ error) {
 	case settingSummary:
 		return s.summaryChoices()
 	case settingLarge:
-		for _, n := range []uint64{100, 500, 1000, 5000, 10_000, 50_000} {
-			all = append(all, settingChoice{html(strconv.FormatUint(n, 10)), strconv.FormatUint(n, 10), n == set.Large()})
+		rate, err := s.tx.Rate(set.Money(), s.now)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+		chosen, in := set.Large()
+		for _, dollars := range []uint64{100, 500, 1000, 5000, 10_000, 50_000} {
+			n := dollars * rate.Magnitude()
+			all = append(all, settingChoice{html(strconv.FormatUint(n, 10)), strconv.FormatUint(n, 10), n == chosen && in == set.Money()})
 		}
 	case settingLanguage:
 		for _, tag := range append([]string{""}, s.words.all.Languages()...) {

@@ -278,7 +278,7 @@ func TestQuietHoursHoldReceipts(t *testing.T) {
 	r := newHarness(t)
 	r.rich("alice", sol)
 	quiet := wallet.QuietHours{From: 11 * 60, To: 15 * 60} // by UTC; it is 12:00
-	r.customize(nil, func(to *wallet.Settings) { to.Quiet, to.LargeFrom, to.Currency = &quiet, 100, "EUR" })
+	r.customize(nil, func(to *wallet.Settings) { to.Quiet, to.LargeFrom, to.LargeIn = &quiet, 100, "EUR" })
 	unlisted := wallet.Token{Mint: wallet.Address{77}, Decimals: 6}
 	r.Must(r.Update(func(tx store.Tx) error {
 		return errors.Join(tx.SaveRates([]wallet.Rate{{Currency: "EUR", PerDollar: wallet.MustPrice("0.5"), At: r.Now().Add(-90 * 24 * time.Hour), Source: "frankfurter"}}),

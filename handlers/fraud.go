@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -146,14 +147,9 @@ func (s *Transactions) addPerson(tx store.Tx, f *wallet.Facts) error {
 	if zone := user.Settings.TimeZone; zone != "" {
 		f.LocalHour = f.Now.In(zone.Location()).Hour()
 	}
-	rate, err := tx.Rate(user.Settings.Money(), f.Now) // an old one will do: the bound is rough
-	if errors.Is(err, store.ErrNotFound) {
-		rate, err = wallet.OneToOne(f.Now), nil
-	}
-	if err != nil {
+	if f.Large, err = LargeFor(tx, user.Settings, f.Now); err != nil {
 		return err
 	}
-	f.Large, _ = rate.Dollars(user.Settings.Large())
 	if f.Paid, err = tx.Recipients(user.ID, store.PaymentsKnown); err != nil {
 		return err
 	}
@@ -166,6 +162,17 @@ func (s *Transactions) addPerson(tx store.Tx, f *wallet.Facts) error {
 	}
 	f.Contacts, err = tx.ContactsOf(user.ID)
 	return err
+}
+
+// LargeFor returns from which value on a payment is large for somebody with these settings, in dollars; 0 if it is too much for USD.
+func LargeFor(tx store.Tx, settings wallet.Settings, now time.Time) (wallet.USD, error) {
+	whole, in := settings.Large()
+	rate, err := tx.Rate(in, now) // an old one will do: the bound is rough
+	if errors.Is(err, store.ErrNotFound) {
+		rate, err = wallet.OneToOne(now), nil
+	}
+	large, _ := rate.Dollars(whole)
+	return large, err
 }
 
 // addPast adds the owner's recent payments, what they and this one are worth, and whether the recipient planted transfers.

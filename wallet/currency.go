@@ -96,6 +96,22 @@ func (r Rate) Of(value USD) (sum Sum, ok bool) {
 	return sum, true
 }
 
+// Magnitude returns the largest power of ten of whole units that one dollar buys: 100 for the yen. It is 1 for a currency of which a dollar
+// buys fewer than ten, and for a rate that is not known.
+func (r Rate) Magnitude() uint64 {
+	size := uint64(1)
+	for next := size * 10; next <= maxMagnitude && r.Reaches(oneDollar, next); next *= 10 {
+		size = next
+	}
+	return size
+}
+
+// oneDollar is one US dollar.
+const oneDollar = USD(1_000_000)
+
+// maxMagnitude bounds Rate.Magnitude, so that a rate which makes no sense leads to no overflow.
+const maxMagnitude = 1_000_000
+
 // Reaches reports whether a value is worth at least so many whole units of the rate's currency. It is false if the rate is not known.
 func (r Rate) Reaches(value USD, whole uint64) bool {
 	if !r.PerDollar.Known() {

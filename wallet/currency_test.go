@@ -50,6 +50,36 @@ func TestReachesCompares(t *testing.T) {
 	}
 }
 
+// TestMagnitude: the figures that are offered in a currency are about as many dollars as they are in dollars.
+func TestMagnitude(t *testing.T) {
+	for perDollar, want := range map[string]uint64{"0.5": 1, "1": 1, "9.99": 1, "10": 10, "99.9": 10, "155.25": 100, "16500": 10_000, "1000000": 1_000_000, "999999999": 1_000_000} {
+		if got := (wallet.Rate{Currency: "XXX", PerDollar: wallet.MustPrice(perDollar)}).Magnitude(); got != want {
+			t.Errorf("at %s it is %d, want %d", perDollar, got, want)
+		}
+	}
+	if got := (wallet.Rate{}).Magnitude(); got != 1 {
+		t.Errorf("of a rate that is not known it is %d", got)
+	}
+}
+
+// TestLargeKeepsItsCurrency: to be told values in yen does not make a thousand dollars a thousand yen.
+func TestLargeKeepsItsCurrency(t *testing.T) {
+	for _, test := range []struct {
+		set   wallet.Settings
+		whole uint64
+		in    wallet.Currency
+	}{
+		{wallet.Settings{}, 1000, "USD"},
+		{wallet.Settings{Currency: "JPY"}, 1000, "USD"},
+		{wallet.Settings{Currency: "JPY", LargeFrom: 500, LargeIn: "EUR"}, 500, "EUR"},
+		{wallet.Settings{Currency: "JPY", LargeFrom: 500}, 500, "JPY"}, // stored before LargeIn
+	} {
+		if whole, in := test.set.Large(); whole != test.whole || in != test.in {
+			t.Errorf("%+v: %d %s", test.set, whole, in)
+		}
+	}
+}
+
 // TestParseCurrency reads codes of the list alone.
 func TestParseCurrency(t *testing.T) {
 	for _, code := range wallet.Currencies() {

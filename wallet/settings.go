@@ -12,18 +12,24 @@ type Settings struct {
 	Currency  Currency    `json:"currency,omitempty"`   // in which values are said; "": US dollars
 	TimeZone  TimeZone    `json:"time_zone,omitempty"`  // "": UTC
 	Quiet     *QuietHours `json:"quiet,omitempty"`      // nil: none
-	LargeFrom uint64      `json:"large_from,omitempty"` // whole units of Currency from which on a payment is large; 0: DefaultLarge
+	LargeFrom uint64      `json:"large_from,omitempty"` // whole units of LargeIn from which on a payment is large; 0: DefaultLarge
+	LargeIn   Currency    `json:"large_in,omitempty"`   // the currency in which LargeFrom was chosen; another one for values changes neither
 	Summary   SummaryPlan `json:"summary,omitzero"`     // when summaries of the portfolio are sent, for those who want them
 }
 
-// DefaultLarge is from which value on a payment is large for somebody who chose nothing, in whole units of their currency.
+// DefaultLarge is from which value on a payment is large for somebody who chose nothing, in whole dollars.
 const DefaultLarge = 1000
 
 // MostLarge bounds Settings.LargeFrom.
 const MostLarge = 1_000_000_000_000
 
-// Large returns from which value on a payment is large, in whole units of Money.
-func (s Settings) Large() uint64 { return cmp.Or(s.LargeFrom, DefaultLarge) }
+// Large returns from which value on a payment is large, in whole units of a currency.
+func (s Settings) Large() (whole uint64, in Currency) {
+	if s.LargeFrom == 0 {
+		return DefaultLarge, Dollars
+	}
+	return s.LargeFrom, cmp.Or(s.LargeIn, s.Money())
+}
 
 // Money returns the currency in which values are said.
 func (s Settings) Money() Currency { return cmp.Or(s.Currency, Dollars) }
