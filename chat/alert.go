@@ -126,6 +126,11 @@ func (s *replyTx) setAlert(req handlers.AlertRequest, view handlers.PriceView) e
 	if err != nil {
 		return err
 	}
+	silent, err := s.silentAlerts([]wallet.Alert{set})
+	if err != nil {
+		return err
+	}
+	text += silent
 	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: rows, NewMessage: s.asNew}, alertCard(set.ID))
 }
 
@@ -205,6 +210,11 @@ func (s *replyTx) listAlerts() error {
 	if err != nil {
 		return err
 	}
+	silent, err := s.silentAlerts(all)
+	if err != nil {
+		return err
+	}
+	text += silent
 	return s.enqueue(Reply{Kind: Message, Text: string(text), Buttons: slices.Collect(slices.Chunk(buttons, alertButtonsARow)), NewMessage: s.asNew}, alertsCard)
 }
 
@@ -229,11 +239,26 @@ func (c *Chat) tapDeleteAlert(_ context.Context, _ Inbound, id string) (Action, 
 	}, nil
 }
 
-// notifyPriceAlert notifies a person that the price of a token reached their alert. Level alerts and change alerts have separate switches. A
+// wantsAlert reports whether the person wants messages about an alert of this condition. Levels and changes have separate switches.
+func (s *replyTx) wantsAlert(condition wallet.AlertCondition) bool {
+	if condition == wallet.AlertMoves {
+		return s.user.Wants(wallet.CategoryMove)
+	}
+	return s.user.Wants(wallet.CategoryAlert)
+}
+
+// silentAlerts says that the messages of one of these alerts are turned off; "" if all of them come.
+func (s *replyTx) silentAlerts(all []wallet.Alert) (html, error) {
+	if !slices.ContainsFunc(all, func(a wallet.Alert) bool { return !s.wantsAlert(a.Condition) }) {
+		return "", nil
+	}
+	return s.words.text("alert.silent", nil)
+}
+
+// notifyPriceAlert notifies a person that the price of a token reached their alert. A
 // held message shows the price and the time of the crossing.
 func (s *replyTx) notifyPriceAlert(data wallet.PriceAlertData) error {
-	moves := wallet.AlertCondition(data.Condition) == wallet.AlertMoves
-	if moves && !s.user.Wants(wallet.CategoryMove) || !moves && !s.user.Wants(wallet.CategoryAlert) {
+	if !s.wantsAlert(wallet.AlertCondition(data.Condition)) {
 		return nil
 	}
 	a, err := s.tx.Alert(s.user.ID, wallet.AlertID(data.AlertID))
