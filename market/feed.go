@@ -37,17 +37,13 @@ var (
 )
 
 // NewFeedClient returns the HTTP client that reads feeds: only from public addresses and those of o.AllowPrivate, without a proxy, and with at
-// most three redirects, to https alone.
+// most three redirects, to https alone. A redirect to another host may lead to public addresses only: the operator chose the feed,
+// and not where its server points.
 func NewFeedClient(o egress.Options) *http.Client {
-	dialer := egress.New(o)
+	public := o
+	public.AllowPrivate = nil
 	return &http.Client{
-		Transport: &http.Transport{
-			Proxy:                  nil, // a proxy would resolve names itself
-			DialContext:            dialer.Plain,
-			DialTLSContext:         dialer.Secure,
-			DisableKeepAlives:      true, // the next read is a quarter of an hour away
-			MaxResponseHeaderBytes: maxFeedHeader,
-		},
+		Transport: feedTransport{chosen: newFeedTransport(o), public: newFeedTransport(public)},
 		CheckRedirect: func(next *http.Request, before []*http.Request) error {
 			if len(before) > maxRedirects || next.URL.Scheme != "https" || next.URL.User != nil {
 				return errFeedRedirect
@@ -56,6 +52,28 @@ func NewFeedClient(o egress.Options) *http.Client {
 			return nil
 		},
 	}
+}
+
+func newFeedTransport(o egress.Options) *http.Transport {
+	dialer := egress.New(o)
+	return &http.Transport{
+		Proxy:                  nil, // a proxy would resolve names itself
+		DialContext:            dialer.Plain,
+		DialTLSContext:         dialer.Secure,
+		DisableKeepAlives:      true, // the next read is a quarter of an hour away
+		MaxResponseHeaderBytes: maxFeedHeader,
+	}
+}
+
+// feedTransport asks the host that the operator chose, and hosts that it redirects to.
+type feedTransport struct{ chosen, public *http.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (t feedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if by := r.Response; by != nil && by.Request.URL.Hostname() != r.URL.Hostname() { // the redirect that led here
+		return t.public.RoundTrip(r)
+	}
+	return t.chosen.RoundTrip(r)
 }
 
 // feedAnswer is what a server said of a feed.

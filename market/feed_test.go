@@ -121,7 +121,7 @@ func TestRedirectsLeadToHTTPSOnly(t *testing.T) {
 	secure.serve("/loop", http.RedirectHandler("/loop", http.StatusMovedPermanently).ServeHTTP)
 	for name, to := range map[string]string{
 		"down": plain.URL + "/feed", "file": "file:///etc/passwd", "gopher": "gopher://127.0.0.1/", "user": strings.Replace(encrypted.URL, "https://", "https://user:password@", 1) + "/feed",
-		"private": "https://10.0.0.1/feed", "metadata": "https://169.254.169.254/feed", "six": "https://[::1]/feed", "mapped": "https://[::ffff:10.0.0.1]/feed", "name": "https://inside.example/feed", "broken": "https://%zz/",
+		"private": "https://10.0.0.1/feed", "metadata": "https://169.254.169.254/feed", "six": "https://[::1]/feed", "mapped": "https://[::ffff:10.0.0.1]/feed", "name": "https://inside.example/feed", "broken": "https://%zz/", "opened": "https://10.9.0.1/feed",
 	} {
 		secure.serve("/"+name, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", to)
@@ -133,13 +133,14 @@ func TestRedirectsLeadToHTTPSOnly(t *testing.T) {
 	var dialed []string
 	o := loopbackFeeds()
 	o.Roots, o.Resolver = roots, insideNames{}
+	o.AllowPrivate = append(o.AllowPrivate, netip.MustParsePrefix("10.9.0.0/16")) // webhooks may go there, and a feed, but no redirect of one
 	o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		dialed = append(dialed, address)
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}
 	for path, want := range map[string]error{
 		"/feed": nil, "/hop1": nil, "/hop3": nil, "/hop4": errFeedRedirect, "/loop": errFeedRedirect, "/down": errFeedRedirect, "/file": errFeedRedirect, "/gopher": errFeedRedirect, "/user": errFeedRedirect,
-		"/private": egress.ErrPrivate, "/metadata": egress.ErrPrivate, "/six": egress.ErrPrivate, "/mapped": egress.ErrPrivate, "/name": egress.ErrNoAddress, "/broken": errFeedAnswer,
+		"/private": egress.ErrPrivate, "/metadata": egress.ErrPrivate, "/six": egress.ErrPrivate, "/mapped": egress.ErrPrivate, "/name": egress.ErrNoAddress, "/opened": egress.ErrPrivate, "/broken": errFeedAnswer,
 	} {
 		dialed = nil
 		answer, err := fetchOne(t, o, encrypted.URL+path+"?key=secret")
@@ -216,7 +217,8 @@ func TestFeedsInPrivateNetworksAreNotAsked(t *testing.T) {
 func TestProxiesOfTheEnvironmentReadNoFeeds(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-	if client := NewFeedClient(egress.Options{}); client.Transport.(*http.Transport).Proxy != nil {
+	both := NewFeedClient(egress.Options{}).Transport.(feedTransport)
+	if both.chosen.Proxy != nil || both.public.Proxy != nil {
 		t.Error("there is a proxy")
 	}
 }
