@@ -168,13 +168,13 @@ func (f revokeSnapshot) judge() error {
 	case f.from.Exists && f.from.Owner != wallet.SystemProgram:
 		return wallet.Refuse(wallet.PolicyViolation, "sender.owned_by_program")
 	case !f.held.Exists:
-		return wallet.Refuse(wallet.InvalidRequest, "revoking.no_account")
+		return wallet.Refuse(wallet.InvalidRequest, "revokes.no_account")
 	case f.held.Owner != f.owner:
-		return wallet.Refuse(wallet.PolicyViolation, "revoking.not_yours")
+		return wallet.Refuse(wallet.PolicyViolation, "revokes.not_yours")
 	case !foreign:
-		return wallet.Refuse(wallet.Conflict, "revoking.none")
+		return wallet.Refuse(wallet.Conflict, "revokes.none")
 	case f.held.Frozen:
-		return wallet.Refuse(wallet.PolicyViolation, "revoking.frozen")
+		return wallet.Refuse(wallet.PolicyViolation, "revokes.frozen")
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (f revokeSnapshot) StillFits(t wallet.Transaction) error {
 	}
 	terms := t.RevokeTerms()
 	if f.held.Delegate != terms.Delegate || f.held.Mint != terms.Token.Mint || f.held.Program != terms.Token.Program {
-		return wallet.Refuse(wallet.Conflict, "revoking.changed")
+		return wallet.Refuse(wallet.Conflict, "revokes.changed")
 	}
 	return accountSnapshot{free: f.free, floor: f.floor}.checkFee(t.Fee)
 }
