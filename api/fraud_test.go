@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -240,9 +241,43 @@ func patternScenarios() []scenario {
 	}
 }
 
+// delegateScenarios are about who else may spend from the token account that is paid from, or into.
+func delegateScenarios() []scenario {
+	by := func(s *scene) wallet.Address { s.Helper(); return s.Stranger() }
+	// second is another wallet of Alice's, with USDC that somebody else may spend.
+	second := func(s *scene, by wallet.Address) *world.Person {
+		p := &world.Person{User: s.alice.User, TelegramID: s.alice.TelegramID, Key: s.NewKey()}
+		s.Fund(p.Address(), sol)
+		s.FundToken(p.Address(), "USDC", 1)
+		s.Approve(p, s.usdc(), by, wallet.Unlimited)
+		return p
+	}
+	connected := func(s *scene, a wallet.Address) {
+		s.put(func(tx store.Tx) error {
+			return tx.PutWallet(wallet.Wallet{Address: a, Owner: s.alice.User.ID, Type: wallet.PageWallet, ConnectedAt: s.Now()})
+		})
+	}
+	return []scenario{
+		{name: "a delegate of the account that pays", setUp: usual(func(s *scene) { s.Approve(s.alice.Person, s.usdc(), by(s), 1) }), chat: "foreign_delegate:note"},
+		{name: "a delegate, and somebody new", setUp: func(s *scene) { s.Approve(s.alice.Person, s.usdc(), by(s), wallet.Unlimited) }, chat: "new_recipient:note foreign_delegate:note"},
+		{name: "a delegate, and much to somebody new", setUp: func(s *scene) { s.Approve(s.alice.Person, s.usdc(), by(s), 1); s.amount = "2000" },
+			chat: "large_first_payment:warn foreign_delegate:note", key: "app_amount:note", app: "app_amount:warn"},
+		{name: "the delegate is who is paid", setUp: usual(func(s *scene) { s.Approve(s.alice.Person, s.usdc(), s.to, 1) }), chat: "foreign_delegate:note"},
+		{name: "the delegate is an own wallet", setUp: usual(func(s *scene) {
+			own := by(s)
+			connected(s, own)
+			s.Approve(s.alice.Person, s.usdc(), own, 1)
+		})},
+		{name: "the owner approved herself", setUp: usual(func(s *scene) { s.Approve(s.alice.Person, s.usdc(), s.alice.Address(), wallet.Unlimited) })},
+		{name: "a delegate of the account for another token", setUp: usual(func(s *scene) { s.Approve(s.alice.Person, s.usdc(), by(s), 1); s.amount, s.token = "1", "SOL" })},
+		{name: "to an own wallet with a delegate", setUp: func(s *scene) { s.to = second(s, by(s)).Address(); connected(s, s.to) }, chat: "foreign_delegate:note"},
+		{name: "to somebody with a delegate", setUp: usual(func(s *scene) { to := second(s, by(s)).Address(); s.paid(to, "1", "SOL", time.Hour); s.to = to })},
+	}
+}
+
 // TestFraudScenarios tries every scenario through the chat, with an own key, and by an app.
 func TestFraudScenarios(t *testing.T) {
-	all := append(recipientScenarios(), patternScenarios()...)
+	all := slices.Concat(recipientScenarios(), patternScenarios(), delegateScenarios())
 	if len(all) < 40 {
 		t.Fatalf("%d scenarios", len(all))
 	}
@@ -425,6 +460,9 @@ func (s *scene) byKey(secret string, own bool, want string) {
 	}
 	for where, answer := range map[string]answer{"202": a, "GET": s.get("/v1/wallet/transactions/"+string(t.ID), secret)} {
 		got, _ := answer.field("data", "warnings").([]any)
+		if !own && strings.Contains(string(answer.body), "delegate") {
+			s.Errorf("%s: an app learns who else may spend: %s", where, answer.body)
+		}
 		if len(got) != len(shown) {
 			s.Errorf("%s, %s: warnings %v of %q", by, where, got, found(t))
 		}

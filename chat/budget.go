@@ -79,6 +79,11 @@ func (c *Chat) mayAsk(h Inbound) error {
 	return &tooOften{wait, !say}
 }
 
+// maySpare uses one of the person's lookups and reports true, or reports false. It is for an answer that says less without one.
+func (c *Chat) maySpare(h Inbound) bool {
+	return h.app != nil || c.budget.lookups.Take(strconv.FormatInt(h.From.TelegramID, 10), c.Now()) <= 0
+}
+
 // SlowDown returns the Turn that answers a person who is over the limit of lookups. ok is false if err is another error.
 // Fronts call it with the error of every Endpoint.
 func (c *Chat) SlowDown(h Inbound, err error) (Turn, bool) {

@@ -361,11 +361,19 @@ func failures() map[wallet.Failure]string {
 // the amount (receiveTyped).
 func (s *replyTx) reviewButtons(t wallet.Transaction) ([][]Button, error) {
 	no, err := s.cardButton(t, "button.reject", "reject")
-	if err != nil || t.Typing() != wallet.TypesNothing {
-		return [][]Button{{no}}, err
+	if err != nil {
+		return nil, err
 	}
-	yes, err := s.cardButton(t, "button.confirm", "confirm")
-	return [][]Button{{yes, no}}, err
+	rows := [][]Button{{no}}
+	if t.Typing() == wallet.TypesNothing {
+		yes, err := s.cardButton(t, "button.confirm", "confirm")
+		if err != nil {
+			return nil, err
+		}
+		rows[0] = []Button{yes, no}
+	}
+	more, err := s.delegateButtons(t)
+	return append(rows, more...), err
 }
 
 // signButtons are the link to the signing page and Reject. A developer's wallet signs in their program, without a page.

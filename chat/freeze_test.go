@@ -117,7 +117,7 @@ func TestWhatWaitsBeforeAFreezeDoesNothing(t *testing.T) {
 // TestWhatWorksWhileFrozen is the whole list. Whoever adds a command or a button that works decides it here.
 func TestWhatWorksWhileFrozen(t *testing.T) {
 	commands, callbacks := chat.WorksWhileFrozen()
-	if want := []string{"/cancel", "/freeze", "/help", "/pools", "/price", "/privacy", "/security", "/start", "/unfreeze", "/wallet", "/wallet address", "/wallet balance", "/wallet history", "/wallet list"}; !slices.Equal(commands, want) {
+	if want := []string{"/cancel", "/freeze", "/help", "/pools", "/price", "/privacy", "/revoke", "/security", "/start", "/unfreeze", "/wallet", "/wallet address", "/wallet balance", "/wallet history", "/wallet list"}; !slices.Equal(commands, want) {
 		t.Errorf("the commands %v work", commands)
 	}
 	if want := []string{"chart", "keep", "logpage", "past", "pastall", "stop", "stopclaim"}; !slices.Equal(callbacks, want) {

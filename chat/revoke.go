@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,11 +11,11 @@ import (
 )
 
 // revokeCommand is /revoke: who else may spend a person's tokens, and a button for each that takes the right back. It is for the
-// person alone: apps may not run it.
+// person alone: apps may not run it. While the account is frozen, it shows the lists and proposes nothing.
 func revokeCommand() conversation {
 	return conversation{
 		name: "revoke",
-		commands: []command{{name: "revoke", menu: "menu.revoke", usage: "usage.revoke", looks: true, run: (*Chat).revoke,
+		commands: []command{{name: "revoke", menu: "menu.revoke", usage: "usage.revoke", looks: true, run: (*Chat).revoke, whileFrozen: always,
 			aliases: map[string]string{"approvals": "", "allowances": "", "delegates": ""}}},
 	}
 }
@@ -31,8 +32,11 @@ func (c *Chat) revoke(ctx context.Context, h Inbound) (Action, error) {
 	if err != nil {
 		return func(s *replyTx) error { return s.replyUsage("revoke") }, nil
 	}
-	if _, _, err := c.Revokes.Sender(ctx, h.caller(), at); err == nil {
+	if _, err := c.Revokes.Wallet(ctx, h.caller(), at); err == nil {
 		return c.listDelegates(ctx, h, at)
+	}
+	if h.user.Freeze != nil {
+		return (*replyTx).sayFrozen, nil
 	}
 	if err := c.mayAsk(h); err != nil {
 		return nil, err
@@ -42,6 +46,9 @@ func (c *Chat) revoke(ctx context.Context, h Inbound) (Action, error) {
 		return refuse(err)
 	}
 	return func(s *replyTx) error {
+		if s.user.Freeze != nil { // since the handler ran
+			return s.sayFrozen()
+		}
 		if err := s.Revokes.Commit(s.tx, proposal); err != nil {
 			return err
 		}
@@ -68,11 +75,17 @@ func (c *Chat) listDelegates(ctx context.Context, h Inbound, at wallet.Address) 
 		if err != nil {
 			return err
 		}
+		frozen := s.user.Freeze != nil
 		key := "revoke.list"
-		if len(found.all) == 0 {
+		switch {
+		case len(found.all) == 0:
 			key = "revoke.none"
+		case frozen:
+			if rows, err = s.menu("button.unfreeze", "/unfreeze"); err != nil {
+				return err
+			}
 		}
-		return s.reply(key, vars{"Lines": lines, "Tail": code("…" + found.wallet.Tail()), "Network": s.network()}, append(rows, more...)...)
+		return s.reply(key, vars{"Frozen": frozen, "Lines": lines, "Tail": code("…" + found.wallet.Tail()), "Network": s.network()}, append(rows, more...)...)
 	}, nil
 }
 
@@ -130,6 +143,26 @@ func (s *replyTx) delegateLines(found delegateList) (html, [][]Button, error) {
 		lines = append(lines, string(line))
 	}
 	return html(strings.Join(lines, "\n\n")), rows, nil
+}
+
+// delegateButtons are for the card of a payment whose review says that somebody else may spend from the account: the list to
+// revoke it from. Looking at it leaves the payment open.
+func (s *replyTx) delegateButtons(t wallet.Transaction) ([][]Button, error) {
+	at := slices.IndexFunc(t.Findings, func(f wallet.Finding) bool { return f.Rule == wallet.RuleForeignDelegate })
+	if at < 0 {
+		return nil, nil
+	}
+	of := t.From
+	if t.Findings[at].Reason.Key == wallet.ForeignDelegateThere {
+		of = t.To
+	}
+	label, err := s.words.text("revoke_button.delegates", nil)
+	if err != nil {
+		return nil, err
+	}
+	action := runAction + ":/revoke " + of.String()
+	b, err := s.buttonOf(nonceOf(string(t.ID), t.Reference.String(), string(t.Status), action), label, action, "menu", t.Deadline)
+	return [][]Button{{b}}, err
 }
 
 // delegateWallets are buttons that list the delegates of the person's other wallets.

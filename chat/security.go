@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"purser/handlers"
 	"purser/store"
@@ -62,12 +63,37 @@ func (c *Chat) security(ctx context.Context, h Inbound) (Action, error) {
 			return s.drawLog(log, 0)
 		}, nil
 	}
+	spenders, err := c.spenders(ctx, h)
+	if err != nil {
+		return nil, err
+	}
 	return func(s *replyTx) error {
 		if err := s.moveCard(securityCard); err != nil {
 			return err
 		}
-		return s.drawSecurity(log)
+		return s.drawSecurity(log, spenders)
 	}, nil
+}
+
+// spendersPatience is how long /security waits for a Solana node. Everything else that it shows needs none.
+const spendersPatience = 3 * time.Second
+
+// spenders counts who else may spend the person's tokens. It returns nil if nobody can say right now: no node answers, or the person
+// has asked too often.
+func (c *Chat) spenders(ctx context.Context, h Inbound) (*handlers.Spenders, error) {
+	if !c.maySpare(h) {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, spendersPatience)
+	defer cancel()
+	found, err := c.Revokes.Spenders(ctx, h.caller())
+	switch {
+	case wallet.CodeOf(err) == wallet.NetworkError:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &found, nil
 }
 
 // tapLogPage shows another page of the log in its message. object is the number of the newest entry of the page.
@@ -121,8 +147,19 @@ func (s *replyTx) keysSection() (html, error) {
 	return s.words.text("security.keys", vars{"Count": usable})
 }
 
-// drawSecurity shows the card: what has access, and the newest entries of the log.
-func (s *replyTx) drawSecurity(log handlers.SecurityLogView) error {
+// spendersSection says how many addresses can spend the person's tokens; nil: nobody knows. It is "" for somebody without wallets.
+func (s *replyTx) spendersSection(found *handlers.Spenders) (html, error) {
+	switch {
+	case found == nil:
+		return s.words.text("security.spenders_unknown", nil)
+	case found.Wallets == 0:
+		return "", nil
+	}
+	return s.words.text("security.spenders", vars{"Count": found.Count, "Any": found.Count > 0, "AtLeast": found.AtLeast})
+}
+
+// drawSecurity shows the card: what has access, who else can spend (nil: nobody knows), and the newest entries of the log.
+func (s *replyTx) drawSecurity(log handlers.SecurityLogView, spenders *handlers.Spenders) error {
 	var sections []string
 	for _, section := range securitySections() {
 		line, err := section(s)
@@ -130,6 +167,14 @@ func (s *replyTx) drawSecurity(log handlers.SecurityLogView) error {
 			return err
 		}
 		sections = append(sections, string(line))
+	}
+	line, err := s.spendersSection(spenders)
+	if err != nil {
+		return err
+	}
+	buttons := []string{"security_button.log", "/security log"}
+	if line != "" {
+		sections, buttons = append(sections, string(line)), append(buttons, "security_button.spenders", "/revoke")
 	}
 	state, err := s.logState(log)
 	if err != nil {
@@ -139,7 +184,7 @@ func (s *replyTx) drawSecurity(log handlers.SecurityLogView) error {
 	if err != nil {
 		return err
 	}
-	rows, err := s.menu("security_button.log", "/security log")
+	rows, err := s.menu(buttons...)
 	if err != nil {
 		return err
 	}

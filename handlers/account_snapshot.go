@@ -168,6 +168,14 @@ func (f accountSnapshot) tokenMint() *wallet.Mint {
 	return &f.held.Mint
 }
 
+// tokenAccounts returns both sides of a token transfer; nil for SOL.
+func (f accountSnapshot) tokenAccounts() []wallet.TokenAccount {
+	if f.token.Native() {
+		return nil
+	}
+	return []wallet.TokenAccount{f.held.Source, f.held.Destination}
+}
+
 // withheld returns how much of units the token's transfer fee keeps (Token-2022, TransferFeeConfig), in base units, at
 // the epoch of the snapshot. The recipient gets the rest.
 func (f accountSnapshot) withheld(units uint64) uint64 {

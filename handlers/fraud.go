@@ -111,6 +111,9 @@ func (s *Transactions) collect(tx store.Tx, t wallet.Transaction, snapshot Snaps
 	if m, ok := snapshot.(interface{ tokenMint() *wallet.Mint }); ok {
 		f.Mint = m.tokenMint()
 	}
+	if a, ok := snapshot.(interface{ tokenAccounts() []wallet.TokenAccount }); ok {
+		f.Accounts = a.tokenAccounts()
+	}
 	if !f.Person {
 		return f, nil
 	}

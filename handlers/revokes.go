@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"purser/store"
 	"purser/wallet"
 )
@@ -37,7 +39,7 @@ func (r *Revokes) Operation() Operation {
 // Delegates lists who else may spend from the token accounts of one of the caller's wallets: of listed tokens first, each group
 // sorted by name. A zero address means the default wallet, and the wallet is returned. WALLET_NOT_FOUND for wallets of others.
 func (r *Revokes) Delegates(ctx context.Context, who Caller, owner wallet.Address) (wallet.Wallet, []wallet.TokenDelegate, error) {
-	from, _, err := r.Sender(ctx, who, owner)
+	from, err := r.Wallet(ctx, who, owner)
 	if err != nil {
 		return from, nil, err
 	}
@@ -60,6 +62,53 @@ func (r *Revokes) Delegates(ctx context.Context, who Caller, owner wallet.Addres
 		return cmp.Or(cmp.Compare(unlisted(a), unlisted(b)), cmp.Compare(a.Token.Name(), b.Token.Name()), slices.Compare(a.Account[:], b.Account[:]))
 	})
 	return from, all, nil
+}
+
+// Wallet returns one of the caller's wallets, as Sender does, but also while their account is frozen: they may look.
+func (r *Revokes) Wallet(ctx context.Context, who Caller, at wallet.Address) (wallet.Wallet, error) {
+	return read(ctx, r.Store, func(tx store.Tx) (wallet.Wallet, error) {
+		w, _, err := sender(tx, who, at)
+		return w, err
+	})
+}
+
+// Spenders is how many addresses may spend from the token accounts of a person's wallets without their signature. Their own wallets
+// do not count.
+type Spenders struct {
+	Wallets int // of the person
+	Count   int
+	AtLeast bool // the person has more than MaxWalletsListed wallets, and only so many were read
+}
+
+// readAtOnce is how many wallets Spenders reads at once.
+const readAtOnce = 4
+
+// Spenders counts who may spend from any of the caller's wallets. It is NETWORK_ERROR if one of them cannot be read: a number that leaves
+// a wallet out would be a false comfort.
+func (r *Revokes) Spenders(ctx context.Context, who Caller) (Spenders, error) {
+	own, err := read(ctx, r.Store, func(tx store.Tx) ([]wallet.Wallet, error) { return tx.WalletsOf(who.User) })
+	if err != nil {
+		return Spenders{}, err
+	}
+	found := make([][]wallet.TokenDelegate, min(len(own), MaxWalletsListed))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readAtOnce)
+	for i := range found {
+		group.Go(func() (err error) {
+			found[i], err = r.Chain.TokenDelegates(ctx, own[i].Address)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return Spenders{}, err
+	}
+	spenders := map[wallet.Address]struct{}{}
+	for _, d := range slices.Concat(found...) {
+		if !slices.ContainsFunc(own, func(w wallet.Wallet) bool { return w.Address == d.Delegate }) {
+			spenders[d.Delegate] = struct{}{}
+		}
+	}
+	return Spenders{len(own), len(spenders), len(own) > MaxWalletsListed}, nil
 }
 
 // listed returns the listed token of a mint of this program.
@@ -168,13 +217,13 @@ func (f revokeSnapshot) judge() error {
 	case f.from.Exists && f.from.Owner != wallet.SystemProgram:
 		return wallet.Refuse(wallet.PolicyViolation, "sender.owned_by_program")
 	case !f.held.Exists:
-		return wallet.Refuse(wallet.InvalidRequest, "revoking.no_account")
+		return wallet.Refuse(wallet.InvalidRequest, "revokes.no_account")
 	case f.held.Owner != f.owner:
-		return wallet.Refuse(wallet.PolicyViolation, "revoking.not_yours")
+		return wallet.Refuse(wallet.PolicyViolation, "revokes.not_yours")
 	case !foreign:
-		return wallet.Refuse(wallet.Conflict, "revoking.none")
+		return wallet.Refuse(wallet.Conflict, "revokes.none")
 	case f.held.Frozen:
-		return wallet.Refuse(wallet.PolicyViolation, "revoking.frozen")
+		return wallet.Refuse(wallet.PolicyViolation, "revokes.frozen")
 	}
 	return nil
 }
@@ -191,7 +240,7 @@ func (f revokeSnapshot) StillFits(t wallet.Transaction) error {
 	}
 	terms := t.RevokeTerms()
 	if f.held.Delegate != terms.Delegate || f.held.Mint != terms.Token.Mint || f.held.Program != terms.Token.Program {
-		return wallet.Refuse(wallet.Conflict, "revoking.changed")
+		return wallet.Refuse(wallet.Conflict, "revokes.changed")
 	}
 	return accountSnapshot{free: f.free, floor: f.floor}.checkFee(t.Fee)
 }

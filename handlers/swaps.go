@@ -265,6 +265,18 @@ type swapSnapshot struct {
 	units     uint64 // base units of what is paid that are not reserved; 0 for SOL
 }
 
+// tokenAccounts returns the owner's accounts of both tokens. One for wrapped SOL is left out: what a swap moves through it does not stay
+// there.
+func (f swapSnapshot) tokenAccounts() (all []wallet.TokenAccount) {
+	if !f.in.Native() {
+		all = append(all, f.paying.Source)
+	}
+	if !f.out.Native() {
+		all = append(all, f.receiving.Destination)
+	}
+	return all
+}
+
 // NetOfReservations subtracts what unfinished transactions have reserved.
 func (f swapSnapshot) NetOfReservations(tx store.Tx) (Snapshot, error) {
 	reserved, err := Reserved(tx, f.owner, min(f.paying.From.Slot, f.receiving.From.Slot))

@@ -127,7 +127,7 @@ func TestTheWholeLifeOfARevocation(t *testing.T) {
 			if got := r.lists(r.Address()); len(got) > 0 {
 				t.Errorf("still listed are %+v", got)
 			}
-			r.refused(wallet.Conflict, "revoking.none", account)
+			r.refused(wallet.Conflict, "revokes.none", account)
 			// It is recognised by its reference and what it does, whatever signature it got, and nothing else is taken for it.
 			rules, err := r.Store.Kinds().Of(wallet.Revoke)
 			r.Must(err)
@@ -165,21 +165,21 @@ func TestOnlyAForeignDelegateOfOnesOwnAccountIsTakenBack(t *testing.T) {
 	r := newRobbed(t)
 	usdc := r.TokenOf("USDC")
 	own := wallet.AssociatedAccount(r.Address(), usdc.Mint, usdc.Program)
-	r.refused(wallet.InvalidRequest, "revoking.no_account", r.Stranger()) // nothing is there
-	r.refused(wallet.InvalidRequest, "revoking.no_account", r.Address())  // a wallet
-	r.refused(wallet.InvalidRequest, "revoking.no_account", usdc.Mint)    // a mint
-	r.refused(wallet.Conflict, "revoking.none", own)
+	r.refused(wallet.InvalidRequest, "revokes.no_account", r.Stranger()) // nothing is there
+	r.refused(wallet.InvalidRequest, "revokes.no_account", r.Address())  // a wallet
+	r.refused(wallet.InvalidRequest, "revokes.no_account", usdc.Mint)    // a mint
+	r.refused(wallet.Conflict, "revokes.none", own)
 	r.Approve(r.Person, usdc, r.Address(), 5) // to oneself: nobody else can spend
-	r.refused(wallet.Conflict, "revoking.none", own)
+	r.refused(wallet.Conflict, "revokes.none", own)
 	if got := r.lists(wallet.Address{}); len(got) > 0 {
 		t.Errorf("listed are %+v", got)
 	}
 	theirs := r.Approve(r.thief, usdc, r.Address(), 5)
-	r.refused(wallet.PolicyViolation, "revoking.not_yours", theirs) // also where the person is the delegate
+	r.refused(wallet.PolicyViolation, "revokes.not_yours", theirs) // also where the person is the delegate
 	// Of somebody else who is known here: the same answer, and their list is not to be had.
 	bob := r.Rich(1002, "Bob", world.SOL)
 	r.FundToken(bob.Address(), "USDC", 5)
-	r.refused(wallet.PolicyViolation, "revoking.not_yours", r.Approve(bob, usdc, r.thief.Address(), 5))
+	r.refused(wallet.PolicyViolation, "revokes.not_yours", r.Approve(bob, usdc, r.thief.Address(), 5))
 	if _, _, err := r.Revokes.Delegates(context.Background(), r.Caller(), bob.Address()); wallet.CodeOf(err) != wallet.WalletNotFound {
 		t.Errorf("of somebody else's wallet: %v", err)
 	}
@@ -266,7 +266,7 @@ func TestARevocationIsJudgedAgainAtConfirm(t *testing.T) {
 	proposed := r.proposes(account)
 	// The owner approved somebody else, then nobody, elsewhere.
 	r.Approve(r.Person, usdc, r.Stranger(), 7)
-	r.notConfirmed(proposed, wallet.Conflict, "revoking.changed")
+	r.notConfirmed(proposed, wallet.Conflict, "revokes.changed")
 	r.Approve(r.Person, usdc, r.thief.Address(), 9_000) // the same delegate may take more: all of it is taken back
 	liar := &delegateLiar{RevokeChain: r.Revokes.Chain}
 	r.Revokes.Chain = liar
@@ -275,13 +275,13 @@ func TestARevocationIsJudgedAgainAtConfirm(t *testing.T) {
 		code   wallet.Code
 		reason string
 	}{
-		{func(f *wallet.DelegateFacts) { f.Account.Delegate = wallet.Address{} }, wallet.Conflict, "revoking.none"},
-		{func(f *wallet.DelegateFacts) { f.Account.Delegate = f.Account.Owner }, wallet.Conflict, "revoking.none"},
-		{func(f *wallet.DelegateFacts) { f.Account.Mint = wallet.Address{9} }, wallet.Conflict, "revoking.changed"},
-		{func(f *wallet.DelegateFacts) { f.Account.Program = wallet.Token2022Program }, wallet.Conflict, "revoking.changed"},
-		{func(f *wallet.DelegateFacts) { f.Account.Frozen = true }, wallet.PolicyViolation, "revoking.frozen"},
-		{func(f *wallet.DelegateFacts) { f.Account = wallet.TokenAccount{Address: account} }, wallet.InvalidRequest, "revoking.no_account"},
-		{func(f *wallet.DelegateFacts) { f.Account.Owner = wallet.Address{9} }, wallet.PolicyViolation, "revoking.not_yours"},
+		{func(f *wallet.DelegateFacts) { f.Account.Delegate = wallet.Address{} }, wallet.Conflict, "revokes.none"},
+		{func(f *wallet.DelegateFacts) { f.Account.Delegate = f.Account.Owner }, wallet.Conflict, "revokes.none"},
+		{func(f *wallet.DelegateFacts) { f.Account.Mint = wallet.Address{9} }, wallet.Conflict, "revokes.changed"},
+		{func(f *wallet.DelegateFacts) { f.Account.Program = wallet.Token2022Program }, wallet.Conflict, "revokes.changed"},
+		{func(f *wallet.DelegateFacts) { f.Account.Frozen = true }, wallet.PolicyViolation, "revokes.frozen"},
+		{func(f *wallet.DelegateFacts) { f.Account = wallet.TokenAccount{Address: account} }, wallet.InvalidRequest, "revokes.no_account"},
+		{func(f *wallet.DelegateFacts) { f.Account.Owner = wallet.Address{9} }, wallet.PolicyViolation, "revokes.not_yours"},
 		{func(f *wallet.DelegateFacts) { f.From.Owner = wallet.StakeProgram }, wallet.PolicyViolation, "sender.owned_by_program"},
 		{func(f *wallet.DelegateFacts) { f.From.Lamports = proposed.Fee - 1 }, wallet.InsufficientFunds, "funds.fee_short"},
 		{func(f *wallet.DelegateFacts) { f.From.Lamports = proposed.Fee + 1 }, wallet.InsufficientFunds, "funds.fee_leaves_dust"},

@@ -63,6 +63,8 @@ type Facts struct {
 	// Large is from which value on a payment is large for the owner (Settings.Large), in dollars; 0: unknown.
 	Large USD
 	Mint  *Mint // of the token, as the chain has it; nil for SOL
+	// Accounts are the token accounts that it takes from and brings to, as the chain has them; none for SOL.
+	Accounts []TokenAccount
 
 	Own      []Address // the owner's wallets
 	Contacts []Contact

@@ -35,6 +35,8 @@ const (
 	RuleUnknownExtensions RuleName = "unknown_extensions" // the mint has extensions that purser does not know
 	RuleAllSOL            RuleName = "all_sol"            // no SOL is left for the fee of another transfer
 
+	RuleForeignDelegate RuleName = "foreign_delegate" // somebody else may spend from the owner's token account
+
 	RuleNoPrice     RuleName = "no_price"     // a quote that nothing could be compared with
 	RuleBelowMarket RuleName = "below_market" // a quote that is worse than the market's prices
 	RulePriceImpact RuleName = "price_impact" // a swap so large that it moves the price
@@ -58,7 +60,7 @@ const (
 
 // FraudRules returns all rules, in the order in which their findings are shown. docs/security.md lists them.
 func FraudRules() []Rule {
-	return slices.Concat(recipientRules(), patternRules(), textRules(), TokenRules(), QuoteRules())
+	return slices.Concat(recipientRules(), patternRules(), textRules(), TokenRules(), accountRules(), QuoteRules())
 }
 
 // one returns the list of one verdict.
@@ -415,6 +417,39 @@ func unlisted(f *Facts) bool {
 
 // swaps reports whether the transaction is a swap.
 func (f *Facts) swaps() bool { return f.Transaction.Kind == Swap }
+
+// accountRules judge the token accounts of the owner. They are private: what they find is a weakness of a wallet.
+func accountRules() []Rule {
+	return []Rule{{Name: RuleForeignDelegate, Verdicts: one(NoteVerdict), Private: true, Judge: judgeForeignDelegate}}
+}
+
+// ForeignDelegateThere is the reason of a delegate of the account that is paid, of another wallet of the owner (Transaction.To).
+const ForeignDelegateThere = "rule.foreign_delegate_there"
+
+// judgeForeignDelegate finds a delegate of an account that the owner pays from, or moves tokens to. The payment itself is not in danger,
+// and leaving it out saves nothing: so it is noted, and never asks for more.
+func judgeForeignDelegate(f *Facts) Finding {
+	t := f.Transaction
+	for _, a := range f.Accounts {
+		d, foreign := a.Foreign()
+		if !foreign || slices.Contains(f.Own, d.Delegate) {
+			continue
+		}
+		token, key := t.Token, "rule.foreign_delegate"
+		switch {
+		case a.Owner == t.From:
+		case slices.Contains(f.Own, a.Owner):
+			key = ForeignDelegateThere
+		default: // the account of somebody else is their concern
+			continue
+		}
+		if f.swaps() && a.Mint != token.Mint {
+			token = t.SwapTerms().ToToken
+		}
+		return Finding{Verdict: NoteVerdict, Reason: Because(key, AddressArg("Delegate", d.Delegate), TextArg("Token", token.Name()))}
+	}
+	return Finding{}
+}
 
 // QuoteRules judge the quote of a swap.
 func QuoteRules() []Rule {

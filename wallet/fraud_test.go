@@ -1,6 +1,7 @@
 package wallet_test
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -164,6 +165,51 @@ func TestWhatIsNotKnownFindsNothing(t *testing.T) {
 	f.Value.Unknown, f.Large = false, 0
 	if found := wallet.Judge(f, wallet.FraudRules()); len(found) != 1 || found[0].Rule != wallet.RuleNewRecipient {
 		t.Errorf("without a threshold: %v", found)
+	}
+}
+
+// TestADelegateIsNotedWhereItMatters: in the owner's own accounts, for the token that it is about, once.
+func TestADelegateIsNotedWhereItMatters(t *testing.T) {
+	own, second, other, thief := wallet.Address{1}, wallet.Address{2}, wallet.Address{3}, wallet.Address{9}
+	bonk := wallet.Token{Symbol: "BONK", Mint: wallet.Address{20}, Program: wallet.TokenProgram}
+	account := func(of, mint, delegate wallet.Address) wallet.TokenAccount {
+		return wallet.TokenAccount{Exists: true, Owner: of, Mint: mint, Delegate: delegate, Delegated: 1}
+	}
+	swap := wallet.Transaction{Kind: wallet.Swap, From: own, To: own, Token: usdc, Terms: wallet.SwapTerms{ToToken: bonk}.Terms()}
+	send := wallet.Transaction{Kind: wallet.Send, From: own, To: second, Token: usdc}
+	for name, c := range map[string]struct {
+		of       wallet.Transaction
+		accounts []wallet.TokenAccount
+		want     string // key, token and delegate; "" for nothing
+	}{
+		"nobody":                    {send, []wallet.TokenAccount{account(own, usdc.Mint, wallet.Address{}), account(second, usdc.Mint, wallet.Address{})}, ""},
+		"no account":                {send, nil, ""},
+		"an account that is absent": {send, []wallet.TokenAccount{{Owner: own, Mint: usdc.Mint, Delegate: thief}}, ""},
+		"the payer's":               {send, []wallet.TokenAccount{account(own, usdc.Mint, thief), account(second, usdc.Mint, thief)}, "rule.foreign_delegate USDC " + thief.String()},
+		"an own recipient's":        {send, []wallet.TokenAccount{account(own, usdc.Mint, wallet.Address{}), account(second, usdc.Mint, thief)}, wallet.ForeignDelegateThere + " USDC " + thief.String()},
+		"another recipient's":       {send, []wallet.TokenAccount{account(other, usdc.Mint, thief)}, ""},
+		"an own wallet":             {send, []wallet.TokenAccount{account(own, usdc.Mint, second)}, ""},
+		"the owner":                 {send, []wallet.TokenAccount{account(own, usdc.Mint, own)}, ""},
+		"a swap pays":               {swap, []wallet.TokenAccount{account(own, usdc.Mint, thief), account(own, bonk.Mint, wallet.Address{})}, "rule.foreign_delegate USDC " + thief.String()},
+		"a swap brings":             {swap, []wallet.TokenAccount{account(own, usdc.Mint, wallet.Address{}), account(own, bonk.Mint, thief)}, "rule.foreign_delegate BONK " + thief.String()},
+	} {
+		got := ""
+		for _, f := range wallet.Judge(wallet.Facts{Transaction: c.of, Own: []wallet.Address{own, second}, Accounts: c.accounts, LocalHour: -1}, wallet.FraudRules()) {
+			if f.Rule == wallet.RuleForeignDelegate {
+				args := map[string]any{}
+				for _, a := range f.Reason.Args {
+					args[a.Name] = a.Value()
+				}
+				got += fmt.Sprint(f.Reason.Key, " ", args["Token"], " ", args["Delegate"])
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	// A wallet that nobody owns is its program's: it learns the same.
+	if found := wallet.Judge(wallet.Facts{Transaction: send, Accounts: []wallet.TokenAccount{account(own, usdc.Mint, thief)}, LocalHour: -1}, wallet.FraudRules()); len(found) != 1 {
+		t.Errorf("of a wallet without an owner: %v", found)
 	}
 }
 
