@@ -79,7 +79,7 @@ func (f *Freezing) Freeze(tx store.Tx, person wallet.UserID, by wallet.FreezeDoo
 		return wallet.Freeze{}, err
 	}
 	if err := errors.Join(f.Wallets.CancelLink(tx, person), tx.DeletePortalTokensOf(person), tx.DeleteFreezeLink(person, wallet.LinkUnfreezes),
-		tx.PutUser(user)); err != nil {
+		tx.PutUser(user), store.LogSecurity(tx, person, now, wallet.LogFrozen, wallet.SecurityDetails{Value: string(by)})); err != nil {
 		return wallet.Freeze{}, err
 	}
 	event, err := wallet.NewEvent(fmt.Sprintf("evt_frozen_%s_%d", person, now.UnixMilli()), wallet.AccountFrozen, now, person,
@@ -270,7 +270,7 @@ func (f *Freezing) end(tx store.Tx, user wallet.User, by wallet.Address) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(tx.PutUser(user), tx.Emit(event))
+	return errors.Join(tx.PutUser(user), logWallet(tx, now, user.ID, wallet.LogUnfrozen, by, ""), tx.Emit(event))
 }
 
 // Signers returns how many wallets can end a person's freeze. With none, see EndWithoutWallet.
