@@ -95,7 +95,11 @@ func (s *replyTx) walletsSection() (html, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.words.text("security.wallets", vars{"Count": len(all), "Wallet": tailOf(s.user.DefaultWallet)})
+	old := ""
+	if address, waits := s.user.ReceivesAt(s.now); waits {
+		old = tailOf(address)
+	}
+	return s.words.text("security.wallets", vars{"Count": len(all), "Wallet": tailOf(s.user.DefaultWallet), "Old": old})
 }
 
 // appsSection counts the apps with access.
