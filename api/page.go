@@ -233,7 +233,10 @@ type signAnswer struct {
 	Signature string         `json:"signature,omitempty"`  // base58; "" until there is one
 	ErrorCode wallet.Failure `json:"error_code,omitempty"` // of a failed or rejected one
 	Held      bool           `json:"held,omitempty"`       // nobody can say yet whether it landed
-	Bot       string         `json:"bot,omitempty"`        // its name at https://t.me; "" if that address does not lead to it
+	// DefaultWalletChangedAt is when another wallet became the owner's default (RFC 3339), if this one was it before; null if that was not lately, and of /w/tx/refresh. The page
+	// shows it as a notice.
+	DefaultWalletChangedAt *string `json:"default_wallet_changed_at"`
+	Bot                    string  `json:"bot,omitempty"` // its name at https://t.me; "" if that address does not lead to it
 }
 
 // signAnswer renders a transaction for the page.
@@ -244,6 +247,10 @@ func (s *Server) signAnswer(v handlers.SignView) signAnswer {
 		ErrorCode: t.ErrorCode, Held: t.Indeterminate, Bot: s.LinkedBot()}
 	if !t.Signature.IsZero() {
 		a.Signature = t.Signature.String()
+	}
+	if !v.DefaultChangedAt.IsZero() {
+		at := stamp(v.DefaultChangedAt)
+		a.DefaultWalletChangedAt = &at
 	}
 	if v.Message != nil {
 		message := base64.StdEncoding.EncodeToString(v.Message)

@@ -107,6 +107,19 @@ func TestATransactionIsSignedByThePage(t *testing.T) {
 		got.text("chain") != "localnet" || got.text("message") == "" || got.text("expires_at") != "2026-11-21T12:15:00.000Z" {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
+	if !strings.Contains(string(got.body), `"default_wallet_changed_at":null`) {
+		t.Errorf("without another default wallet: %s", got.body)
+	}
+	r.Must(r.Update(func(tx store.Tx) error { // her default was changed to another wallet
+		user, err := tx.User(r.alice.User.ID)
+		if err != nil {
+			return err
+		}
+		return tx.PutUser(user.WithDefault(wallet.Address{7}, r.Now()))
+	}))
+	if at := r.page("/w/tx/get", fields{"id": signID}).text("default_wallet_changed_at"); at != "2026-11-21T12:00:00.000Z" {
+		t.Errorf("with another default wallet: %q", at)
+	}
 	fresh := r.page("/w/tx/refresh", fields{"id": signID})
 	message, err := base64.StdEncoding.DecodeString(fresh.text("message"))
 	if err != nil || fresh.text("message") == got.text("message") {

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,7 +61,7 @@ func (c *Chat) security(ctx context.Context, h Inbound) (Action, error) {
 			if err := s.moveCard(securityLogCard); err != nil {
 				return err
 			}
-			return s.drawLog(log, 0)
+			return s.drawLog(log, math.MaxUint64)
 		}, nil
 	}
 	spenders, err := c.spenders(ctx, h)
@@ -120,7 +121,11 @@ func (s *replyTx) walletsSection() (html, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.words.text("security.wallets", vars{"Count": len(all), "Wallet": tailOf(s.user.DefaultWallet)})
+	old := ""
+	if address, waits := s.user.ReceivesAt(s.now); waits {
+		old = tailOf(address)
+	}
+	return s.words.text("security.wallets", vars{"Count": len(all), "Wallet": tailOf(s.user.DefaultWallet), "Old": old})
 }
 
 // appsSection counts the apps with access.
@@ -195,14 +200,12 @@ func (s *replyTx) drawSecurity(log handlers.SecurityLogView, spenders *handlers.
 	return s.show(securityCard, "security.card", vars{"Sections": html(strings.Join(sections, "\n")), "State": state, "Entries": lines}, append(rows, more...)...)
 }
 
-// drawLog shows a page of the log in its message, from an entry downwards; 0 is the newest.
+// drawLog shows a page of the log in its message, from entry newest downwards. If that is older than all that are kept, it is the last page.
 func (s *replyTx) drawLog(log handlers.SecurityLogView, newest uint64) error {
 	all := places(log)
-	first := 0
-	if newest > 0 {
-		if first = slices.IndexFunc(all, func(n uint64) bool { return n <= newest }); first < 0 {
-			first = max(0, len(all)-entriesAPage)
-		}
+	first := slices.IndexFunc(all, func(n uint64) bool { return n <= newest })
+	if first < 0 {
+		first = max(0, len(all)-entriesAPage)
 	}
 	page := all[first:min(first+entriesAPage, len(all))]
 	state, err := s.logState(log)
@@ -331,7 +334,7 @@ func tailOf(a wallet.Address) string {
 func (s *replyTx) entryVars(e wallet.SecurityEntry) (vars, error) {
 	d := e.Details
 	v := vars{"Wallet": tailOf(d.Wallet), "Hint": d.KeyHint, "Bot": d.KeyKind == wallet.BotKey, "Connect": d.Link == wallet.LinkToConnect, "First": d.First, "Client": d.Client,
-		"App": d.AppName, "Form": strings.ToUpper(d.Value), "Off": d.Value == "off", "On": len(strings.Fields(d.Value)), "All": len(wallet.Categories()), "Kind": string(e.Kind),
+		"App": d.AppName, "Form": strings.ToUpper(d.Value), "Off": d.Value == "off", "ByLink": d.Value == string(wallet.FrozenByLink), "On": len(strings.Fields(d.Value)), "All": len(wallet.Categories()), "Kind": string(e.Kind),
 		"Last": d.Last, "At": s.words.moment(e.At)}
 	var scopes []string
 	for _, scope := range d.Scopes {

@@ -72,6 +72,7 @@ func walletConversation() conversation {
 			wallet.WalletWanted:       {priority: confirmations, notify: withData((*replyTx).notifyWanted)},
 			wallet.WalletClaimed:      {priority: confirmations, notify: withData((*replyTx).notifyClaimed)},
 			wallet.WalletDisconnected: {priority: confirmations, notify: withData((*replyTx).notifyDisconnected)},
+			wallet.DefaultChanged:     {priority: confirmations, notify: withData((*replyTx).notifyDefault)},
 		},
 		cancelIdle: (*replyTx).cancelOfferedLink,
 		usedButton: (*replyTx).usedExport,
@@ -275,22 +276,28 @@ func (s *replyTx) otherWallets(all []wallet.Wallet, but wallet.Address) (html, [
 			return "", nil, err
 		}
 		lines = append(lines, string(code(w.Address.String()))+"\n"+string(signs))
-		label, err := s.words.text("button.use_wallet", vars{"Tail": html(w.Address.Tail())})
+		row, err := s.useWallet(w.Address)
 		if err != nil {
 			return "", nil, err
 		}
-		b, err := s.button(label, "run:/wallet use "+w.Address.String(), "menu", s.now.Add(menuLife))
-		if err != nil {
-			return "", nil, err
-		}
-		rows = append(rows, []Button{b})
+		rows = append(rows, row)
 	}
 	return html(strings.Join(lines, "\n\n")), rows, nil
 }
 
-// walletAddress shows the full address of the default wallet, with a QR code.
+// useWallet returns a row with a button that makes a wallet the default.
+func (s *replyTx) useWallet(address wallet.Address) ([]Button, error) {
+	label, err := s.words.text("button.use_wallet", vars{"Tail": html(address.Tail())})
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.button(label, "run:/wallet use "+address.String(), "menu", s.now.Add(menuLife))
+	return []Button{b}, err
+}
+
+// walletAddress shows the full address of the wallet that payers are given, with a QR code.
 func (c *Chat) walletAddress(ctx context.Context, h Inbound) (Action, error) {
-	w, err := c.Wallets.Default(ctx, h.user.ID)
+	w, err := c.Wallets.Receiving(ctx, h.user.ID)
 	if err != nil {
 		return refuse(err)
 	}
@@ -299,7 +306,11 @@ func (c *Chat) walletAddress(ctx context.Context, h Inbound) (Action, error) {
 		return nil, err
 	}
 	return func(s *replyTx) error {
-		caption, err := s.words.text("wallet.address", vars{"Address": code(w.Address.String()), "Network": c.network()})
+		note, err := s.stillOld()
+		if err != nil {
+			return err
+		}
+		caption, err := s.words.text("wallet.address", vars{"Address": code(w.Address.String()), "Network": c.network(), "Note": note})
 		if err != nil {
 			return err
 		}
@@ -339,7 +350,7 @@ func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 	if err != nil {
 		return refuse(err)
 	}
-	if _, err := c.Wallets.Default(ctx, h.user.ID); err != nil {
+	if _, err := c.Wallets.Receiving(ctx, h.user.ID); err != nil {
 		return refuse(err)
 	}
 	// A request needs a definite amount: "max" would depend on the payer's balance.
@@ -376,8 +387,12 @@ func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 		if err := s.Transfers.CommitRequest(s.tx, r); err != nil {
 			return s.refuse(err)
 		}
+		note, err := s.stillOld()
+		if err != nil {
+			return err
+		}
 		caption, err := s.words.text("wallet.request", vars{"Sum": r.Transaction.Money().String(), "Token": shortTokenName(r.Transaction.Token),
-			"URL": code(r.URL), "Network": c.network(), "Memo": html(escape(r.Transaction.Memo))})
+			"URL": code(r.URL), "Note": note, "Network": c.network(), "Memo": html(escape(r.Transaction.Memo))})
 		if err != nil {
 			return err
 		}

@@ -2,8 +2,10 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"strings"
 
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -32,6 +34,9 @@ func (c *Chat) walletChosen(action string, args []string) Action {
 			w, err := s.Wallets.Use(s.tx, s.user.ID, name)
 			if err != nil {
 				return s.refuse(err)
+			}
+			if told, err := s.defaultTold(); err != nil || told {
+				return err
 			}
 			return s.reply("wallet.used", vars{"Address": code(w.Address.String())})
 		}
@@ -92,9 +97,59 @@ func (c *Chat) tapDisconnect(_ context.Context, _ Inbound, address string) (Acti
 			return err
 		}
 		v := vars{"Address": code(gone.Address.String()), "Default": html(""), "Changed": now != s.user.DefaultWallet}
-		if !now.IsZero() {
+		told, err := s.defaultTold()
+		if err != nil {
+			return err
+		}
+		if !now.IsZero() && !told {
 			v["Default"] = code(now.String())
 		}
 		return s.reply("wallet.disconnected", v)
 	}, nil
+}
+
+// defaultTold reports whether this input has changed the person's default wallet so that notifyDefault tells them, in this chat.
+func (s *replyTx) defaultTold() (bool, error) {
+	now, err := s.tx.User(s.user.ID)
+	if err != nil || now.DefaultWallet == s.user.DefaultWallet || now.DefaultWallet.IsZero() {
+		return false, err
+	}
+	_, waits := now.ReceivesAt(s.now)
+	return waits, nil
+}
+
+// notifyDefault notifies a person that another wallet is their default now, and until when payers are given the previous one. It says nothing about
+// a change that is not the newest.
+func (s *replyTx) notifyDefault(data wallet.DefaultChangedData) error {
+	change := s.user.DefaultChange
+	if change == nil || s.user.DefaultWallet != data.To || change.From != data.From {
+		return nil
+	}
+	held, err := s.tx.Wallet(data.From)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	gone := err != nil || held.Owner != s.user.ID
+	var row []Button
+	if !gone {
+		if row, err = s.useWallet(data.From); err != nil {
+			return err
+		}
+	}
+	rows, err := s.menu("freeze_button.freeze", "/freeze")
+	if err != nil {
+		return err
+	}
+	if len(row) > 0 {
+		rows = append([][]Button{row}, rows...)
+	}
+	return s.reply("wallet.default_changed", vars{"To": code(data.To.String()), "From": code(data.From.String()), "Until": change.Until(), "Gone": gone}, rows...)
+}
+
+// stillOld is the note that payers are given the previous default wallet, and until when; "" if they are given the default. Only its owner reads it.
+func (s *replyTx) stillOld() (html, error) {
+	if _, waits := s.user.ReceivesAt(s.now); !waits || s.inbound.app != nil {
+		return "", nil
+	}
+	return s.words.text("wallet.still_old", vars{"Until": s.user.DefaultChange.Until(), "Frozen": s.user.Freeze != nil, "Tail": s.user.DefaultWallet.Tail()})
 }

@@ -157,19 +157,25 @@ func (c *Contacts) LetFind(tx store.Tx, who wallet.UserID, yes bool) error {
 	return tx.PutUser(user)
 }
 
-// Pick returns the default wallet and the name of a person who was picked in Telegram. One refusal, about wallet.FieldTo,
+// Pick returns the wallet that payers are given (Wallets.Receiving), and the name, of a person who was picked in Telegram. One refusal, about wallet.FieldTo,
 // covers people who do not use purser, have no wallet, or do not allow it. Different answers would reveal who uses
 // purser.
 func (c *Contacts) Pick(ctx context.Context, telegramID int64) (wallet.Address, string, error) {
-	user, err := read(ctx, c.Store, func(tx store.Tx) (wallet.User, error) { return tx.UserByTelegram(telegramID) })
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return wallet.Address{}, "", err
-	}
-	if err != nil || !user.PayableByID || user.DefaultWallet.IsZero() {
+	var user wallet.User
+	to, err := read(ctx, c.Store, func(tx store.Tx) (to wallet.Wallet, err error) {
+		if user, err = tx.UserByTelegram(telegramID); err == nil && user.PayableByID {
+			to, err = receiving(tx, user, c.Now())
+		}
+		return to, err
+	})
+	switch code := wallet.CodeOf(err); {
+	case errors.Is(err, store.ErrNotFound), err == nil && !user.PayableByID, code == wallet.WalletNotFound, code == wallet.PolicyViolation:
 		return wallet.Address{}, "", wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest,
 			"recipient.not_findable"))
+	case err != nil:
+		return wallet.Address{}, "", err
 	}
-	return user.DefaultWallet, user.Name(), nil
+	return to.Address, user.Name(), nil
 }
 
 // NameOf returns a person's own name for the first of these addresses that is a contact; "" if none is.

@@ -79,7 +79,7 @@ func (f *Freezing) Freeze(tx store.Tx, person wallet.UserID, by wallet.FreezeDoo
 		return wallet.Freeze{}, err
 	}
 	if err := errors.Join(f.Wallets.CancelLink(tx, person), tx.DeletePortalTokensOf(person), tx.DeleteFreezeLink(person, wallet.LinkUnfreezes),
-		tx.PutUser(user)); err != nil {
+		tx.PutUser(user), store.LogSecurity(tx, person, now, wallet.LogFrozen, wallet.SecurityDetails{Value: string(by)})); err != nil {
 		return wallet.Freeze{}, err
 	}
 	event, err := wallet.NewEvent(fmt.Sprintf("evt_frozen_%s_%d", person, now.UnixMilli()), wallet.AccountFrozen, now, person,
@@ -264,13 +264,13 @@ func (f *Freezing) Unfreeze(ctx context.Context, token string, address wallet.Ad
 // end clears the freeze and notifies the person.
 func (f *Freezing) end(tx store.Tx, user wallet.User, by wallet.Address) error {
 	now := f.Now().UTC()
-	user.Freeze = nil
+	user = user.Unfrozen(now)
 	event, err := wallet.NewEvent(fmt.Sprintf("evt_unfrozen_%s_%d", user.ID, now.UnixMilli()), wallet.AccountUnfrozen, now, user.ID,
 		wallet.AccountUnfrozenData{WalletAddress: by})
 	if err != nil {
 		return err
 	}
-	return errors.Join(tx.PutUser(user), tx.Emit(event))
+	return errors.Join(tx.PutUser(user), logWallet(tx, now, user.ID, wallet.LogUnfrozen, by, ""), tx.Emit(event), notifyDefault(tx, user, now))
 }
 
 // Signers returns how many wallets can end a person's freeze. With none, see EndWithoutWallet.

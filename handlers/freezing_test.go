@@ -206,12 +206,7 @@ func TestAFreezeEndsTheAttemptToConnectAndIsToldOnce(t *testing.T) {
 	if n := told(wallet.AccountFrozen); n != 1 {
 		t.Errorf("it was told %d times", n)
 	}
-	var token string
-	var l wallet.FreezeLink
-	r.Must(r.Update(func(tx store.Tx) (err error) {
-		token, l, err = r.Freezing.NewUnfreezeLink(tx, alice.User.ID)
-		return err
-	}))
+	token, l := r.unfreezeLink(alice.User.ID)
 	u := r.Freezing.PublicURL
 	text := wallet.UnfreezeText(u.Host, u.Scheme+"://"+u.Host, alice.Address(), wallet.TelegramAccount(1001), r.Freezing.Cluster, l.Nonce, l.IssuedAt, l.ExpiresAt)
 	for range 2 {
@@ -222,6 +217,46 @@ func TestAFreezeEndsTheAttemptToConnectAndIsToldOnce(t *testing.T) {
 	}
 	// The attempt stays ended.
 	r.Refused(wallet.NotFound, r.Prove(link, r.NewKey()))
+}
+
+// TestAFreezeAndItsEndAreLogged: once each, with how it began, and whose wallet ended it.
+func TestAFreezeAndItsEndAreLogged(t *testing.T) {
+	r := newHarness(t)
+	alice, poor := r.rich(1001, sol), r.meet(1002)
+	n := len(r.logOf(alice.User.ID))
+	r.freeze(alice.User.ID)
+	n = r.logs("a freeze in chat", alice.User.ID, n, "account.frozen chat")
+	r.freeze(alice.User.ID)
+	n = r.logs("another one", alice.User.ID, n)
+	token, l := r.unfreezeLink(alice.User.ID)
+	u := r.Freezing.PublicURL
+	text := wallet.UnfreezeText(u.Host, u.Scheme+"://"+u.Host, alice.Address(), wallet.TelegramAccount(1001), r.Freezing.Cluster, l.Nonce, l.IssuedAt, l.ExpiresAt)
+	for range 2 {
+		r.Must(r.Freezing.Unfreeze(r.Context(), token, alice.Address(), wallet.Signature(ed25519.Sign(alice.Key, []byte(text)))))
+	}
+	n = r.logs("its end", alice.User.ID, n, "account.unfrozen …"+alice.Address().Tail())
+
+	var recovery string
+	r.Must(r.Update(func(tx store.Tx) (err error) { recovery, err = r.Freezing.NewLink(tx, alice.User.ID); return err }))
+	for range 2 {
+		_, err := r.Freezing.FreezeByLink(r.Context(), recovery)
+		r.Must(err)
+	}
+	r.logs("the recovery link", alice.User.ID, n, "account.frozen link")
+
+	r.freeze(poor.ID)
+	for range 2 {
+		r.Must(r.Update(func(tx store.Tx) error { _, err := r.Freezing.EndWithoutWallet(tx, poor.ID); return err }))
+		r.Pass(wallet.UnfreezeDelay)
+	}
+	r.logs("an end without a wallet", poor.ID, 0, "account.frozen chat", "account.unfrozen")
+}
+
+// unfreezeLink is a new link to unfreeze.
+func (r *harness) unfreezeLink(person wallet.UserID) (token string, link wallet.FreezeLink) {
+	r.Helper()
+	r.Must(r.Update(func(tx store.Tx) (err error) { token, link, err = r.Freezing.NewUnfreezeLink(tx, person); return err }))
+	return token, link
 }
 
 // TestAFreezeRejectsADelayedPayment: it was confirmed, and nobody has signed it. Its funds are free again.

@@ -49,8 +49,8 @@ func (w *Wallets) List(ctx context.Context, who Caller) ([]wallet.Wallet, error)
 	})
 }
 
-// Use makes one of a person's wallets their default. name is its address, or at least four last characters of it. Errors:
-// those of ownWallet.
+// Use makes one of a person's wallets their default. name is its address, or at least four last characters of it. Payers are given the previous one for
+// wallet.ReceivingDelay (Receiving). Errors: those of ownWallet.
 func (w *Wallets) Use(tx store.Tx, user wallet.UserID, name string) (wallet.Wallet, error) {
 	chosen, err := ownWallet(tx, user, name)
 	if err != nil {
@@ -66,8 +66,7 @@ func (w *Wallets) Use(tx store.Tx, user wallet.UserID, name string) (wallet.Wall
 	if person.DefaultWallet == chosen.Address {
 		return chosen, nil
 	}
-	person.DefaultWallet = chosen.Address
-	return chosen, errors.Join(tx.PutUser(person), logWallet(tx, w.Now(), user, wallet.LogDefaultChanged, chosen.Address, ""))
+	return chosen, w.setDefault(tx, person, chosen.Address)
 }
 
 // Find returns one of a person's wallets by its address or the end of it. Errors: those of ownWallet.
@@ -147,16 +146,16 @@ func (w *Wallets) nextDefault(tx store.Tx, gone wallet.Wallet) (wallet.Address, 
 	if err != nil || person.DefaultWallet != gone.Address {
 		return person.DefaultWallet, err
 	}
-	person.DefaultWallet = wallet.Address{}
+	next := wallet.Address{}
 	others, err := tx.WalletsOf(gone.Owner)
 	if err != nil {
 		return wallet.Address{}, err
 	}
 	for _, other := range others {
 		if other.Type != wallet.DeveloperWallet {
-			person.DefaultWallet = other.Address
+			next = other.Address
 			break
 		}
 	}
-	return person.DefaultWallet, errors.Join(tx.PutUser(person), logWallet(tx, w.Now(), person.ID, wallet.LogDefaultChanged, person.DefaultWallet, ""))
+	return next, w.setDefault(tx, person, next)
 }

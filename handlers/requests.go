@@ -31,7 +31,7 @@ type PaymentRequest struct {
 
 // RequestFor is the input of a payment request, in values that a front has parsed.
 type RequestFor struct {
-	To     wallet.Address // the wallet to be paid; zero: the caller's default wallet
+	To     wallet.Address // the wallet to be paid; zero: the one that payers of the caller are given (Wallets.Receiving)
 	Amount wallet.Decimal
 	Token  wallet.TokenRef
 	Memo   string // public note that the payment should carry; "" for none
@@ -41,10 +41,23 @@ type RequestFor struct {
 // PrepareRequest prepares a payment request. The wallet to be paid is one that the caller may send from: their own, or
 // one of a person who granted wallet:send to the caller's app. The payment is recognized by a fresh reference (Solana
 // Pay, Transfer Request). Nothing is stored. Errors: INVALID_REQUEST, WALLET_NOT_FOUND, TOKEN_NOT_FOUND, NETWORK_ERROR;
-// POLICY_VIOLATION for a token with a transfer fee.
+// POLICY_VIOLATION for a token with a transfer fee, and for no wallet while payers are given none.
 func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, req RequestFor) (PaymentRequest, error) {
 	if err := errors.Join(wallet.CheckMemo(req.Memo), wallet.CheckLabel(req.Label)); err != nil {
 		return PaymentRequest{}, err
+	}
+	if req.To.IsZero() && who.User != "" {
+		to, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Wallet, error) {
+			user, err := tx.User(who.User)
+			if err != nil {
+				return wallet.Wallet{}, found(err, wallet.UserNotFound, "person.gone")
+			}
+			return receiving(tx, user, s.Now())
+		})
+		if err != nil {
+			return PaymentRequest{}, err
+		}
+		req.To = to.Address
 	}
 	to, user, err := s.Sender(ctx, who, req.To)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -63,6 +64,8 @@ type SignView struct {
 	// neither, so a device shows them as the server's claim.
 	Contact string
 	By      Requester
+	// DefaultChangedAt is when another wallet became the owner's default, if this one was it before; zero: not lately. Only Get sets it.
+	DefaultChangedAt time.Time
 }
 
 const deadSignLink = "signing.dead_link"
@@ -77,6 +80,9 @@ func (s *Signing) Get(ctx context.Context, signID string) (SignView, error) {
 		}
 		view := s.view(t, t.Message)
 		if view.Contact, err = ContactName(tx, t); err != nil {
+			return SignView{}, err
+		}
+		if view.DefaultChangedAt, err = defaultChangedAt(tx, t, s.Now()); err != nil {
 			return SignView{}, err
 		}
 		view.By, err = RequesterOf(tx, t.KeyID)

@@ -291,8 +291,7 @@ func (w *Wallets) firstIsDefault(tx store.Tx, added wallet.Wallet) error {
 	if err != nil || !user.DefaultWallet.IsZero() {
 		return err
 	}
-	user.DefaultWallet = added.Address
-	return errors.Join(tx.PutUser(user), logWallet(tx, w.Now(), user.ID, wallet.LogDefaultChanged, added.Address, ""))
+	return w.setDefault(tx, user, added.Address)
 }
 
 // CancelLink ends the user's open link, if there is one.

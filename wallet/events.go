@@ -50,6 +50,7 @@ const (
 	WalletProven          EventName = "internal.wallet.proven"
 	WalletClaimed         EventName = "internal.wallet.claimed"
 	WalletWanted          EventName = "internal.wallet.wanted"
+	DefaultChanged        EventName = "internal.wallet.default_changed"
 	AccountFrozen         EventName = "internal.account.frozen"
 	AccountUnfrozen       EventName = "internal.account.unfrozen"
 	KeyTierSet            EventName = "internal.key.tier"              // an operator changed a key's tier
@@ -251,6 +252,13 @@ type WalletClaimedData struct {
 // AccountFrozenData is `data` of the internal event that notifies a person of a freeze.
 type AccountFrozenData struct {
 	FrozenAt string `json:"frozen_at"` // RFC 3339
+}
+
+// DefaultChangedData is `data` of the internal event that notifies a person that their default wallet changed, and that payers are given the previous one for a
+// while.
+type DefaultChangedData struct {
+	To   Address `json:"to"`
+	From Address `json:"from"` // DefaultChange.From
 }
 
 // AccountUnfrozenData is `data` of the internal event that notifies a person that a freeze has ended.

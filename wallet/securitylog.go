@@ -33,18 +33,20 @@ const (
 	LogPortalEnded        SecurityKind = "portal.ended"
 	LogHistoryExported    SecurityKind = "history.exported"
 	LogNotificationsSet   SecurityKind = "notifications.set"
+	LogFrozen             SecurityKind = "account.frozen"
+	LogUnfrozen           SecurityKind = "account.unfrozen"
 )
 
 // SecurityKinds lists every kind.
 func SecurityKinds() []SecurityKind {
 	return []SecurityKind{LogWalletConnected, LogWalletClaimed, LogWalletKept, LogWalletMoved, LogWalletDisconnected, LogDefaultChanged, LogLinkOpened,
 		LogKeyCreated, LogKeyRotated, LogKeyRevoked, LogKeyUsed, LogAccessGranted, LogAccessChanged, LogAccessRevoked, LogPortalOpened, LogPortalEnded,
-		LogHistoryExported, LogNotificationsSet}
+		LogHistoryExported, LogNotificationsSet, LogFrozen, LogUnfrozen}
 }
 
 // SecurityDetails are the facts of an entry, as data. A front words them. Each kind uses some of them.
 type SecurityDetails struct {
-	Wallet  Address `json:"wallet,omitzero"`    // the wallet; of LogDefaultChanged the new default, zero for none
+	Wallet  Address `json:"wallet,omitzero"`    // the wallet; of LogDefaultChanged the new default, zero for none; of LogUnfrozen the one that signed, zero for none
 	Key     string  `json:"key,omitempty"`      // id of the key that the entry is about
 	KeyKind KeyKind `json:"key_kind,omitempty"` // its kind
 	KeyHint string  `json:"key_hint,omitempty"` // the last characters of its secret
@@ -57,7 +59,7 @@ type SecurityDetails struct {
 	Device  string  `json:"device,omitempty"`   // DeviceName of the browser
 	First   bool    `json:"first,omitempty"`    // the device was not seen before
 	Last    bool    `json:"last,omitempty"`     // no more of its kind are logged on this day (SeenRule)
-	Value   string  `json:"value,omitempty"`    // of LogHistoryExported the format; of LogNotificationsSet "off", or the categories that are on, separated by spaces
+	Value   string  `json:"value,omitempty"`    // of LogHistoryExported the format; of LogNotificationsSet "off", or the categories that are on, separated by spaces; of LogFrozen the FreezeDoor
 }
 
 // The values of SecurityDetails.Link.

@@ -16,7 +16,9 @@ type User struct {
 	RegisteredAt  time.Time `json:"registered_at"`
 	DefaultWallet Address   `json:"default_wallet"` // zero without a wallet
 	Unreachable   bool      `json:"unreachable"`    // the bot was blocked; cleared when they write again
-	PayableByID   bool      `json:"payable_by_id"`  // who picks them in Telegram may learn DefaultWallet, to pay it
+	PayableByID   bool      `json:"payable_by_id"`  // who picks them in Telegram may learn the wallet of ReceivesAt, to pay it
+	// DefaultChange is the newest change of DefaultWallet; nil if payers were given the same wallet before.
+	DefaultChange *DefaultChange `json:"default_change,omitempty"`
 
 	Notifications *Notifications `json:"notifications,omitempty"` // nil: DefaultCategories
 	Settings      Settings       `json:"settings,omitzero"`
