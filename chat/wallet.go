@@ -387,21 +387,26 @@ func (c *Chat) walletRequest(ctx context.Context, h Inbound) (Action, error) {
 		if err := s.Transfers.CommitRequest(s.tx, r); err != nil {
 			return s.refuse(err)
 		}
-		note, err := s.stillOld()
-		if err != nil {
-			return err
-		}
-		caption, err := s.words.text("wallet.request", vars{"Sum": r.Transaction.Money().String(), "Token": shortTokenName(r.Transaction.Token),
-			"URL": code(r.URL), "Note": note, "Network": c.network(), "Memo": html(escape(r.Transaction.Memo))})
-		if err != nil {
-			return err
-		}
-		label, err := s.words.text("button.copy_link", nil)
-		if err != nil {
-			return err
-		}
-		return s.enqueue(Reply{Kind: Photo, Text: string(caption), PNG: picture, Buttons: [][]Button{{{Text: plain(label), Copy: r.URL}}}}, "")
+		return s.showRequest(r, picture)
 	}, nil
+}
+
+// showRequest shows a payment request: its link as text, as a QR code, and on a button that copies it.
+func (s *replyTx) showRequest(r handlers.PaymentRequest, picture []byte) error {
+	note, err := s.stillOld()
+	if err != nil {
+		return err
+	}
+	caption, err := s.words.text("wallet.request", vars{"Sum": r.Transaction.Money().String(), "Token": shortTokenName(r.Transaction.Token),
+		"URL": code(r.URL), "Note": note, "Network": s.network(), "Memo": html(escape(r.Transaction.Memo))})
+	if err != nil {
+		return err
+	}
+	label, err := s.words.text("button.copy_link", nil)
+	if err != nil {
+		return err
+	}
+	return s.enqueue(Reply{Kind: Photo, Text: string(caption), PNG: picture, Buttons: [][]Button{{{Text: plain(label), Copy: r.URL}}}}, "")
 }
 
 // meantRequest refuses an amount that was written wrongly. If its likely meaning is known, it has a button for each.

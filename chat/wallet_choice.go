@@ -35,7 +35,7 @@ func (c *Chat) walletChosen(action string, args []string) Action {
 			if err != nil {
 				return s.refuse(err)
 			}
-			if told, err := s.defaultTold(); err != nil || told {
+			if notified, err := s.defaultNotified(); err != nil || notified {
 				return err
 			}
 			return s.reply("wallet.used", vars{"Address": code(w.Address.String())})
@@ -97,19 +97,19 @@ func (c *Chat) tapDisconnect(_ context.Context, _ Inbound, address string) (Acti
 			return err
 		}
 		v := vars{"Address": code(gone.Address.String()), "Default": html(""), "Changed": now != s.user.DefaultWallet}
-		told, err := s.defaultTold()
+		notified, err := s.defaultNotified()
 		if err != nil {
 			return err
 		}
-		if !now.IsZero() && !told {
+		if !now.IsZero() && !notified {
 			v["Default"] = code(now.String())
 		}
 		return s.reply("wallet.disconnected", v)
 	}, nil
 }
 
-// defaultTold reports whether this input has changed the person's default wallet so that notifyDefault tells them, in this chat.
-func (s *replyTx) defaultTold() (bool, error) {
+// defaultNotified reports whether this input has changed the person's default wallet so that notifyDefault tells them, in this chat.
+func (s *replyTx) defaultNotified() (bool, error) {
 	now, err := s.tx.User(s.user.ID)
 	if err != nil || now.DefaultWallet == s.user.DefaultWallet || now.DefaultWallet.IsZero() {
 		return false, err

@@ -65,7 +65,7 @@ func receiving(tx store.Tx, user wallet.User, now time.Time) (wallet.Wallet, err
 	return wallet.Wallet{}, found(store.ErrNotFound, wallet.WalletNotFound, "wallet_access.none")
 }
 
-// seenChange is for how long the device of a previous default wallet is told of the change.
+// seenChange is for how long the device of a previous default wallet is shown the change.
 const seenChange = 30 * 24 * time.Hour
 
 // defaultChangedAt returns when another wallet than a transaction's became the default of its owner, for the device of the previous one; zero if none did lately.
