@@ -77,6 +77,34 @@ func (r robbed) notConfirmed(t wallet.Transaction, code wallet.Code, reason stri
 	}
 }
 
+// TestWhatTheSandboxPlantsIsRevoked: what the chat page's button does is listed, noted on a payment, and taken back.
+func TestWhatTheSandboxPlantsIsRevoked(t *testing.T) {
+	r := newRobbed(t)
+	planted, err := r.Cluster.PlantApproval(r.Address().String(), "USDC", 25_000_000)
+	r.Must(err)
+	r.Blocks(3)
+	got := r.lists(r.Address())
+	if len(got) != 1 || got[0].Delegate.String() != planted || got[0].Limit != 25_000_000 || got[0].Token.Symbol != "USDC" {
+		t.Fatalf("listed are %+v", got)
+	}
+	payment, err := r.Transfers.Prepare(context.Background(), r.Caller(), handlers.SendRequest{To: r.thief.Address(), Amount: world.Quantity("1"), Token: world.TokenRef("USDC")})
+	r.Must(err)
+	if !slices.Contains(payment.Transaction.Warnings(), wallet.RuleForeignDelegate) {
+		t.Errorf("a payment finds %v", payment.Transaction.Warnings())
+	}
+	proposed := r.proposes(got[0].Account)
+	confirmed, err := r.Confirm(r.Caller(), proposed.ID)
+	r.Must(err)
+	_, err = r.HandIn(r.Person, confirmed.SignID, r.Issue(confirmed.SignID))
+	r.Must(err)
+	if done := r.Settled(confirmed.ID); done.Status != wallet.Confirmed {
+		t.Fatalf("it ended as %s", done.Status)
+	}
+	if got := r.lists(r.Address()); len(got) > 0 {
+		t.Errorf("still listed are %+v", got)
+	}
+}
+
 // TestTheWholeLifeOfARevocation: approved elsewhere, used by the thief, listed, taken back with a signature of the device, and of no
 // use to the thief from then on. For both token programs.
 func TestTheWholeLifeOfARevocation(t *testing.T) {

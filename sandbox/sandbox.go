@@ -165,6 +165,13 @@ func Open(o Options) (*World, error) {
 		FaucetToken: func(ctx context.Context, owner, symbol string, units uint64) error {
 			_, err := w.Solana.AirdropToken(ctx, owner, symbol, units)
 			return err
+		},
+		PlantApproval: func(owner, symbol string, units uint64) (string, error) {
+			delegate, err := w.Solana.PlantApproval(owner, symbol, units)
+			if errors.Is(err, solana.ErrNoTokenAccount) {
+				err = telegram.ErrNothingToPlant
+			}
+			return delegate, err
 		}})
 	if err != nil {
 		return nil, errors.Join(err, w.Close())

@@ -11,8 +11,8 @@ import (
 )
 
 // record is one line of the journal. Exactly one of its members is set: the genesis of the cluster, a change of pace,
-// blocks that Advance made (Height), a fork, a landed transaction, a change of rent or of another knob, the first block of an
-// epoch, a block that pays rewards, or an upgrade to a genesis version. A landed transaction is kept with its effects instead of being executed again, so that a later version of
+// blocks that Advance made (Height), a fork, a landed transaction, a change of rent or of another knob, a planted account, the first
+// block of an epoch, a block that pays rewards, or an upgrade to a genesis version. A landed transaction is kept with its effects instead of being executed again, so that a later version of
 // this code replays the same chain.
 type record struct {
 	Genesis *genesisRecord `json:"genesis,omitempty"`
@@ -29,6 +29,7 @@ type record struct {
 	Minimum    *minimumChange    `json:"minimum_delegation,omitempty"`
 	Voting     *votingChange     `json:"voting,omitempty"`
 	Commission *commissionChange `json:"commission,omitempty"`
+	Planted    *plantedAccount   `json:"planted,omitempty"`
 
 	Version int `json:"version,omitempty"` // the cluster has the accounts of this genesis version from here on
 }
@@ -124,6 +125,12 @@ func (c *Cluster) replay(r record) error {
 		c.changeVoting(*r.Voting)
 	case r.Commission != nil:
 		c.commissions = append(c.commissions, *r.Commission)
+	case r.Planted != nil:
+		if len(r.Planted.Account.Address) != 32 || len(r.Planted.Account.Owner) != 32 {
+			return errors.New("an address has not 32 bytes")
+		}
+		c.tip = max(c.tip, r.Planted.Height-min(r.Planted.Height, 1))
+		c.plant(*r.Planted)
 	case r.Boundary != nil:
 		c.tip = max(c.tip, r.Boundary.Height)
 		c.cross(r.Boundary)

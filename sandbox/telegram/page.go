@@ -51,6 +51,7 @@ func (s *Server) pageHandler() http.Handler {
 	mux.HandleFunc("POST /app/block", pagePost(s.pageBlock))
 	mux.HandleFunc("POST /app/read", pagePost(s.pageRead))
 	mux.HandleFunc("POST /app/faucet", pagePost(s.pageFaucet))
+	mux.HandleFunc("POST /app/approval", pagePost(s.pageApproval))
 	mux.HandleFunc("POST /app/epoch", pagePost(s.pageEpoch))
 	mux.HandleFunc("POST /app/price", pagePost(s.pagePrice))
 	mux.HandleFunc("POST /app/quotes", pagePost(s.pageQuotes))
@@ -140,13 +141,15 @@ func (s *Server) pageState(w http.ResponseWriter, _ *http.Request) {
 		About       string    `json:"about"`
 		Faucet      bool      `json:"faucet"`
 		FaucetToken bool      `json:"faucet_token"`
-		Epochs      bool      `json:"epochs"` // there is a button for the next epoch
+		Approvals   bool      `json:"approvals"` // there is a button that plants an approval
+		Epochs      bool      `json:"epochs"`    // there is a button for the next epoch
 		Mail        bool      `json:"mail"`
 		Market      bool      `json:"market"` // there are prices
 		People      []chat    `json:"people"`
 		Shop        []Item    `json:"shop,omitempty"`
 		Other       *OtherBot `json:"other,omitempty"`
 	}{Epoch: s.feed.epoch, Seq: s.feed.seq, Bot: s.bot, Faucet: s.opt.Faucet != nil, FaucetToken: s.opt.FaucetToken != nil,
+		Approvals:   s.opt.PlantApproval != nil,
 		Epochs:      s.opt.NextEpoch != nil,
 		Mail:        s.opt.Mails != nil,
 		Market:      s.opt.Market != nil,
@@ -427,16 +430,49 @@ func (s *Server) pageEpoch(r *http.Request, _ pageRequest) (any, error) {
 	return map[string]uint64{"epoch": epoch}, nil
 }
 
+// ErrNothingToPlant says that an address has no account for a token, so that nobody can be allowed to spend from it.
+var ErrNothingToPlant = errors.New("sandbox telegram: no token account")
+
+// plantedUnits is what a planted approval is for, in base units of USDC.
+const plantedUnits = 25_000_000
+
+// pageApproval lets a stranger spend USDC of an address.
+func (s *Server) pageApproval(_ *http.Request, in pageRequest) (any, error) {
+	if s.opt.PlantApproval == nil {
+		return nil, &pageError{http.StatusNotFound, "This sandbox plants no approvals."}
+	}
+	address, err := pageAddress(in)
+	if err != nil {
+		return nil, err
+	}
+	delegate, err := s.opt.PlantApproval(address, "USDC", plantedUnits)
+	switch {
+	case errors.Is(err, ErrNothingToPlant):
+		return nil, &pageError{http.StatusConflict, "This address holds no test USDC yet. Get 100 USDC first."}
+	case err != nil:
+		return nil, &pageError{http.StatusBadGateway, "The approval could not be planted: " + err.Error()}
+	}
+	return map[string]string{"delegate": delegate}, nil
+}
+
+// pageAddress is the address that a person typed.
+func pageAddress(in pageRequest) (string, error) {
+	address := strings.TrimSpace(in.Address)
+	if !addressShape.MatchString(address) {
+		return "", &pageError{http.StatusBadRequest, "That is not an address: it should have 32 to 44 letters and digits. Copy it from /wallet address."}
+	}
+	return address, nil
+}
+
 // pageFaucet sends whole SOL or USDC to an address. The page's limits keep amounts realistic.
 func (s *Server) pageFaucet(r *http.Request, in pageRequest) (any, error) {
 	if s.opt.Faucet == nil {
 		return nil, &pageError{http.StatusNotFound, "This sandbox has no faucet."}
 	}
-	address := strings.TrimSpace(in.Address)
-	if !addressShape.MatchString(address) {
-		return nil, &pageError{http.StatusBadRequest, "That is not an address: it should have 32 to 44 letters and digits. Copy it from /wallet address."}
+	address, err := pageAddress(in)
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	// Either SOL or USDC, within the limits.
 	switch {
 	case in.USDC != 0 && in.SOL != 0:

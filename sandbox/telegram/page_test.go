@@ -105,11 +105,26 @@ func TestOtherSitesAreRefused(t *testing.T) {
 	}
 }
 
+// TestPageOffersOnlyWhatTheSandboxHas: what it has not is not found, and the page is told.
+func TestPageOffersOnlyWhatTheSandboxHas(t *testing.T) {
+	w := newWorld(t, Options{})
+	for _, path := range []string{"faucet", "approval", "epoch"} {
+		if status, _, got := w.visit("POST", "/app/"+path, `{"address":"9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin","sol":1}`); status != 404 || !strings.Contains(got, "This sandbox") {
+			t.Errorf("%s: %d %s", path, status, got)
+		}
+	}
+	if _, _, state := w.visit("GET", "/app/state", ""); !strings.Contains(state, `"faucet":false`) || !strings.Contains(state, `"approvals":false`) || !strings.Contains(state, `"epochs":false`) {
+		t.Errorf("the page is told %s", state)
+	}
+}
+
 func TestPageActsForItsPerson(t *testing.T) {
 	var paid string
 	var lamports uint64
 	var given string
 	var units uint64
+	var planted string
+	const rich = "4Nd1mYx3eG7zkkLwZP2v5Wk5gWv8vNGJkQXKQvYb1hQd"
 	epoch := uint64(7)
 	w := newWorld(t, Options{Faucet: func(_ context.Context, address string, n uint64) error {
 		if paid != "" {
@@ -123,6 +138,15 @@ func TestPageActsForItsPerson(t *testing.T) {
 		}
 		given, units = symbol+" to "+owner, n
 		return nil
+	}, PlantApproval: func(owner, symbol string, units uint64) (string, error) {
+		if planted != "" {
+			return "", errors.New("the journal is full")
+		}
+		if owner != rich {
+			return "", ErrNothingToPlant
+		}
+		planted = fmt.Sprint(units, " ", symbol)
+		return "Thief", nil
 	}, NextEpoch: func(context.Context) (uint64, error) {
 		if epoch++; epoch > 8 {
 			return 0, errors.New("the journal is full")
@@ -177,10 +201,21 @@ func TestPageActsForItsPerson(t *testing.T) {
 	}
 	post("faucet", `{"address":"`+address+`","usdc":1}`, 502, "the mint is frozen")
 
+	post("approval", `{"address":"0x12"}`, 400, "not an address")
+	post("approval", `{"address":"`+address+`"}`, 409, "Get 100 USDC first")
+	post("approval", `{"address":" `+rich+` "}`, 200, `{"delegate":"Thief"}`)
+	if planted != "25000000 USDC" {
+		t.Errorf("planted %q", planted)
+	}
+	post("approval", `{"address":"`+rich+`"}`, 502, "the journal is full")
+
 	post("epoch", `{}`, 200, `{"epoch":8}`)
 	post("epoch", `{}`, 502, "the journal is full")
 
 	_, _, state := w.visit("GET", "/app/state", "")
+	if !strings.Contains(state, `"approvals":true`) {
+		t.Error("the page does not know that approvals can be planted")
+	}
 	if !strings.Contains(state, `"epochs":true`) {
 		t.Error("the page does not know that there are epochs")
 	}

@@ -51,6 +51,9 @@ type Options struct {
 	// FaucetToken gives a test token (its symbol, in base units) to its future owner's address. nil:
 	// the faucet has SOL only.
 	FaucetToken func(ctx context.Context, owner, symbol string, units uint64) error
+	// PlantApproval lets a stranger spend a test token (its symbol, in base units) of an address, as a hostile app gets people to allow,
+	// and returns the stranger's address. Errors: ErrNothingToPlant. nil: the page does not offer it.
+	PlantApproval func(owner, symbol string, units uint64) (delegate string, err error)
 	// NextEpoch makes the cluster begin its next epoch, and returns that epoch. nil: the page has no such button.
 	NextEpoch func(ctx context.Context) (uint64, error)
 	// Shop asks for payments. nil: the page has no shop.

@@ -3,6 +3,7 @@
 import { listen, loadState, post } from "./api.js";
 import { byId, clock, el, icon, initials } from "./dom.js";
 import { Composer } from "./composer.js";
+import { Approvals } from "./approvals.js";
 import { Epochs } from "./epochs.js";
 import { Faucet } from "./faucet.js";
 import { Log, summary } from "./log.js";
@@ -16,6 +17,7 @@ const patience = 15_000; // ms that a button spins at most
 
 let bot = { first_name: "", username: "" };
 let hasFaucet = false;
+let hasApprovals = false;
 let otherBot = null; // {name, path} of another bot of this sandbox
 const people = new Map(); // id -> person, messages as a Map by id in order
 let shown = null; // the person whose phone this is
@@ -34,6 +36,7 @@ const composer = new Composer({
   people: (request, user) => send("people", { request_id: request, user_id: user }),
 });
 const faucet = new Faucet({ say: (text) => say(text) });
+const approvals = new Approvals();
 const epochs = new Epochs();
 const mailbox = new Mailbox();
 const market = new Market();
@@ -183,6 +186,7 @@ function redraw() {
   if (!big.hidden) byId("keys").hidden = true;
   big.textContent = shown.blocked ? "Unblock the bot" : "Start";
   faucet.show(hasFaucet, shown);
+  approvals.show(hasApprovals, shown);
 }
 
 function unread(person) {
@@ -300,6 +304,7 @@ async function reload() {
   loading = false;
   bot = { ...state.bot, description: state.description };
   hasFaucet = state.faucet;
+  hasApprovals = state.approvals;
   if (epoch !== state.epoch) faucet.forget(); // it may have begun anew
   epoch = state.epoch;
   faucet.offerToken(state.faucet_token);
