@@ -66,6 +66,7 @@ await play(async (settings, ask) => {
   await holds(alice.tab, his);
   await hold('Alice');
   await holds(alice.tab, hers);
+  await attacked(alice, hold);
 
   await field.fill(STRANGER);
   await ask('fresh');
@@ -87,6 +88,21 @@ async function named(tab) {
     await faucet.getByRole('button', { name, exact: true }).click();
     await tab.getByText(gone).waitFor();
   }
+}
+
+/** A stranger is let at her USDC: the page says so to her alone, and the chat finds the stranger. */
+async function attacked(alice, hold) {
+  const panel = alice.tab.getByRole('region', { name: 'Get test' });
+  await panel.getByRole('button', { name: 'Let a stranger spend', exact: true }).click();
+  const told = panel.getByText(/^\w{4}…\w{4} may now spend USDC of \w{4}…\w{4}\. Send \/revoke in the chat\.$/);
+  await told.waitFor();
+  const stranger = (await told.textContent()).slice(0, 4);
+  await hold('Bob');
+  assert.equal(await panel.getByText('may now spend').count(), 0, "Alice's answer stands at Bob's phone");
+  await hold('Alice');
+  let listed = '';
+  for (; !listed.includes('Others can spend');) listed = await (await alice.ask('/revoke', 'can spend')).text();
+  assert.ok(listed.includes('Up to 25 USDC') && listed.includes(stranger), listed);
 }
 
 /** The line break behind a quote or a block of code is no empty line, as in Telegram; a second one is. */
