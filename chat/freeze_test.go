@@ -114,6 +114,67 @@ func TestWhatWaitsBeforeAFreezeDoesNothing(t *testing.T) {
 	}
 }
 
+// TestWhatWasDecidedBeforeAFreezeTakesNoEffect also where nothing but the chat looks: a contact, and a setting.
+func TestWhatWasDecidedBeforeAFreezeTakesNoEffect(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", 1_000_000_000)
+	var turns []chat.Turn
+	for _, text := range []string{"/contacts add shop " + r.people["bob"].Address().String(), "/settings language es"} {
+		in := r.input("alice")
+		in.Text = text
+		turn, err := r.chat.Handle(r.Context(), in)
+		r.Must(err)
+		turns = append(turns, turn)
+	}
+	r.says("alice", "/freeze")
+	for _, turn := range turns {
+		r.seen = nil
+		r.Must(r.Update(turn.Commit))
+		r.settle()
+		if said := strings.Join(r.seen, ""); !strings.Contains(said, "Your account is frozen. To unfreeze it") {
+			t.Errorf("said is %q", said)
+		}
+	}
+	r.View(func(tx store.Tx) error {
+		contacts, err := tx.ContactsOf(r.userOf("alice"))
+		if len(contacts) > 0 || r.person("alice").Language == "es" || r.person("alice").Settings.Language == "es" {
+			t.Errorf("the contacts are %v, the settings %+v", contacts, r.person("alice").Settings)
+		}
+		return err
+	})
+}
+
+// TestAFreezeIsToldInOneMessage, whether its event is delivered before the command is handled or after it. A later /freeze has one of its own.
+func TestAFreezeIsToldInOneMessage(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", 1_000_000_000)
+	cards := func() (n int) {
+		for _, m := range r.messages[r.people["alice"].TelegramID] {
+			if strings.Contains(m.reply.Text, "Your account is frozen") {
+				n++
+			}
+		}
+		return n
+	}
+	in := r.input("alice")
+	in.Text = "/freeze"
+	r.Must(r.Update(func(tx store.Tx) error { return r.chat.FreezeOnArrival(tx, in) }))
+	r.settle()
+	if got := cards(); got != 1 {
+		t.Fatalf("its event sends %d messages", got)
+	}
+	messages := len(r.messages[r.people["alice"].TelegramID])
+	r.Must(r.try(in))
+	r.settle()
+	if got := len(r.messages[r.people["alice"].TelegramID]); got != messages || cards() != 1 {
+		t.Errorf("handled, %d messages are %d", messages, got)
+	}
+	r.says("alice", "/freeze")
+	if got := len(r.messages[r.people["alice"].TelegramID]); got != messages+1 || cards() != 1 {
+		t.Errorf("once more, %d messages are %d, and %d say it", messages, got, cards())
+	}
+}
+
 // TestWhatWorksWhileFrozen is the whole list. Whoever adds a command or a button that works decides it here.
 func TestWhatWorksWhileFrozen(t *testing.T) {
 	commands, callbacks := chat.WorksWhileFrozen()
