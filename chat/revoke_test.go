@@ -140,7 +140,7 @@ func TestAFrozenAccountShowsWhoCanSpend(t *testing.T) {
 	} {
 		r.seen = nil
 		do()
-		if said := strings.Join(r.seen, ""); !strings.Contains(said, "Your account is frozen") {
+		if said := strings.Join(r.seen, ""); !strings.Contains(said, "Your account is frozen") || !strings.Contains(said, "[Unfreeze]") {
 			t.Errorf("%s: %s", what, said)
 		}
 		r.View(func(tx store.Tx) error {
@@ -301,6 +301,34 @@ func TestManyWalletsAreCountedAsFarAsTheyAreRead(t *testing.T) {
 	r.says("alice", "/security")
 	if card := strings.Join(r.seen, ""); !strings.Contains(card, "without your signature: at least 1\n") {
 		t.Errorf("with one more: %s", card)
+	}
+}
+
+// TestAPaymentToAnOwnWalletLeadsToItsDelegates: the button of the card lists those of the wallet that is paid.
+func TestAPaymentToAnOwnWalletLeadsToItsDelegates(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", sol)
+	alice := r.people["alice"]
+	second := &world.Person{User: alice.User, TelegramID: alice.TelegramID, Key: r.NewKey()}
+	r.Connect(second)
+	r.Fund(second.Address(), sol)
+	for _, p := range []*world.Person{alice.Person, second} {
+		r.FundToken(p.Address(), "USDC", 5_000_000)
+	}
+	r.Must(r.Update(func(tx store.Tx) error {
+		_, err := r.Wallets.Use(tx, alice.User.ID, alice.Address().String())
+		return err
+	}))
+	r.Approve(second, r.TokenOf("USDC"), r.people["bob"].Address(), 5)
+	r.seen = nil
+	r.says("alice", "/send 1 USDC "+second.Address().String())
+	if card := strings.Join(r.seen, ""); !strings.Contains(card, "$bob can spend USDC from the wallet you are paying, without your signature.") {
+		t.Errorf("the card says %s", card)
+	}
+	r.seen = nil
+	r.presses("alice", "Revoke the right", "alice")
+	if list := strings.Join(r.seen, ""); !strings.Contains(list, "from <code>…"+second.Address().Tail()+"</code>") || !strings.Contains(list, "[Revoke 1]") {
+		t.Errorf("listed is %s", list)
 	}
 }
 

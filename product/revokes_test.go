@@ -105,6 +105,24 @@ func TestWhatTheSandboxPlantsIsRevoked(t *testing.T) {
 	}
 }
 
+// TestAWalletWithoutAnOwnerLearnsOfItsDelegate: the key that holds it is told as an owner is.
+func TestAWalletWithoutAnOwnerLearnsOfItsDelegate(t *testing.T) {
+	r := newRobbed(t)
+	by := handlers.Caller{KeyID: "key_1", KeyLineage: "key_1"}
+	holder := &world.Person{Key: r.NewKey()}
+	r.Fund(holder.Address(), world.SOL)
+	r.FundToken(holder.Address(), "USDC", 100_000_000)
+	r.Must(r.Update(func(tx store.Tx) error {
+		return tx.PutWallet(wallet.Wallet{Address: holder.Address(), Type: wallet.DeveloperWallet, KeyLineage: "key_1", ConnectedAt: r.Now()})
+	}))
+	r.Approve(holder, r.TokenOf("USDC"), r.thief.Address(), 1)
+	p, err := r.Transfers.Prepare(context.Background(), by, handlers.SendRequest{From: holder.Address(), To: r.Address(), Amount: world.Quantity("1"), Token: world.TokenRef("USDC")})
+	r.Must(err)
+	if !slices.Contains(p.Transaction.Warnings(), wallet.RuleForeignDelegate) {
+		t.Errorf("it finds %v", p.Transaction.Warnings())
+	}
+}
+
 // TestTheWholeLifeOfARevocation: approved elsewhere, used by the thief, listed, taken back with a signature of the device, and of no
 // use to the thief from then on. For both token programs.
 func TestTheWholeLifeOfARevocation(t *testing.T) {

@@ -3,6 +3,7 @@ package product_test
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"testing"
 
 	solanago "github.com/gagliardetto/solana-go"
@@ -166,6 +167,40 @@ func TestLamportsAtTheAccountsAddressAreNoProceeds(t *testing.T) {
 			t.Errorf("with %d lamports there: %s, received %d of %d to %d; %d lamports became %d", gift, done.Status, terms.Received, terms.Minimum, terms.Quoted, before, s.holds("SOL"))
 		}
 	}
+}
+
+// TestASwapNotesADelegate of the account that it pays from and of the one that it brings to, for the token that it is about. An account for
+// wrapped SOL does not count: the swap closes it.
+func TestASwapNotesADelegate(t *testing.T) {
+	s := newSwapper(t, 10*world.SOL)
+	thief := s.Stranger()
+	s.FundToken(s.Address(), "USDC", 100_000_000)
+	s.wraps(world.SOL)
+	wrapped := wallet.SOL
+	wrapped.Mint, wrapped.Program = wallet.WrappedSOL, wallet.TokenProgram
+	notes := func(in, out, want string) {
+		t.Helper()
+		p, err := s.Swaps.Prepare(context.Background(), s.Caller(), swapOf("1", in, out))
+		s.Must(err)
+		got := ""
+		for _, f := range p.Transaction.Findings {
+			if f.Rule == wallet.RuleForeignDelegate {
+				for _, a := range f.Reason.Args {
+					got += fmt.Sprint(a.Value(), " ")
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("from %s to %s: %q, want %q", in, out, got, want)
+		}
+	}
+	notes("SOL", "USDC", "")
+	s.Approve(s.Person, wrapped, thief, wallet.Unlimited)
+	notes("SOL", "USDC", "")
+	notes("USDC", "SOL", "")
+	s.Approve(s.Person, s.TokenOf("USDC"), thief, 1)
+	notes("SOL", "USDC", thief.String()+" USDC ")
+	notes("USDC", "SOL", thief.String()+" USDC ")
 }
 
 // wraps makes the wallet's account for wrapped SOL, with lamports in it, as another wallet app does.
