@@ -1,37 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"purser/e2e/harness"
 	"purser/handlers"
 	"purser/wallet"
 )
-
-// quietBuffer is a log that one goroutine writes and another reads.
-type quietBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *quietBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *quietBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
 
 // TestTheFileOfBarredAddressesIsReadAgain when it changes. A bad line is named and takes down no other, and a file that cannot be read
 // leaves barred what was.
@@ -44,7 +25,7 @@ func TestTheFileOfBarredAddressesIsReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	log, into := &quietBuffer{}, &handlers.BarredAddresses{}
+	log, into := &harness.Log{}, &handlers.BarredAddresses{}
 	f := &barredFile{path: path, inline: []wallet.Address{inline}, into: into, log: slog.New(slog.NewTextHandler(log, nil))}
 	if err := f.start(); err == nil || !strings.Contains(err.Error(), "fraud.addresses_file") {
 		t.Fatalf("without the file: %v", err)

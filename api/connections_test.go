@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	product "purser/e2e/harness"
 	"purser/locale"
 )
 
@@ -21,14 +22,14 @@ type hall struct {
 	*testing.T
 	bound *Connections
 	ln    net.Listener
-	log   *safeBuffer
+	log   *product.Log
 }
 
 func newHall(t *testing.T, most, mostOfOne int, trusted ...netip.Prefix) *hall {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
 	check(t, ln.(*net.TCPListener).SetDeadline(time.Now().Add(20*time.Second))) // of Accept, where all are turned away
-	log := &safeBuffer{}
+	log := &product.Log{}
 	texts, err := locale.New()
 	check(t, err)
 	l := (&Server{Options: Options{TrustedProxies: trusted, Log: slog.New(slog.NewTextHandler(log, nil))}, english: texts.Printer("en", locale.Style{})}).BoundConnections()

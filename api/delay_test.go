@@ -16,6 +16,17 @@ func delayedPath(a answer) string {
 	return "/v1/wallet/transactions/" + a.text("data", "transaction_id")
 }
 
+// delayedProgram is a program that holds the key of a wallet of Alice's, while every payment is delayed for a day.
+func (r *harness) delayedProgram() program {
+	r.Helper()
+	p := r.program(r.alice.secret)
+	p.connects()
+	p.answered()
+	r.Fund(p.address(), 20*sol)
+	r.Delayed(24 * time.Hour)
+	return p
+}
+
 // TestADelayedPaymentOverTheAPI: what a program sees of a payment that its owner confirmed and that waits.
 func TestADelayedPaymentOverTheAPI(t *testing.T) {
 	r := newHarness(t)
@@ -56,11 +67,7 @@ func TestADelayedPaymentOverTheAPI(t *testing.T) {
 // TestAProgramsPaymentIsDelayedAtOnce: its owner is told and can cancel it, and the program signs after the delay.
 func TestAProgramsPaymentIsDelayedAtOnce(t *testing.T) {
 	r := newHarness(t)
-	p := r.program(r.alice.secret)
-	p.connects()
-	p.answered()
-	r.Fund(p.address(), 20*sol)
-	r.Delayed(24 * time.Hour)
+	p := r.delayedProgram()
 	sent := p.sends()
 	r.want(sent, 202, "", "")
 	if !strings.Contains(string(sent.body), "The owner can cancel it until then.") || sent.text("data", "status") != "delayed" || sent.text("data", "delay_ends_at") != "2026-11-22T12:00:00.000Z" || sent.text("data", "expires_at") != "" || !strings.Contains(string(sent.body), `"unsigned_transaction":null`) {
@@ -111,11 +118,7 @@ func TestAProgramsPaymentIsDelayedAtOnce(t *testing.T) {
 // TestNobodyIsDelayedWhoCannotCancel: the owner blocked the bot, or there is none.
 func TestNobodyIsDelayedWhoCannotCancel(t *testing.T) {
 	r := newHarness(t)
-	p := r.program(r.alice.secret)
-	p.connects()
-	p.answered()
-	r.Fund(p.address(), 20*sol)
-	r.Delayed(24 * time.Hour)
+	p := r.delayedProgram()
 	r.Must(r.Update(func(tx store.Tx) error {
 		alice, err := tx.User(r.alice.User.ID)
 		if err != nil {

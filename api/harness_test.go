@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"purser/chat"
+	product "purser/e2e/harness"
 	"purser/e2e/world"
 	"purser/handlers"
 	"purser/quota"
@@ -46,7 +47,7 @@ type harness struct {
 	base    string // http://127.0.0.1:port
 	alice   person
 	bob     person
-	logged  *safeBuffer
+	logged  *product.Log
 	secrets []string // of every key that was made
 	chat    *chat.Chat
 	meter   *quota.Meter
@@ -74,23 +75,6 @@ type person struct {
 	secret string // of an API key with every scope
 }
 
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 func newHarness(t testing.TB, change ...func(*Server)) *harness {
 	t.Helper()
 	return newHarnessIn(t, world.Options{}, change...)
@@ -103,7 +87,7 @@ func newHarnessIn(t testing.TB, o world.Options, change ...func(*Server)) *harne
 	check(t, err)
 	public := &url.URL{Scheme: "http", Host: ln.Addr().String()}
 	o.PublicURL, o.Timeout = public, 5*time.Second
-	r := &harness{World: world.New(t, o), base: public.String(), logged: &safeBuffer{}}
+	r := &harness{World: world.New(t, o), base: public.String(), logged: &product.Log{}}
 	r.bot.send = r.sendAs
 	r.accept = func(context.Context, string, []byte) error { return nil }
 	r.knows = func(string) bool { return true }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"purser/chat"
+	"purser/e2e/harness"
 	"purser/store"
 )
 
@@ -42,7 +43,7 @@ func saying(text string) chat.Turn {
 // route lets the router of one endpoint handle an input. It returns what was said, and the log.
 func (k *routed) route(t *testing.T, in chat.Input) (said string, log string, _ error) {
 	t.Helper()
-	j := &journal{}
+	j := &harness.Log{}
 	r, err := newRouter(k, &transport{}, slog.New(slog.NewTextHandler(j, nil)))
 	if err != nil {
 		t.Fatal(err)

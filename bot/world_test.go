@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"purser/chat"
+	"purser/e2e/harness"
 	"purser/sandbox/telegram"
 	"purser/store"
 	"purser/store/local"
@@ -38,7 +38,7 @@ type world struct {
 	store    *records.Store
 	talker   *talker
 	patience time.Duration // bounds every wait; inside a bubble it costs nothing
-	log      *journal
+	log      *harness.Log
 	opt      Options // changed by tests before start
 }
 
@@ -85,7 +85,7 @@ func newBubbleWorld(t testing.TB) (*world, func()) {
 
 func makeWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{t: t, path: filepath.Join(t.TempDir(), "purser.db"), talker: newTalker(), log: &journal{}, patience: 2 * time.Minute}
+	w := &world{t: t, path: filepath.Join(t.TempDir(), "purser.db"), talker: newTalker(), log: &harness.Log{}, patience: 2 * time.Minute}
 	w.openStore()
 	t.Cleanup(func() { w.store.Close() })
 	var err error
@@ -412,24 +412,6 @@ func (k *talker) inputs() []chat.Input {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return append([]chat.Input(nil), k.heard...)
-}
-
-// journal is a log that can be read while it is written.
-type journal struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.String()
 }
 
 // pipes is a net.Listener whose connections are net.Pipes.

@@ -99,9 +99,7 @@ func TestOtherWalletsHaveTheirOwnDelegates(t *testing.T) {
 	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Nobody else can spend") || !strings.Contains(said, "[Wallet …"+second.Address().Tail()+"]") || strings.Contains(said, "[Wallet …alice]") {
 		t.Errorf("of the default wallet is said %s", said)
 	}
-	r.seen = nil
-	r.presses("alice", "Wallet …"+second.Address().Tail(), "alice")
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Any amount of <b>USDC</b>") || !strings.Contains(said, "[Revoke 1]") || !strings.Contains(said, "[Wallet …alice]") {
+	if said := r.asked(func() { r.presses("alice", "Wallet …"+second.Address().Tail(), "alice") }); !strings.Contains(said, "Any amount of <b>USDC</b>") || !strings.Contains(said, "[Revoke 1]") || !strings.Contains(said, "[Wallet …alice]") {
 		t.Errorf("of the other wallet is said %s", said)
 	}
 	r.seen = nil
@@ -109,9 +107,7 @@ func TestOtherWalletsHaveTheirOwnDelegates(t *testing.T) {
 	if newest := r.newest("alice"); newest.From != second.Address() || newest.Kind != wallet.Revoke {
 		t.Errorf("proposed is %+v", newest)
 	}
-	r.seen = nil
-	r.says("alice", "/revoke "+r.people["bob"].Address().String())
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "There is no token account at this address.") {
+	if said := r.asked(func() { r.says("alice", "/revoke "+r.people["bob"].Address().String()) }); !strings.Contains(said, "There is no token account at this address.") {
 		t.Errorf("of somebody else's wallet is said %s", said)
 	}
 }
@@ -151,9 +147,7 @@ func TestAFrozenAccountShowsWhoCanSpend(t *testing.T) {
 		})
 	}
 	for _, command := range []string{"/revoke", "/revoke " + alice.Address().String()} {
-		r.seen = nil
-		r.says("alice", command)
-		if said := strings.Join(r.seen, ""); !strings.Contains(said, "<code>$bob</code>") || strings.Contains(said, "[Revoke") ||
+		if said := r.asked(func() { r.says("alice", command) }); !strings.Contains(said, "<code>$bob</code>") || strings.Contains(said, "[Revoke") ||
 			!strings.Contains(said, "Freezing your account doesn't stop them.") || !strings.Contains(said, "[Unfreeze]") {
 			t.Errorf("%s: %s", command, said)
 		}
@@ -256,20 +250,14 @@ func TestSecurityWithoutALookupLeft(t *testing.T) {
 	r.Must(err)
 	r.rich("alice", sol)
 	for range 2 {
-		r.seen = nil
-		r.says("alice", "/security")
-		if card := strings.Join(r.seen, ""); !strings.Contains(card, "without your signature: 0") {
+		if card := r.asked(func() { r.says("alice", "/security") }); !strings.Contains(card, "without your signature: 0") {
 			t.Errorf("with a lookup left: %s", card)
 		}
 	}
-	r.seen = nil
-	r.says("alice", "/security")
-	if card := strings.Join(r.seen, ""); !strings.Contains(card, "I couldn't look just now.") || !strings.Contains(card, "Wallets: 1") {
+	if card := r.asked(func() { r.says("alice", "/security") }); !strings.Contains(card, "I couldn't look just now.") || !strings.Contains(card, "Wallets: 1") {
 		t.Errorf("without one: %s", card)
 	}
-	r.seen = nil
-	r.says("alice", "/revoke")
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "seconds") {
+	if said := r.asked(func() { r.says("alice", "/revoke") }); !strings.Contains(said, "seconds") {
 		t.Errorf("/revoke then says %q", said)
 	}
 }
@@ -297,9 +285,7 @@ func TestManyWalletsAreCountedAsFarAsTheyAreRead(t *testing.T) {
 		t.Errorf("%+v, %v", found, err)
 	}
 	connects(1)
-	r.seen = nil
-	r.says("alice", "/security")
-	if card := strings.Join(r.seen, ""); !strings.Contains(card, "without your signature: at least 1\n") {
+	if card := r.asked(func() { r.says("alice", "/security") }); !strings.Contains(card, "without your signature: at least 1\n") {
 		t.Errorf("with one more: %s", card)
 	}
 }
@@ -320,14 +306,10 @@ func TestAPaymentToAnOwnWalletLeadsToItsDelegates(t *testing.T) {
 		return err
 	}))
 	r.Approve(second, r.TokenOf("USDC"), r.people["bob"].Address(), 5)
-	r.seen = nil
-	r.says("alice", "/send 1 USDC "+second.Address().String())
-	if card := strings.Join(r.seen, ""); !strings.Contains(card, "$bob can spend USDC from the wallet you are paying, without your signature.") {
+	if card := r.asked(func() { r.says("alice", "/send 1 USDC "+second.Address().String()) }); !strings.Contains(card, "$bob can spend USDC from the wallet you are paying, without your signature.") {
 		t.Errorf("the card says %s", card)
 	}
-	r.seen = nil
-	r.presses("alice", "Revoke the right", "alice")
-	if list := strings.Join(r.seen, ""); !strings.Contains(list, "from <code>…"+second.Address().Tail()+"</code>") || !strings.Contains(list, "[Revoke 1]") {
+	if list := r.asked(func() { r.presses("alice", "Revoke the right", "alice") }); !strings.Contains(list, "from <code>…"+second.Address().Tail()+"</code>") || !strings.Contains(list, "[Revoke 1]") {
 		t.Errorf("listed is %s", list)
 	}
 }

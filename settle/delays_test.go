@@ -28,6 +28,24 @@ func (r *harness) delayed(amount string) wallet.Transaction {
 	return tx
 }
 
+// looked asks the chain at the end of a delay, and returns the step that follows for the row as it is by then.
+func (r *harness) looked(tx wallet.Transaction) func() (wallet.Transaction, wallet.TransitionInput) {
+	r.Helper()
+	commit, err := r.Transactions.Release(context.Background(), tx)
+	r.Must(err)
+	return func() (got wallet.Transaction, step wallet.TransitionInput) {
+		r.Helper()
+		r.View(func(s store.Tx) error {
+			now, err := s.Transaction(tx.ID)
+			if err == nil {
+				got, step, err = commit(s, now)
+			}
+			return err
+		})
+		return got, step
+	}
+}
+
 // TestADelayedPaymentIsSignedAfterItsDelay, and not a moment before: until then there is no link.
 func TestADelayedPaymentIsSignedAfterItsDelay(t *testing.T) {
 	r := newHarness(t)
@@ -275,20 +293,12 @@ func TestWhatIsReservedDuringTheLookFailsNoDelayedOne(t *testing.T) {
 	r := newHarness(t)
 	tx := r.delayed("7")
 	r.Pass(day)
-	commit, err := r.Transactions.Release(context.Background(), tx)
-	r.Must(err)
+	step := r.looked(tx)
 	r.Fund(r.alice.Address(), 20*sol)
 	r.confirmed("15")
-	r.View(func(s store.Tx) error {
-		now, err := s.Transaction(tx.ID)
-		if err != nil {
-			return err
-		}
-		if _, input, err := commit(s, now); err != nil || input.By != "" {
-			t.Errorf("it ends with %+v, %v", input, err)
-		}
-		return nil
-	})
+	if _, input := step(); input.By != "" {
+		t.Errorf("it ends with %+v", input)
+	}
 	r.Look()
 	r.is(tx.ID, wallet.AwaitingSignature)
 }
@@ -298,22 +308,14 @@ func TestACancelWhileTheChainIsAskedWins(t *testing.T) {
 	r := newHarness(t)
 	tx := r.delayed("1.5")
 	r.Pass(day)
-	commit, err := r.Transactions.Release(context.Background(), tx)
-	r.Must(err)
+	step := r.looked(tx)
 	r.Must(r.Update(func(s store.Tx) error {
 		_, err := r.Transfers.Reject(s, r.alice.Caller(), tx.ID)
 		return err
 	}))
-	r.View(func(s store.Tx) error {
-		now, err := s.Transaction(tx.ID)
-		if err != nil {
-			return err
-		}
-		if got, input, err := commit(s, now); err != nil || input.By != "" || got.SignID != "" {
-			t.Errorf("released: %+v, %v", input, err)
-		}
-		return nil
-	})
+	if got, input := step(); input.By != "" || got.SignID != "" {
+		t.Errorf("released: %+v", input)
+	}
 }
 
 // TestWhatWasPaidBeforeARestoreIsNotAskedForAgain: the backup is older than the end of the delay, and the chain has the payment.

@@ -15,7 +15,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -253,7 +252,7 @@ func tryReceiver(t *testing.T, command []string, secret string) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	_, port, _ := net.SplitHostPort(address)
 	cmd.Env = append(os.Environ(), "PORT="+port, "PURSER_WEBHOOK_SECRET="+secret)
-	var told, complained lockedBuffer
+	var told, complained product.Log
 	cmd.Stdout, cmd.Stderr = &told, &complained
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -425,24 +424,6 @@ func up(t *testing.T, address string) {
 			t.Fatalf("nobody listens: %v", err)
 		}
 	}
-}
-
-// lockedBuffer is written by another goroutine.
-type lockedBuffer struct {
-	lock sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	return b.text.String()
 }
 
 // npm's reference library, and our client for TypeScript.
