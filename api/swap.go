@@ -62,18 +62,18 @@ func (s *Server) swapQuote(c *fiber.Ctx, key wallet.Key) error {
 			if err := s.Swaps.CommitQuote(tx, q); err != nil {
 				return nil, err
 			}
-			return s.envelope("done.swap_quote", quoted(q, p.Transaction))
+			return s.envelope("done.swap_quote", quoted(key, q, p.Transaction))
 		})
 	})
 }
 
-// quoted renders a quote and what the swap would cost.
-func quoted(q store.SwapQuote, t wallet.Transaction) quoteData {
+// quoted renders a quote and what the swap would cost, for a key.
+func quoted(key wallet.Key, q store.SwapQuote, t wallet.Transaction) quoteData {
 	terms := q.Draft.SwapTerms()
 	data := quoteData{QuoteID: q.ID, Address: q.Draft.From, FromToken: swapTokenOf(q.Draft.Token), ToToken: swapTokenOf(terms.ToToken),
 		InAmount: q.Draft.Money().String(), OutAmount: terms.Expected().String(), MinOut: terms.Least().String(), SlippageBPS: terms.SlippageBPS,
 		Fee: wallet.Lamports(t.Fee).String(), Rent: wallet.Lamports(t.Rent).String(), Source: terms.Source, Route: append([]string{}, terms.Venues...),
-		Warnings: append([]wallet.RuleName{}, t.Warnings()...), ExpiresAt: wallet.Timestamp(q.EndsAt)}
+		Warnings: warningsFor(key, t), ExpiresAt: wallet.Timestamp(q.EndsAt)}
 	if !terms.ImpactUnknown {
 		data.PriceImpact = wallet.Change(terms.ImpactBPS).Percent()
 	}

@@ -78,6 +78,30 @@ func TestASwapByAPI(t *testing.T) {
 	r.want(r.swaps(r.alice.secret, last), 202, "", "")
 }
 
+// TestAQuoteTellsAnAppNothingOfDelegates: Alice's own key learns who else may spend what is swapped, an app that may propose does not.
+// Neither does it from the proposal.
+func TestAQuoteTellsAnAppNothingOfDelegates(t *testing.T) {
+	r := newHarnessIn(t, world.Options{Market: true})
+	r.FundToken(r.alice.Address(), "USDC", 100_000_000)
+	r.Approve(r.alice.Person, r.TokenOf("USDC"), r.Stranger(), 1)
+	app := r.app()
+	r.allows(r.alice, app)
+	for name, c := range map[string]struct {
+		secret string
+		own    bool
+	}{"her key": {r.alice.secret, true}, "an app": {app.secret, false}} {
+		quote := r.quotes(c.secret, solForUSDC)
+		r.want(quote, 200, "", "")
+		swapped := r.swaps(c.secret, quote.text("data", "quote_id"))
+		r.want(swapped, 202, "", "")
+		for what, a := range map[string]answer{"quote": quote, "proposal": swapped} {
+			if told := strings.Contains(string(a.body), "foreign_delegate"); told != c.own {
+				t.Errorf("%s, %s: told %v: %s", name, what, told, a.body)
+			}
+		}
+	}
+}
+
 // newest is Alice's newest transaction; "" if she has none.
 func (r *harness) newest() (id, kind string) {
 	r.Helper()
