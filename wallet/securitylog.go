@@ -33,13 +33,16 @@ const (
 	LogPortalEnded        SecurityKind = "portal.ended"
 	LogHistoryExported    SecurityKind = "history.exported"
 	LogNotificationsSet   SecurityKind = "notifications.set"
+	LogLimitsTightened    SecurityKind = "limits.tightened" // the spending limits of a wallet allow less
+	LogLimitsSigned       SecurityKind = "limits.signed"    // its device signed spending limits
+	LogLimitsCancelled    SecurityKind = "limits.cancelled" // a change that would have allowed more
 )
 
 // SecurityKinds lists every kind.
 func SecurityKinds() []SecurityKind {
 	return []SecurityKind{LogWalletConnected, LogWalletClaimed, LogWalletKept, LogWalletMoved, LogWalletDisconnected, LogDefaultChanged, LogLinkOpened,
 		LogKeyCreated, LogKeyRotated, LogKeyRevoked, LogKeyUsed, LogAccessGranted, LogAccessChanged, LogAccessRevoked, LogPortalOpened, LogPortalEnded,
-		LogHistoryExported, LogNotificationsSet}
+		LogHistoryExported, LogNotificationsSet, LogLimitsTightened, LogLimitsSigned, LogLimitsCancelled}
 }
 
 // SecurityDetails are the facts of an entry, as data. A front words them. Each kind uses some of them.
@@ -58,6 +61,9 @@ type SecurityDetails struct {
 	First   bool    `json:"first,omitempty"`    // the device was not seen before
 	Last    bool    `json:"last,omitempty"`     // no more of its kind are logged on this day (SeenRule)
 	Value   string  `json:"value,omitempty"`    // of LogHistoryExported the format; of LogNotificationsSet "off", or the categories that are on, separated by spaces
+	// Policy are spending limits: those that hold now, or, of LogLimitsSigned, those that were signed.
+	Policy *Policy   `json:"policy,omitempty"`
+	From   time.Time `json:"from,omitzero"` // of LogLimitsSigned: from when they hold, if they allow more
 }
 
 // The values of SecurityDetails.Link.
@@ -93,6 +99,12 @@ func (d SecurityDetails) fields() (out [][2]string) {
 	add("first", flag[d.First])
 	add("last", flag[d.Last])
 	add("value", d.Value)
+	if d.Policy != nil {
+		add("policy", d.Policy.canonicalText())
+	}
+	if !d.From.IsZero() {
+		add("from", d.From.UTC().Format(time.RFC3339Nano))
+	}
 	return out
 }
 
