@@ -334,6 +334,8 @@ func (s *Server) routes() {
 	s.post("/w/freeze", s.fromPage(s.freeze))
 	s.post("/w/unfreeze/challenge", s.fromPage(s.unfreezeChallenge))
 	s.post("/w/unfreeze", s.fromPage(s.unfreeze))
+	s.post("/w/limits/challenge", s.fromPage(s.limitsChallenge))
+	s.post("/w/limits/sign", s.fromPage(s.limitsSign))
 	s.post("/w/tx/get", s.fromPage(s.signGet))
 	s.post("/w/tx/refresh", s.fromPage(s.signRefresh))
 	s.post("/w/tx/blocks", s.fromPage(s.signBlocks))
