@@ -224,7 +224,7 @@ func (p *process) addFronts(c config.Config, log *slog.Logger) (err error) {
 	}
 	p.server, err = api.New(api.Options{PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs),
 		TrustedProxies: c.HTTP.TrustedProxies, Store: p.store, Keys: p.Keys, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, Swaps: p.Swaps, TokenSearch: p.TokenSearch, Prices: p.Prices, History: p.History, Signing: p.Signing,
-		People: p.People, Notifications: p.Notifications, Alerts: p.Alerts, Webhooks: p.Webhooks, Portal: p.Portal, Security: p.Security, Freezing: p.Freezing, Catalogue: catalogue,
+		People: p.People, Notifications: p.Notifications, Alerts: p.Alerts, Webhooks: p.Webhooks, Portal: p.Portal, Security: p.Security, Freezing: p.Freezing, Policies: p.Policies, Catalogue: catalogue,
 		BotName: p.botName, LinkedBot: linkedBot(c, p.botName), Chat: p.chat, Bot: p.bot, Meter: p.Meter, Limits: c.Limits,
 		Cluster: c.Chain.Cluster, Webhook: hook, Now: p.Now, NewID: p.NewID, Log: log})
 	if err != nil {

@@ -101,7 +101,7 @@ func newHarnessIn(t testing.TB, o world.Options, change ...func(*Server)) *harne
 	catalogue, err := webhooks.Describe()
 	r.Must(err)
 	r.server, err = New(Options{
-		PublicURL: public, DocsURL: &url.URL{Scheme: "https", Host: "docs.example", Path: "/docs"}, PagesURL: pagesURL, Portal: r.Portal, Security: r.Security, Freezing: r.Freezing, BotName: func() string { return "purser_bot" }, LinkedBot: func() string { return "purser_bot" }, Store: r.Store, Keys: r.Keys, Wallets: r.Wallets, Transfers: r.Transfers, Stakes: r.Stakes, Swaps: r.Swaps, TokenSearch: r.TokenSearch, Prices: r.Prices, History: r.History, Signing: r.Signing,
+		PublicURL: public, DocsURL: &url.URL{Scheme: "https", Host: "docs.example", Path: "/docs"}, PagesURL: pagesURL, Portal: r.Portal, Security: r.Security, Freezing: r.Freezing, Policies: r.Policies, BotName: func() string { return "purser_bot" }, LinkedBot: func() string { return "purser_bot" }, Store: r.Store, Keys: r.Keys, Wallets: r.Wallets, Transfers: r.Transfers, Stakes: r.Stakes, Swaps: r.Swaps, TokenSearch: r.TokenSearch, Prices: r.Prices, History: r.History, Signing: r.Signing,
 		People: r.People, Notifications: r.Notifications, Alerts: r.Alerts, Webhooks: r.Webhooks, Catalogue: catalogue, Chat: r.chat, Bot: &r.bot, Meter: r.meter,
 		Limits: quota.Limits{APIFree: 1e6, APIPro: 1e6, BotFree: 1e6, BotPro: 1e6, Messages: 30}, Cluster: wallet.Localnet,
 		Webhook: &Webhook{Updates: updates{r}, Forbidden: errForbidden, BadUpdate: errBadUpdate, MaxBody: 1 << 20},

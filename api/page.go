@@ -213,7 +213,7 @@ func (s *Server) bind(c *fiber.Ctx, fields object) error {
 }
 
 // signAnswer is the response of POST /w/tx/get and /w/tx/refresh. Message is base64, or null if no signature is
-// awaited.
+// awaited. A delayed transaction that has a link has it too, with a zero blockhash.
 type signAnswer struct {
 	Status    wallet.Status  `json:"status"`
 	Address   wallet.Address `json:"address"`
@@ -236,7 +236,11 @@ type signAnswer struct {
 	// DefaultWalletChangedAt is when another wallet became the owner's default (RFC 3339), if this one was it before; null if that was not lately, and of /w/tx/refresh. The page
 	// shows it as a notice.
 	DefaultWalletChangedAt *string `json:"default_wallet_changed_at"`
-	Bot                    string  `json:"bot,omitempty"` // its name at https://t.me; "" if that address does not lead to it
+	// ReadyAt is when a delayed one can be signed at the earliest; absent for others.
+	ReadyAt string `json:"ready_at,omitempty"`
+	// Limits are the spending limits of the wallet; null for a wallet without.
+	Limits *limitsAnswer `json:"limits"`
+	Bot    string        `json:"bot,omitempty"` // its name at https://t.me; "" if that address does not lead to it
 }
 
 // signAnswer renders a transaction for the page.
@@ -244,7 +248,10 @@ func (s *Server) signAnswer(v handlers.SignView) signAnswer {
 	t := v.Transaction
 	a := signAnswer{Status: v.Status, Address: v.Address, Chain: v.Chain, ExpiresAt: stamp(t.Deadline),
 		Recipient: t.To, WalletType: t.Signer, Contact: v.Contact, App: v.By.App, KeyHint: v.By.KeyHint, Label: t.Label, Terms: t.Terms,
-		ErrorCode: t.ErrorCode, Held: t.Indeterminate, Bot: s.LinkedBot()}
+		ErrorCode: t.ErrorCode, Held: t.Indeterminate, Limits: limitsOf(v.Limits), Bot: s.LinkedBot()}
+	if t.Status == wallet.Delayed {
+		a.ReadyAt = stamp(t.DelayEndsAt)
+	}
 	if !t.Signature.IsZero() {
 		a.Signature = t.Signature.String()
 	}

@@ -86,6 +86,7 @@ type Options struct {
 	Portal        *handlers.Portal
 	Security      *handlers.Security
 	Freezing      *handlers.Freezing
+	Policies      *handlers.Policies
 	BotName       func() string // without @; "" until Telegram has returned it
 	LinkedBot     func() string // BotName if https://t.me leads to it, else "": the page's way back to the chat
 	Chat          Chat
@@ -146,7 +147,7 @@ func (o Options) complete() error {
 	case o.PublicURL == nil || o.PublicURL.Host == "" || o.PagesURL == nil || o.PagesURL.Host == "":
 		return errors.New("api: a public URL and one of the pages are needed")
 	case o.Store == nil || o.Keys == nil || o.Wallets == nil || o.Transfers == nil || o.Stakes == nil || o.Swaps == nil || o.TokenSearch == nil || o.Prices == nil || o.History == nil || o.Signing == nil ||
-		o.People == nil || o.Notifications == nil || o.Alerts == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Portal == nil || o.Freezing == nil || o.BotName == nil || o.LinkedBot == nil ||
+		o.People == nil || o.Notifications == nil || o.Alerts == nil || o.Webhooks == nil || len(o.Catalogue) == 0 || o.Portal == nil || o.Freezing == nil || o.Policies == nil || o.BotName == nil || o.LinkedBot == nil ||
 		o.Chat == nil || o.Bot == nil || o.Meter == nil:
 		return errors.New("api: a store, the operations, the chat, the bot and a meter are needed")
 	case o.Webhook != nil && (o.Webhook.Updates == nil || o.Webhook.MaxBody <= 0):
@@ -333,6 +334,8 @@ func (s *Server) routes() {
 	s.post("/w/freeze", s.fromPage(s.freeze))
 	s.post("/w/unfreeze/challenge", s.fromPage(s.unfreezeChallenge))
 	s.post("/w/unfreeze", s.fromPage(s.unfreeze))
+	s.post("/w/limits/challenge", s.fromPage(s.limitsChallenge))
+	s.post("/w/limits/sign", s.fromPage(s.limitsSign))
 	s.post("/w/tx/get", s.fromPage(s.signGet))
 	s.post("/w/tx/refresh", s.fromPage(s.signRefresh))
 	s.post("/w/tx/blocks", s.fromPage(s.signBlocks))

@@ -21,8 +21,21 @@ func (s *replyTx) delay(t wallet.Transaction, v vars) (err error) {
 		return err
 	case t.Status == wallet.Delayed:
 		v["Until"] = s.words.moment(t.DelayEndsAt)
+		if waitsOnDevice(t) {
+			device, err := s.words.text("card.wait_on_device", nil)
+			v["WaitWhy"] = v["WaitWhy"].(html) + " " + device
+			return err
+		}
 	case t.Status == wallet.Failed && t.WasDelayed() && t.NothingSigned():
-		why, err := s.words.reason(t.ErrorReason)
+		// What everybody may read of a refusal is general. Its owner reads the rule's own words.
+		reason := t.ErrorReason
+		for _, f := range t.Findings {
+			if t.ErrorCode == wallet.PolicyViolated && f.Verdict == wallet.RefuseVerdict {
+				reason = f.Reason
+				break
+			}
+		}
+		why, err := s.words.reason(reason)
 		if err != nil {
 			return err
 		}
@@ -32,8 +45,18 @@ func (s *replyTx) delay(t wallet.Transaction, v vars) (err error) {
 	return nil
 }
 
-// delayButtons is Cancel, which works until the transaction has left its delay, also if that takes longer than it should.
+// waitsOnDevice reports whether the signing page waits for the recipient of a delayed transaction too, so that its owner has the link already.
+func waitsOnDevice(t wallet.Transaction) bool {
+	return t.SignID != "" && t.Signer != wallet.DeveloperWallet
+}
+
+// delayButtons is Cancel, which works until the transaction has left its delay, also if that takes longer than it should. Above it is the
+// signing page, if it waits as well.
 func (s *replyTx) delayButtons(t wallet.Transaction) ([][]Button, error) {
 	no, err := s.buttonUntil(t, "button.cancel", "reject", t.DelayEndsAt.Add(wallet.DelayedSignWindow))
-	return [][]Button{{no}}, err
+	if err != nil || !waitsOnDevice(t) {
+		return [][]Button{{no}}, err
+	}
+	label, err := s.words.text("button.wait_on_device", nil)
+	return [][]Button{{{Text: plain(label), URL: s.signingPage("s", t.SignID)}}, {no}}, err
 }

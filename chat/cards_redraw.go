@@ -165,6 +165,7 @@ func (s *replyTx) card(t wallet.Transaction) error {
 	case wallet.AwaitingConfirmation:
 		r.Buttons, err = s.reviewButtons(t)
 	case wallet.Delayed:
+		r.Secret = waitsOnDevice(t)
 		r.Buttons, err = s.delayButtons(t)
 	case wallet.AwaitingSignature:
 		r.Secret = true // the link opens the signing page with this transaction

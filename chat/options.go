@@ -46,6 +46,7 @@ type Options struct {
 	Prices        Prices
 	Alerts        *handlers.Alerts
 	Freezing      *handlers.Freezing
+	Policies      *handlers.Policies
 	// Developers manage access to the API. Apps manage what people allow the apps of others. People decides what an app may
 	// do for a person.
 	Developers *handlers.Developers
@@ -96,8 +97,8 @@ func New(o Options) (*Chat, error) { return newChat(o, conversations(), locales)
 // newChat is New with a given list of conversations and the file systems that hold their texts. Tests use it.
 func newChat(o Options, all []conversation, texts ...fs.FS) (*Chat, error) {
 	if o.Store == nil || o.Users == nil || o.Wallets == nil || o.Transfers == nil || o.History == nil || o.Contacts == nil ||
-		o.Developers == nil || o.Apps == nil || o.People == nil || o.Stakes == nil || o.Swaps == nil || o.Revokes == nil || o.TokenSearch == nil || o.Prices == nil || o.Notifications == nil || o.Alerts == nil || o.Freezing == nil || o.Portal == nil || o.Receivers == nil || o.PublicURL == nil || o.PagesURL == nil || o.Now == nil || o.Random == nil || o.Log == nil || len(o.Cards) == 0 {
-		return nil, errors.New("chat: Store, Users, Wallets, Transfers, History, Contacts, Stakes, Swaps, Revokes, TokenSearch, Prices, Alerts, Freezing, Notifications, Developers, Apps, Portal, Receivers, PublicURL, PagesURL, Now, Random, Log and Cards are needed")
+		o.Developers == nil || o.Apps == nil || o.People == nil || o.Stakes == nil || o.Swaps == nil || o.Revokes == nil || o.TokenSearch == nil || o.Prices == nil || o.Notifications == nil || o.Alerts == nil || o.Freezing == nil || o.Policies == nil || o.Portal == nil || o.Receivers == nil || o.PublicURL == nil || o.PagesURL == nil || o.Now == nil || o.Random == nil || o.Log == nil || len(o.Cards) == 0 {
+		return nil, errors.New("chat: Store, Users, Wallets, Transfers, History, Contacts, Stakes, Swaps, Revokes, TokenSearch, Prices, Alerts, Freezing, Policies, Notifications, Developers, Apps, Portal, Receivers, PublicURL, PagesURL, Now, Random, Log and Cards are needed")
 	}
 	if o.ExplorerURL != "" {
 		if u, err := url.Parse(o.ExplorerURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {

@@ -349,6 +349,15 @@ func (s *replyTx) entryVars(e wallet.SecurityEntry) (vars, error) {
 	if v["Where"], err = s.words.text("security.where", vars{"Device": d.Device, "Client": d.Client}); err != nil {
 		return nil, err
 	}
+	v["From"], v["Limits"] = "", html("")
+	if !d.From.IsZero() {
+		v["From"] = s.words.moment(d.From)
+	}
+	if d.Policy != nil {
+		if v["Limits"], err = s.limitLines(*d.Policy); err != nil {
+			return nil, err
+		}
+	}
 	v["By"], err = s.byProgram(d.By)
 	return v, err
 }
@@ -412,7 +421,11 @@ func (s *replyTx) notifySecurity(data wallet.SecurityNoticedData) error {
 		return nil
 	}
 	buttons := []string{"security_button.log", "/security log"}
-	if e.Kind != wallet.LogLinkOpened {
+	switch e.Kind {
+	case wallet.LogLinkOpened:
+	case wallet.LogLimitsSigned:
+		buttons = append(buttons, "security_button.limits", "/security limits")
+	default:
 		buttons = append(buttons, "security_button.keys", "/api")
 	}
 	rows, err := s.menu(buttons...)

@@ -51,7 +51,7 @@ func (s *Transactions) PrepareConfirm(ctx context.Context, who Caller, id wallet
 }
 
 // CommitConfirm records the owner's consent and reserves the funds. The transaction then waits for the device's
-// signature, or for the end of its delay: until then there is no signing link. Every check runs again here: the store makes this a compare-and-set, so of two taps one gets CONFLICT, and
+// signature, or for the end of its delay: until then there is no signing link, unless it waits for a new recipient, and nothing can be signed. Every check runs again here: the store makes this a compare-and-set, so of two taps one gets CONFLICT, and
 // two transactions cannot reserve the same funds.
 //
 // The fraud rules judge it again. If they find something worse than its owner was shown, the error is one of IsJudgedAgain.
@@ -82,7 +82,8 @@ func (s *Transactions) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transa
 	if t, err = s.covered(tx, t, c.snapshot); err != nil {
 		return t, err
 	}
-	if t.DelayFor == 0 {
+	// While it waits for a new recipient, the page is to be told of the recipient: its own wait runs at the same time.
+	if t.DelayFor == 0 || t.AwaitsNewRecipient() {
 		t.SignID = c.signID
 	}
 	return store.Step(tx, t, wallet.TransitionInput{By: wallet.OwnerConfirmed, At: s.Now().UTC()})

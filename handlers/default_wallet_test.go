@@ -91,7 +91,10 @@ func TestADisconnectedWalletRedirectsNobodysPayers(t *testing.T) {
 			if other {
 				next = r.own(id)
 			}
-			r.Must(r.Update(func(tx store.Tx) error { _, _, err := r.Wallets.Disconnect(tx, id, alice.Address().String()); return err }))
+			r.Must(r.Update(func(tx store.Tx) error {
+				_, _, err := r.Wallets.Disconnect(tx, id, alice.Address().String())
+				return err
+			}))
 			if !other {
 				_, err := r.Wallets.Receiving(r.Context(), id)
 				r.Refused(wallet.WalletNotFound, err)

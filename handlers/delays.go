@@ -8,15 +8,9 @@ import (
 	"purser/wallet"
 )
 
-// judged lets Judge judge a proposal, and checks the delay that it sets. A wallet without an owner is never delayed: nobody
-// could cancel in that time (docs/decisions/0051).
-func (s *Transactions) judged(ctx context.Context, t wallet.Transaction, rules wallet.Rules) (wallet.Transaction, error) {
-	if s.Judge != nil {
-		var err error
-		if t, err = s.Judge(ctx, t); err != nil {
-			return t, err
-		}
-	}
+// delayable checks and bounds the delay that was set for a transaction: POLICY_VIOLATION if its kind cannot wait. A wallet without an owner is never
+// delayed: nobody could cancel in that time (docs/decisions/0051).
+func delayable(t wallet.Transaction, rules wallet.Rules) (wallet.Transaction, error) {
 	if t.Owner == "" || t.DelayFor <= 0 {
 		t.DelayFor, t.DelayReason = 0, wallet.Reason{}
 		return t, nil
@@ -31,7 +25,7 @@ func (s *Transactions) judged(ctx context.Context, t wallet.Transaction, rules w
 // Release checks a delayed transaction again when its delay has ended, as PrepareConfirm does at Confirm: hours or days have
 // passed. It returns the step to take in a store transaction, for the row as it is there: the step is zero if there is none
 // to take any more. The row is then to be signed, or failed with the reason why it is no longer possible. Nothing was signed
-// for it.
+// for it. All fraud rules judge it again. One that refuses ends it, and anything less does not ask again.
 //
 // An error means that nobody can say yet whether it is possible: NETWORK_ERROR, or one of the store. CONFLICT if the delay has
 // not ended, and while another payment is on its way whose amount may be missing from the balance already.
@@ -55,14 +49,41 @@ func (s *Transactions) Release(ctx context.Context, t wallet.Transaction) (func(
 		if refused != nil {
 			return t, wallet.TransitionInput{By: wallet.NoLongerFits, At: now, Failure: failureOf(refused), Reason: wallet.ReasonOf(refused)}, nil
 		}
+		// The rules judge it as everything is now: another payment may have been confirmed since, or a limit set.
+		found, refused, err := s.refusedNow(tx, t, snapshot)
+		if err != nil {
+			return t, wallet.TransitionInput{}, err
+		}
+		if refused != nil {
+			t.Findings = found // with the exact reason, for its owner
+			return t, wallet.TransitionInput{By: wallet.NoLongerFits, At: now, Failure: failureOf(refused), Reason: wallet.ReasonOf(refused)}, nil
+		}
 		// What was reserved since the balances were read may be of money that came in since. So this ends nothing: it is checked again.
 		t, changed, err := s.fits(tx, t, snapshot)
 		if err != nil || changed != nil {
 			return t, wallet.TransitionInput{}, err
 		}
-		t.SignID = signID
+		if t.SignID == "" { // else its owner has the link since Confirm
+			t.SignID = signID
+		}
 		return t, wallet.TransitionInput{By: wallet.DelayEnded, At: now}, nil
 	}, nil
+}
+
+// refusedNow judges a delayed transaction by all fraud rules again. refused is the reason of one that refuses it, in words that everybody may read: it is
+// part of an event. found are then the exact ones.
+func (s *Transactions) refusedNow(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (found []wallet.Finding, refused, err error) {
+	collected, err := s.collect(tx, t, snapshot)
+	if err != nil {
+		return nil, nil, err
+	}
+	found = wallet.Judge(collected, wallet.FraudRules())
+	switch refused = wallet.RefusalTo(wallet.DoorApp, found); {
+	case wallet.ReasonOf(refused).Key == "rule.limit_general":
+		return found, wallet.Refuse(wallet.PolicyViolation, "failed_because.limits"), nil
+	default:
+		return found, refused, nil
+	}
 }
 
 // releasable asks the chain whether a delayed transaction is still possible. refused is why not.
@@ -139,8 +160,11 @@ func unknown(err error) error {
 
 // failureOf returns the error code of a transaction that is no longer possible.
 func failureOf(refused error) wallet.Failure {
-	if wallet.CodeOf(refused) == wallet.InsufficientFunds {
+	switch wallet.CodeOf(refused) {
+	case wallet.InsufficientFunds:
 		return wallet.InsufficientBalance
+	case wallet.PolicyViolation:
+		return wallet.PolicyViolated
 	}
 	return wallet.SimulationFailed
 }

@@ -42,28 +42,59 @@ func (s *Transactions) Known(ctx context.Context, who wallet.UserID) ([]wallet.A
 	return read(ctx, s.Store, func(tx store.Tx) ([]wallet.Address, error) { return store.KnownTo(tx, who) })
 }
 
-// screen judges a complete proposal by the fraud rules. unasked says that a program would sign it without a confirmation in chat:
-// then warnings and delays become notes, or, if the recipient is suspicious, it is not unasked any more.
-func (s *Transactions) screen(ctx context.Context, t wallet.Transaction, unasked bool, snapshot Snapshot) (wallet.Transaction, bool, error) {
+// screen judges a complete proposal by the fraud rules, and sets the delay that they want. unasked says that a program would sign it without a
+// confirmation in chat: then warnings become notes, or, if the recipient is suspicious, it is not unasked any more.
+func (s *Transactions) screen(ctx context.Context, t wallet.Transaction, rules wallet.Rules, unasked bool, snapshot Snapshot) (wallet.Transaction, bool, error) {
 	judged, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) { return s.screened(tx, t, snapshot) })
-	if err != nil || !unasked || wallet.Attended(judged.Findings) {
-		return judged, false, err
+	if err != nil {
+		return t, false, err
 	}
-	return t.Found(wallet.Unattended(judged.Findings)), true, nil
+	if unasked = unasked && !wallet.Attended(judged.Findings); unasked {
+		judged = t.Found(wallet.Unattended(judged.Findings))
+	}
+	if s.Judge != nil {
+		if judged, err = s.Judge(ctx, judged); err != nil {
+			return t, false, err
+		}
+	}
+	judged, err = delayable(judged, rules)
+	return judged, unasked, err
 }
 
-// screened judges a complete proposal by the fraud rules. It is POLICY_VIOLATION if one of them refuses it.
+// screened judges a complete proposal by the fraud rules. It is POLICY_VIOLATION if one of them refuses it, with a reason for who proposed it.
 func (s *Transactions) screened(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (wallet.Transaction, error) {
 	collected, err := s.collect(tx, t, snapshot)
 	if err != nil {
 		return t, err
 	}
 	found := wallet.Judge(collected, wallet.FraudRules())
-	if err := wallet.Refusal(found); err != nil {
+	if err := wallet.RefusalTo(collected.Door, found); err != nil {
 		return t, err
 	}
 	t.PoisoningSuspect, _ = collected.Suspect()
 	return t.Found(found), nil
+}
+
+// limitedAgain judges a payment that a program signs by itself by the owner's spending limits, in the store transaction that stores it: nobody confirms
+// it, and two at once must not pass a limit together.
+func (s *Transactions) limitedAgain(tx store.Tx, t wallet.Transaction) (wallet.Transaction, error) {
+	rules, err := tx.Kinds().Of(t.Kind)
+	if err != nil {
+		return t, err
+	}
+	f := wallet.Facts{Transaction: t, Pays: rules.Pays, Person: t.Owner != "", Now: s.Now()}
+	if err := addPolicy(tx, &f, rules); err != nil {
+		return t, err
+	}
+	if f.Door, err = doorOf(tx, t); err != nil {
+		return t, err
+	}
+	found := wallet.Judge(f, wallet.LimitRules())
+	if err := wallet.RefusalTo(f.Door, found); err != nil {
+		return t, err
+	}
+	others := slices.DeleteFunc(slices.Clone(t.Findings), func(f wallet.Finding) bool { return f.Rule == wallet.RuleLimitNewRecipient })
+	return delayable(t.Found(append(others, found...)), rules)
 }
 
 // screenedAgain judges a transaction once more when its owner confirms it. If something is worse than what the owner was shown, it
@@ -74,7 +105,14 @@ func (s *Transactions) screenedAgain(tx store.Tx, t wallet.Transaction, snapshot
 	if err != nil {
 		return t, err
 	}
-	if !t.Worse(again.Findings) && (again.PoisoningSuspect.IsZero() || again.PoisoningSuspect == t.PoisoningSuspect) {
+	rules, err := tx.Kinds().Of(t.Kind)
+	if err != nil {
+		return t, err
+	}
+	if again, err = delayable(again, rules); err != nil {
+		return t, err
+	}
+	if !t.Worse(again.Findings) && again.DelayFor <= t.DelayFor && (again.PoisoningSuspect.IsZero() || again.PoisoningSuspect == t.PoisoningSuspect) {
 		return t, nil
 	}
 	if err := tx.PutTransaction(again); err != nil {
@@ -120,7 +158,7 @@ func (s *Transactions) collect(tx store.Tx, t wallet.Transaction, snapshot Snaps
 	if f.Door, err = doorOf(tx, t); err != nil {
 		return f, err
 	}
-	if err := s.addPerson(tx, &f); err != nil || !f.Pays {
+	if err := errors.Join(addPolicy(tx, &f, rules), s.addPerson(tx, &f)); err != nil || !f.Pays {
 		return f, err
 	}
 	return f, s.addPast(tx, &f)
@@ -140,6 +178,42 @@ func doorOf(tx store.Tx, t wallet.Transaction) (wallet.Door, error) {
 	}
 	return "", err
 }
+
+// addPolicy adds the owner's spending limits for the wallet, and of what it paid only what they need.
+func addPolicy(tx store.Tx, f *wallet.Facts, rules wallet.Rules) error {
+	t := f.Transaction
+	if !f.Person || !rules.Limited() {
+		return nil
+	}
+	stored, err := policyOf(tx, t.Owner, t.From, f.Now)
+	if err != nil {
+		return err
+	}
+	f.Policy = stored.State.Current
+	if len(f.Policy.Day) > 0 {
+		sent, err := tx.PaymentsFrom(t.From, f.Now.Add(-wallet.PolicyReach))
+		if err != nil {
+			return err
+		}
+		var counted []wallet.Transaction
+		for _, other := range sent {
+			switch rules, err := tx.Kinds().Of(other.Kind); {
+			case err != nil:
+				return err
+			case rules.Limited():
+				counted = append(counted, other)
+			}
+		}
+		f.SpentInDay = t.SpentInDay(counted, f.Now)
+	}
+	if f.Policy.NewWait > 0 && rules.Pays {
+		f.PaidBefore, err = tx.HasPaid(t.Owner, t.From, t.To, paymentsSearched)
+	}
+	return err
+}
+
+// paymentsSearched is how many of a person's newest payments are searched for one to a recipient. A recipient that was not paid for longer is a new one.
+const paymentsSearched = 10_000
 
 // addPerson adds whom the owner knows, their clock, and what is large for them.
 func (s *Transactions) addPerson(tx store.Tx, f *wallet.Facts) error {

@@ -56,7 +56,7 @@ func (c Caller) useOf(person wallet.UserID) wallet.AccountUse {
 }
 
 // Freeze freezes a person's account and returns the freeze. Transactions that wait for Confirm, for the end of a delay or for a signature are
-// rejected, with their events. Portal links and sessions end, and so do attempts to connect a wallet. What is signed goes on. message is the id
+// rejected, with their events. Portal links and sessions end, and so do attempts to connect a wallet and changes of spending limits that wait. What is signed goes on. message is the id
 // of the person's message, 0 for none. For an account that is frozen already it only stops an UnfreezeDelay that runs.
 // USER_NOT_FOUND.
 func (f *Freezing) Freeze(tx store.Tx, person wallet.UserID, by wallet.FreezeDoor, message int) (wallet.Freeze, error) {
@@ -79,7 +79,8 @@ func (f *Freezing) Freeze(tx store.Tx, person wallet.UserID, by wallet.FreezeDoo
 		return wallet.Freeze{}, err
 	}
 	if err := errors.Join(f.Wallets.CancelLink(tx, person), tx.DeletePortalTokensOf(person), tx.DeleteFreezeLink(person, wallet.LinkUnfreezes),
-		tx.PutUser(user), store.LogSecurity(tx, person, now, wallet.LogFrozen, wallet.SecurityDetails{Value: string(by)})); err != nil {
+		dropPending(tx, person, wallet.Address{}, now), tx.PutUser(user),
+		store.LogSecurity(tx, person, now, wallet.LogFrozen, wallet.SecurityDetails{Value: string(by)})); err != nil {
 		return wallet.Freeze{}, err
 	}
 	event, err := wallet.NewEvent(fmt.Sprintf("evt_frozen_%s_%d", person, now.UnixMilli()), wallet.AccountFrozen, now, person,

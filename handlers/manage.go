@@ -97,7 +97,7 @@ func (w *Wallets) DisconnectOwn(tx store.Tx, who Caller, address wallet.Address)
 	return held, err
 }
 
-// release removes a wallet from its owner, rejects what waits for them, emits the event, and returns the owner's new
+// release removes a wallet from its owner, rejects what waits for them, ends a change of its spending limits that waits, emits the event, and returns the owner's new
 // default. by is the key by which a program did it. POLICY_VIOLATION if the owner's account is frozen.
 func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason, by string) (wallet.Address, error) {
 	if err := usable(tx, gone.Owner, wallet.ByPerson); err != nil {
@@ -122,7 +122,7 @@ func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason, by string) (w
 	if reason == wallet.MovedToAnother {
 		kind = wallet.LogWalletMoved
 	}
-	if err := errors.Join(tx.DeleteWallet(gone.Address), logWallet(tx, now, gone.Owner, kind, gone.Address, by)); err != nil {
+	if err := errors.Join(tx.DeleteWallet(gone.Address), dropPending(tx, gone.Owner, gone.Address, now), logWallet(tx, now, gone.Owner, kind, gone.Address, by)); err != nil {
 		return wallet.Address{}, err
 	}
 	next, err := w.nextDefault(tx, gone)

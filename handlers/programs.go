@@ -22,6 +22,14 @@ func (s *Transactions) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transact
 	if err := owner.Frozen(p.who.useOf(owner.ID)); err != nil {
 		return t, err
 	}
+	if p.unasked {
+		if t, err = s.limitedAgain(tx, t); err != nil {
+			return t, err
+		}
+		if t.DelayFor > 0 {
+			p.over = nil
+		}
+	}
 	// The owner must confirm, or may cancel: there has to be a chat that can say so, and the owner must not have too many questions.
 	if !p.unasked || t.DelayFor > 0 {
 		if err := reachable(owner); err != nil {

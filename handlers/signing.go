@@ -53,7 +53,7 @@ type Signing struct {
 	Now      Clock
 }
 
-// SignView is what a device gets. Message is nil unless a signature is still awaited.
+// SignView is what a device gets. Message is nil unless a signature is still awaited, or will be when a delay ends.
 type SignView struct {
 	Status      wallet.Status
 	Address     wallet.Address
@@ -66,6 +66,8 @@ type SignView struct {
 	By      Requester
 	// DefaultChangedAt is when another wallet became the owner's default, if this one was it before; zero: not lately. Only Get sets it.
 	DefaultChangedAt time.Time
+	// Limits is the policy of the wallet as it is now; nil for a wallet without. Only Get and Refresh read it.
+	Limits *wallet.WalletPolicy
 }
 
 const deadSignLink = "signing.dead_link"
@@ -79,15 +81,34 @@ func (s *Signing) Get(ctx context.Context, signID string) (SignView, error) {
 			return SignView{}, err
 		}
 		view := s.view(t, t.Message)
+		if t.Status == wallet.Delayed { // the page shows it, so that its own wait for the recipient can begin
+			view.Message = t.Message
+		}
 		if view.Contact, err = ContactName(tx, t); err != nil {
 			return SignView{}, err
 		}
 		if view.DefaultChangedAt, err = defaultChangedAt(tx, t, s.Now()); err != nil {
 			return SignView{}, err
 		}
-		view.By, err = RequesterOf(tx, t.KeyID)
+		if view.By, err = RequesterOf(tx, t.KeyID); err != nil {
+			return SignView{}, err
+		}
+		view.Limits, err = s.limits(tx, t)
 		return view, err
 	})
+}
+
+// limits returns the stored policy of the wallet that pays, as it is now; nil for none.
+func (s *Signing) limits(tx store.Tx, t wallet.Transaction) (*wallet.WalletPolicy, error) {
+	stored, err := tx.Policy(t.Owner, t.From)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	stored = stored.At(s.Now())
+	return &stored, nil
 }
 
 // Requester is who asked for something with a key. At most one of its fields is set: both are "" for no key, and for a
@@ -184,6 +205,16 @@ func (s *Signing) View(t wallet.Transaction) (SignView, error) {
 // A blockhash issued less than wallet.FreshFor ago is returned again. One transaction gets wallet.MaxRefreshes at most,
 // then RATE_LIMIT_EXCEEDED. CONFLICT when it cannot be signed any more, or has landed already.
 func (s *Signing) Refresh(ctx context.Context, which SigningAccess) (SignView, error) {
+	view, err := s.refresh(ctx, which)
+	if err != nil {
+		return SignView{}, err
+	}
+	view.Limits, err = read(ctx, s.Store, func(tx store.Tx) (*wallet.WalletPolicy, error) { return s.limits(tx, view.Transaction) })
+	return view, err
+}
+
+// refresh is Refresh without the limits of the wallet.
+func (s *Signing) refresh(ctx context.Context, which SigningAccess) (SignView, error) {
 	may := func(tx store.Tx) (wallet.Transaction, error) {
 		t, err := which.find(tx)
 		if err != nil {

@@ -38,8 +38,8 @@ type Transactions struct {
 	Network    Network
 	Messages   MessageBuilder
 	Operations []Operation // one for each kind that can be proposed
-	// Judge is what else judges a proposal, when its terms are complete and nothing of it is stored. It may add warnings, set a
-	// delay (Transaction.DelayFor, with its DelayReason), or refuse with POLICY_VIOLATION. nil: nothing does.
+	// Judge is what else judges a proposal, after the fraud rules. It may set a longer delay (Transaction.DelayFor, with its DelayReason), or refuse with
+	// POLICY_VIOLATION. nil: nothing does.
 	Judge func(context.Context, wallet.Transaction) (wallet.Transaction, error)
 	// Barred are the addresses that the operator has barred; nil: none.
 	Barred *BarredAddresses
@@ -136,11 +136,8 @@ func (s *Transactions) Propose(ctx context.Context, who Caller, from wallet.Wall
 	}
 	// A program that holds the wallet's key signs without a confirmation in chat. A suspicious recipient always goes to the chat.
 	unasked := t.Signer == wallet.DeveloperWallet && who.KeyLineage != "" && who.owns(from) && !ask
-	t, unasked, err = s.screen(ctx, t, unasked, snapshot)
+	t, unasked, err = s.screen(ctx, t, rules, unasked, snapshot)
 	if err != nil {
-		return Proposal{}, err
-	}
-	if t, err = s.judged(ctx, t, rules); err != nil {
 		return Proposal{}, err
 	}
 	p := Proposal{Transaction: t, snapshot: snapshot, who: who, unasked: unasked}

@@ -308,7 +308,7 @@ var notForPeopleIn = map[string]string{
 	"webhooks/catalogue.go": "the documentation",
 	"webhooks/verify.go":    "the output of a command of the operator",
 	"wallet/bind.go":        "the text that a wallet signs: its form is a standard, in English",
-	"wallet/policy.go":      "the text that a wallet signs, as in wallet/bind.go",
+	"wallet/policy.go":      "the text that a wallet signs for its spending limits, which the page composes too",
 	"wallet/securitylog.go": "names of browsers and systems, which are the same in every language",
 }
 

@@ -86,6 +86,7 @@ type Parts struct {
 	Summaries     *handlers.Summaries
 	Alerts        *handlers.Alerts
 	Freezing      *handlers.Freezing
+	Policies      *handlers.Policies
 	Webhooks      *handlers.Webhooks
 	Portal        *handlers.Portal
 	Security      *handlers.Security
@@ -119,6 +120,8 @@ func New(o Options) (*Parts, error) {
 	p.Barred.Replace(c.Fraud.Addresses)
 	p.Transactions = &handlers.Transactions{Barred: p.Barred, Store: o.Store, Network: o.Chain, Messages: o.Kinds.Codec(), Now: o.Now, NewID: o.NewID, Random: o.Random}
 	p.Freezing = &handlers.Freezing{Store: o.Store, Wallets: p.Wallets, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
+		Now: o.Now, Random: o.Random, Signatures: chain.Messages{}}
+	p.Policies = &handlers.Policies{Store: o.Store, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
 		Now: o.Now, Random: o.Random, Signatures: chain.Messages{}}
 	p.Transfers = &handlers.Transfers{Transactions: p.Transactions, Chain: o.Chain, Tokens: tokens}
 	p.History = &handlers.History{Transfers: p.Transfers, Chain: o.Chain}
@@ -231,7 +234,7 @@ func (p *Parts) readNews() {
 func (p *Parts) Chat() chat.Options {
 	c := p.Config
 	return chat.Options{Prices: p.Prices, Store: p.Store, Users: p.Users, Wallets: p.Wallets, Transfers: p.Transfers, Stakes: p.Stakes, Swaps: p.Swaps, Revokes: p.Revokes, TokenSearch: p.TokenSearch, History: p.History,
-		Contacts: p.Contacts, Notifications: p.Notifications, Alerts: p.Alerts, Freezing: p.Freezing, Developers: p.Developers, Apps: p.Apps, People: p.People, Portal: p.Portal, Security: p.Security, Receivers: p.Delivery,
+		Contacts: p.Contacts, Notifications: p.Notifications, Alerts: p.Alerts, Freezing: p.Freezing, Policies: p.Policies, Developers: p.Developers, Apps: p.Apps, People: p.People, Portal: p.Portal, Security: p.Security, Receivers: p.Delivery,
 		PublicURL: c.HTTP.PublicURL, PagesURL: c.HTTP.PagesURL, DocsURL: c.HTTP.PagesURL.JoinPath(pages.Docs), Limits: c.Limits,
 		ExplorerURL: c.Chain.ExplorerURL, Cluster: c.Chain.Cluster,
 		BotName: p.BotName, Node: p.Node, Now: p.Now, Random: p.Random, Log: p.Log, Cards: p.Kinds.Cards()}

@@ -51,12 +51,21 @@ func LogSecurityFirst(tx Tx, person wallet.UserID, at time.Time, kind wallet.Sec
 	return NotifyOwner(tx, event)
 }
 
+// SecurityFull reports whether LogSecurity appends no more entries of a kind to a person's log on the day of at.
+func SecurityFull(tx Tx, person wallet.UserID, at time.Time, kind wallet.SecurityKind) (bool, error) {
+	seen, err := tx.Seen(person, dailySubject(kind))
+	return seen.FullOn(at, wallet.SecurityDaily), err
+}
+
+// dailySubject is the subject under which entries of a kind are counted.
+func dailySubject(kind wallet.SecurityKind) string { return "daily " + string(kind) }
+
 // logSecurity is LogSecurity. It returns the number of the entry, 0 for none.
 func logSecurity(tx Tx, person wallet.UserID, at time.Time, kind wallet.SecurityKind, details wallet.SecurityDetails) (uint64, error) {
 	if person == "" {
 		return 0, nil
 	}
-	daily := "daily " + string(kind)
+	daily := dailySubject(kind)
 	seen, err := tx.Seen(person, daily)
 	if err != nil {
 		return 0, err

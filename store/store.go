@@ -140,6 +140,7 @@ type Tx interface {
 	Users
 	Wallets
 	FreezeLinks
+	Policies
 	Watches
 	TokenPrices
 	CurrencyRates

@@ -66,6 +66,12 @@ type Facts struct {
 	// Accounts are the token accounts that it takes from and brings to, as the chain has them; none for SOL.
 	Accounts []TokenAccount
 
+	// Policy is what the owner allows the wallet to pay, SpentInDay what it paid of the token in the day that Policy.Day means (Transaction.SpentInDay), and
+	// PaidBefore whether it paid Transaction.To before. The last two are known only if Policy needs them.
+	Policy     Policy
+	SpentInDay uint64
+	PaidBefore bool
+
 	Own      []Address // the owner's wallets
 	Contacts []Contact
 	Paid     []Address // recipients of the owner's earlier payments
@@ -137,6 +143,8 @@ type Rule struct {
 	// Attended means that a payment which a program signs by itself is shown to its owner if this rule warns. Other warnings
 	// are only returned to the program.
 	Attended bool
+	// Binding means that it holds for a payment that a program signs by itself too: its owner has decided so.
+	Binding bool
 	// Judge returns what it finds; NoVerdict for nothing.
 	Judge func(*Facts) Finding
 }
@@ -162,6 +170,18 @@ func Refusal(found []Finding) error {
 	return nil
 }
 
+// RefusalTo is Refusal as the one who proposed it may learn it. What a Private rule says is the owner's alone: an app of somebody else gets a general reason.
+func RefusalTo(door Door, found []Finding) error {
+	if door == DoorApp {
+		if at := slices.IndexFunc(found, func(f Finding) bool { return f.Verdict == RefuseVerdict }); at >= 0 {
+			if rule, ok := ruleNamed(found[at].Rule); !ok || rule.Private {
+				return Refuse(PolicyViolation, "rule.limit_general")
+			}
+		}
+	}
+	return Refusal(found)
+}
+
 // Worst returns the gravest verdict of several findings.
 func Worst(found []Finding) (worst Verdict) {
 	for _, f := range found {
@@ -178,10 +198,14 @@ func Attended(found []Finding) bool {
 	})
 }
 
-// Unattended returns findings for a payment that a program signs by itself: nobody can type or wait, so they are notes.
+// Unattended returns findings for a payment that a program signs by itself: nobody can type, so they are notes, but for those of rules that bind
+// programs as well.
 func Unattended(found []Finding) []Finding {
 	out := slices.Clone(found)
 	for i := range out {
+		if rule, ok := ruleNamed(out[i].Rule); ok && rule.Binding {
+			continue
+		}
 		out[i].Verdict, out[i].Wait = min(out[i].Verdict, NoteVerdict), 0
 	}
 	return out

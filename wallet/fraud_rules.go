@@ -17,15 +17,21 @@ const (
 	RulePlantedSender     RuleName = "planted_sender"    // known to the owner only from transfers that strangers plant
 	RuleNewRecipient      RuleName = "new_recipient"     // not a contact, not an own wallet, and never paid before
 	RuleLargeFirstPayment RuleName = "large_first_payment"
-	RuleDrain             RuleName = "drain"       // nearly all of a token goes to a new recipient
-	RuleManyTokens        RuleName = "many_tokens" // different tokens within an hour
-	RuleManyPayments      RuleName = "many_payments"
-	RuleHighSpending      RuleName = "high_spending" // more value within a day than the owner is used to
-	RuleNight             RuleName = "night"         // a large payment at night
-	RuleAppAmount         RuleName = "app_amount"    // a program asks for a large amount
-	RuleImpersonation     RuleName = "impersonation" // a request names a contact or a well-known service, and the address is another
-	RuleSimilarContact    RuleName = "similar_contact"
-	RuleLinkInText        RuleName = "link_in_text"
+	RuleDrain             RuleName = "drain" // nearly all of a token goes to a new recipient
+
+	RuleLimitPayment      RuleName = "limit_payment" // more than the owner's spending limits (Policy) allow in one payment
+	RuleLimitDay          RuleName = "limit_day"
+	RuleLimitRecipients   RuleName = "limit_recipients"
+	RuleLimitNewRecipient RuleName = "limit_new_recipient" // waits, as the owner's spending limits say
+
+	RuleManyTokens     RuleName = "many_tokens" // different tokens within an hour
+	RuleManyPayments   RuleName = "many_payments"
+	RuleHighSpending   RuleName = "high_spending" // more value within a day than the owner is used to
+	RuleNight          RuleName = "night"         // a large payment at night
+	RuleAppAmount      RuleName = "app_amount"    // a program asks for a large amount
+	RuleImpersonation  RuleName = "impersonation" // a request names a contact or a well-known service, and the address is another
+	RuleSimilarContact RuleName = "similar_contact"
+	RuleLinkInText     RuleName = "link_in_text"
 
 	RuleHook              RuleName = "transfer_hook"    // a program of the issuer runs with every transfer
 	RuleNonTransferable   RuleName = "non_transferable" // the mint allows no transfers
@@ -60,7 +66,7 @@ const (
 
 // FraudRules returns all rules, in the order in which their findings are shown. docs/security.md lists them.
 func FraudRules() []Rule {
-	return slices.Concat(recipientRules(), patternRules(), textRules(), TokenRules(), accountRules(), QuoteRules())
+	return slices.Concat(recipientRules(), LimitRules(), patternRules(), textRules(), TokenRules(), accountRules(), QuoteRules())
 }
 
 // one returns the list of one verdict.
@@ -127,7 +133,8 @@ func judgePlanted(f *Facts) Finding {
 
 // judgeNew is silent if a graver rule says the same.
 func judgeNew(f *Facts) Finding {
-	if _, poisoned := f.Suspect(); !f.toStranger() || poisoned || f.Planted || judgeLargeFirst(f).Verdict != NoVerdict || judgeDrain(f).Verdict != NoVerdict {
+	if _, poisoned := f.Suspect(); !f.toStranger() || poisoned || f.Planted || judgeLargeFirst(f).Verdict != NoVerdict || judgeDrain(f).Verdict != NoVerdict ||
+		judgeLimitNewRecipient(f).Verdict != NoVerdict {
 		return Finding{}
 	}
 	return Finding{Verdict: NoteVerdict, Reason: Because("rule.new_recipient")}

@@ -69,6 +69,7 @@ const (
 	BlockhashExpired    Failure = "BLOCKHASH_EXPIRED"
 	SimulationFailed    Failure = "SIMULATION_FAILED"
 	ChainError          Failure = "CHAIN_ERROR"
+	PolicyViolated      Failure = "POLICY_VIOLATION" // a fraud rule or a spending limit refused it when its delay ended
 )
 
 // Transition is one row of the lifecycle: a trigger moves a transaction from one state to another and emits events.

@@ -181,6 +181,8 @@ func TestApprovedIsWhoseSignatureWasAskedFor(t *testing.T) {
 	}{
 		"a proposal":                    {Transaction{}, false},
 		"confirmed, its link not open":  {Transaction{SignID: "s"}, true},
+		"delayed, with its link":        {Transaction{SignID: "s", DelayEndsAt: time.Unix(1, 0)}, false},
+		"its delay is over":             {Transaction{SignID: "s", DelayEndsAt: time.Unix(1, 0), Deadline: time.Unix(2, 0)}, true},
 		"a program's, issued over hash": {Transaction{IssuedBlockhashes: []IssuedBlockhash{{}}}, true},
 	} {
 		if got := c.of.Approved(); got != c.want {

@@ -3,6 +3,8 @@ package wallet
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -121,6 +123,160 @@ func (s PolicyState) Set(p Policy, now time.Time) PolicyState {
 	}
 	return PolicyState{Current: p.Meet(current), Pending: &p, PendingFrom: now.Add(PolicyDelay)}
 }
+
+// Check returns INVALID_REQUEST for a policy that is out of bounds. Duplicates in its lists count once.
+func (p Policy) Check() error {
+	p = p.Canonical()
+	switch {
+	case len(p.Payment) > MaxTokenLimits || len(p.Day) > MaxTokenLimits:
+		return Refuse(InvalidRequest, "limits.too_many_tokens", NumberArg("Most", MaxTokenLimits))
+	case p.Recipients != nil && len(*p.Recipients) > MaxAllowed:
+		return Refuse(InvalidRequest, "limits.too_many_recipients", NumberArg("Most", MaxAllowed))
+	case p.NewWait < 0 || p.NewWait > MaxNewWait || p.NewWait%time.Hour != 0:
+		return Refuse(InvalidRequest, "limits.wait", NumberArg("Most", int64(MaxNewWait/time.Hour)))
+	}
+	return nil
+}
+
+// WithWrappedAsSOL returns the policy with its limits of wrapped SOL as limits of SOL: a payment of either counts as SOL.
+func (p Policy) WithWrappedAsSOL() Policy {
+	asSOL := func(limits []TokenLimit) []TokenLimit {
+		out := slices.Clone(limits)
+		for i := range out {
+			out[i].Mint = limitedMint(out[i].Mint)
+		}
+		return out
+	}
+	p.Payment, p.Day = asSOL(p.Payment), asSOL(p.Day)
+	return p.Canonical()
+}
+
+// limitedMint returns the mint whose limits hold for payments of a mint: zero, which is SOL, for wrapped SOL.
+func limitedMint(mint Address) Address {
+	if mint == WrappedSOL {
+		return Address{}
+	}
+	return mint
+}
+
+// policyDay is the span of Policy.Day.
+const policyDay = 24 * time.Hour
+
+// PolicyReach is how long ago a transaction may have been proposed that CountsInDay and can have been settled since: the day, and everything that may lie
+// between the proposal and the signature, with a day to spare. Older ones that count are unsettled.
+const PolicyReach = policyDay + ConfirmWindow + MaxDelay + DelayedSignWindow + 24*time.Hour
+
+// CountsInDay reports whether a payment or swap counts in the last 24 hours of Policy.Day at now. It does if it is confirmed and may still land, and
+// if it has landed and was signed within them. Nothing that failed, expired or was rejected does.
+func (t Transaction) CountsInDay(now time.Time) bool {
+	switch t.Status {
+	case Delayed, AwaitingSignature, Signed, Pending:
+		return true
+	case Confirmed:
+		signed := t.SignedAt
+		if signed.IsZero() { // found on chain, signed elsewhere
+			signed = t.ConfirmedAt
+		}
+		return now.Sub(signed) < policyDay
+	}
+	return false
+}
+
+// SpentInDay returns what transactions that CountsInDay pay of the token of t, in base units, without t itself. More than 64 bits are math.MaxUint64.
+func (t Transaction) SpentInDay(others []Transaction, now time.Time) (sum uint64) {
+	for _, o := range others {
+		if o.ID == t.ID || limitedMint(o.Token.Mint) != limitedMint(t.Token.Mint) || !o.CountsInDay(now) {
+			continue
+		}
+		var over uint64
+		if sum, over = bits.Add64(sum, o.Amount, 0); over > 0 {
+			return math.MaxUint64
+		}
+	}
+	return sum
+}
+
+// PolicyProof is a policy with the wallet's signature over its PolicyText.
+type PolicyProof struct {
+	Policy     Policy    `json:"policy"`
+	TelegramID int64     `json:"telegram_id"` // of the account in the text
+	Nonce      string    `json:"nonce"`
+	IssuedAt   time.Time `json:"issued_at"` // UTC, whole seconds
+	ExpiresAt  time.Time `json:"expires_at"`
+	Signature  Signature `json:"signature"`
+}
+
+// WalletPolicy is what is stored of the policy of a person's wallet. It outlives the wallet's connection.
+type WalletPolicy struct {
+	Owner   UserID      `json:"owner"`
+	Address Address     `json:"address"`
+	State   PolicyState `json:"state"`
+	// Signed is the newest policy that the wallet signed and that came into force; nil for none. The current one is the same or stricter.
+	Signed *PolicyProof `json:"signed,omitempty"`
+	// SignedPending is the signature of State.Pending.
+	SignedPending *PolicyProof `json:"signed_pending,omitempty"`
+}
+
+// At returns what is stored as it stands at a time.
+func (w WalletPolicy) At(now time.Time) WalletPolicy {
+	state := w.State.At(now)
+	if w.State.Pending != nil && state.Pending == nil {
+		w.Signed, w.SignedPending = w.SignedPending, nil
+	}
+	w.State = state
+	return w
+}
+
+// Narrowed returns w after its owner asked for another policy at now, without a signature: what p forbids is forbidden, and a change that
+// waits is dropped. What p allows beyond the current policy it does not get.
+func (w WalletPolicy) Narrowed(p Policy, now time.Time) WalletPolicy {
+	w = w.At(now)
+	w.State, w.SignedPending = PolicyState{Current: p.Meet(w.State.Current)}, nil
+	return w
+}
+
+// WithoutPending returns w without a change that waits at now.
+func (w WalletPolicy) WithoutPending(now time.Time) WalletPolicy {
+	w = w.At(now)
+	w.State, w.SignedPending = PolicyState{Current: w.State.Current}, nil
+	return w
+}
+
+// SetSigned returns w after its wallet signed a policy at now (PolicyState.Set). The caller has verified the signature. Signing what is current already
+// leaves a change that waits as it is.
+func (w WalletPolicy) SetSigned(proof PolicyProof, now time.Time) WalletPolicy {
+	w = w.At(now)
+	if !proof.Policy.Equal(w.State.Current) {
+		w.State, w.SignedPending = w.State.Set(proof.Policy, now), nil
+	}
+	if proof.Policy.Equal(w.State.Current) {
+		w.Signed = &proof
+	} else {
+		w.SignedPending = &proof
+	}
+	return w
+}
+
+// PolicyWindow is how long a link to sign a policy can be used.
+const PolicyWindow = 10 * time.Minute
+
+// PolicyLink is a link by which a device signs a policy of a wallet. Of its token only the SHA-256 is stored. A person has at most one.
+type PolicyLink struct {
+	TokenHash [32]byte  `json:"token_hash"`
+	User      UserID    `json:"user"`
+	Address   Address   `json:"address"`
+	Proposed  Policy    `json:"proposed"`
+	Nonce     string    `json:"nonce"` // part of the text to sign
+	IssuedAt  time.Time `json:"issued_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+	// SignedAt is when it was signed, and Signature by what, zero before; EffectiveAt is from when the policy holds.
+	SignedAt    time.Time `json:"signed_at,omitzero"`
+	Signature   Signature `json:"signature,omitzero"`
+	EffectiveAt time.Time `json:"effective_at,omitzero"`
+}
+
+// OpenAt reports whether the link can be used at now.
+func (l PolicyLink) OpenAt(now time.Time) bool { return now.Before(l.ExpiresAt) }
 
 // canonicalText is the part of PolicyText that says what the policy is.
 func (p Policy) canonicalText() string {

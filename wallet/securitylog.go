@@ -35,13 +35,16 @@ const (
 	LogNotificationsSet   SecurityKind = "notifications.set"
 	LogFrozen             SecurityKind = "account.frozen"
 	LogUnfrozen           SecurityKind = "account.unfrozen"
+	LogLimitsTightened    SecurityKind = "limits.tightened" // the spending limits of a wallet allow less
+	LogLimitsSigned       SecurityKind = "limits.signed"    // its device signed spending limits
+	LogLimitsCancelled    SecurityKind = "limits.cancelled" // a change that would have allowed more
 )
 
 // SecurityKinds lists every kind.
 func SecurityKinds() []SecurityKind {
 	return []SecurityKind{LogWalletConnected, LogWalletClaimed, LogWalletKept, LogWalletMoved, LogWalletDisconnected, LogDefaultChanged, LogLinkOpened,
 		LogKeyCreated, LogKeyRotated, LogKeyRevoked, LogKeyUsed, LogAccessGranted, LogAccessChanged, LogAccessRevoked, LogPortalOpened, LogPortalEnded,
-		LogHistoryExported, LogNotificationsSet, LogFrozen, LogUnfrozen}
+		LogHistoryExported, LogNotificationsSet, LogFrozen, LogUnfrozen, LogLimitsTightened, LogLimitsSigned, LogLimitsCancelled}
 }
 
 // SecurityDetails are the facts of an entry, as data. A front words them. Each kind uses some of them.
@@ -60,6 +63,9 @@ type SecurityDetails struct {
 	First   bool    `json:"first,omitempty"`    // the device was not seen before
 	Last    bool    `json:"last,omitempty"`     // no more of its kind are logged on this day (SeenRule)
 	Value   string  `json:"value,omitempty"`    // of LogHistoryExported the format; of LogNotificationsSet "off", or the categories that are on, separated by spaces; of LogFrozen the FreezeDoor
+	// Policy are spending limits: those that hold now, or, of LogLimitsSigned, those that were signed.
+	Policy *Policy   `json:"policy,omitempty"`
+	From   time.Time `json:"from,omitzero"` // of LogLimitsSigned: from when they hold, if they allow more
 }
 
 // The values of SecurityDetails.Link.
@@ -95,6 +101,12 @@ func (d SecurityDetails) fields() (out [][2]string) {
 	add("first", flag[d.First])
 	add("last", flag[d.Last])
 	add("value", d.Value)
+	if d.Policy != nil {
+		add("policy", d.Policy.canonicalText())
+	}
+	if !d.From.IsZero() {
+		add("from", d.From.UTC().Format(time.RFC3339Nano))
+	}
 	return out
 }
 

@@ -121,8 +121,8 @@ type Transaction struct {
 	Findings []Finding `json:"findings,omitempty"`
 
 	Message []byte `json:"message,omitzero"` // with a zero blockhash
-	// SignID is the secret of the signing link. The store seals it. It is "" until a signature is requested, and if a program
-	// signs without a confirmation.
+	// SignID is the secret of the signing link. The store seals it. It is "" until a signature is requested, or until Confirm if it
+	// waits for RuleLimitNewRecipient, and if a program signs without a confirmation.
 	SignID            string            `json:"sign_id,omitzero"`
 	IssuedBlockhashes []IssuedBlockhash `json:"issued_blockhashes,omitzero"`
 
@@ -150,7 +150,12 @@ type Transaction struct {
 
 // Approved reports whether a signature was requested: after the owner's Confirm and the delay, if there was one, or from
 // the program that signs.
-func (t Transaction) Approved() bool { return t.SignID != "" || len(t.IssuedBlockhashes) > 0 }
+func (t Transaction) Approved() bool {
+	if t.WasDelayed() && t.Deadline.IsZero() { // its delay did not end, though it may have a link already
+		return false
+	}
+	return t.SignID != "" || len(t.IssuedBlockhashes) > 0
+}
 
 // WasDelayed reports whether t waits or waited between Confirm and the request for a signature.
 func (t Transaction) WasDelayed() bool { return !t.DelayEndsAt.IsZero() }

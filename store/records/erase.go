@@ -28,6 +28,8 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 		func() error { return t.eraseWallets(id) },
 		func() error { return t.eraseBinds(id) },
 		func() error { return t.eraseFreezeLinks(id) },
+		func() error { return t.DeletePolicyLink(id) },
+		func() error { return t.deletePrefixed(policies, userPrefix(id)) },
 		func() error { return t.eraseTransactions(id) },
 		func() error { return t.deletePrefixed(contacts, userPrefix(id)) },
 		func() error { return t.eraseTelegram(u.TelegramID) },

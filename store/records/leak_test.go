@@ -26,6 +26,7 @@ func inTheClear() []string {
 	return []string{
 		"User.ID", "User.Freeze.By", "User.Freeze.Message", "User.Notifications.Events[0]", "User.Notifications.Events[1]", "Grant.Events.Events[0]", "Grant.Events.Events[1]",
 		"Wallet.Owner", "Wallet.Type", "Wallet.KeyLineage", "Wallet.Claim.Type", "Wallet.Claim.KeyLineage", "Wallet.Claim.User",
+		"FreezeLink.User", "FreezeLink.Use", "WalletPolicy.Owner", "PolicyLink.User",
 		"Bind.User", "Bind.Status", "Bind.Type", "Bind.KeyID", "Bind.OfferedBy",
 		"Transaction.ID", "Transaction.Kind", "Transaction.Status", "Transaction.Owner", "Transaction.KeyID", "Transaction.Signer",
 		"Transaction.DelayFor", "Transaction.Token.Symbol", "Transaction.Landing.Failure", "Transaction.Landing.Confirmations",
@@ -80,9 +81,12 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		post        store.Delivery
 		tick        store.Counter
 		task        store.Job
+		freezes     wallet.FreezeLink
+		policy      wallet.WalletPolicy
+		policyLink  wallet.PolicyLink
 		from        = int64(7_700_000_000_000) // numbers as unlikely as Telegram ids
 	)
-	for _, one := range []any{&u, &w, &b, &row, &k, &portalToken, &c, &n, &out, &a, &end, &e, &book, &app, &gr, &dev, &hook, &fare, &post, &tick, &task} {
+	for _, one := range []any{&u, &w, &b, &row, &k, &portalToken, &c, &n, &out, &a, &end, &e, &book, &app, &gr, &dev, &hook, &fare, &post, &tick, &task, &freezes, &policy, &policyLink} {
 		maps.Copy(marks, storetest.Fill(one, from))
 		from += 1_000_003
 	}
@@ -104,7 +108,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		}
 		for _, step := range []error{tx.PutWallet(w), tx.PutBind(b), tx.PutConversation(c), tx.PutPortalToken(portalToken, portalSecret, 1),
 			tx.PutButtons([]store.Button{n}), tx.PutCard(out.Chat, out.Card, 1, time.Time{}), tx.PutSendResult(out.Chat, out.Card, end), store.Enqueue(tx, []store.Reply{out}...), tx.Emit(e), tx.PutContact(book),
-			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutCounters([]store.Counter{tick})} {
+			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutFreezeLink(freezes), tx.PutPolicy(policy), tx.PutPolicyLink(policyLink), tx.PutCounters([]store.Counter{tick})} {
 			if step != nil {
 				return step
 			}
@@ -131,6 +135,8 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 	book.Owner = u.ID
 	portalToken.Owner, gr.User, dev.User, task.About, task.ID = u.ID, u.ID, u.ID, u.ID, task.ID+"-second"
 	app.ID, app.Owner = "app_second", u.ID
+	policy.Owner, policyLink.User, policyLink.TokenHash = u.ID, u.ID, [32]byte{1}
+	freezes.User, freezes.TokenHash = u.ID, [32]byte{1}
 	hook.ID, hook.Owner = "wh_second", u.ID
 	portalSecret += "-second" // the first one stays
 	post.ID, post.Webhook, post.User = "dlv_second", hook.ID, u.ID

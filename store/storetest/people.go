@@ -70,6 +70,8 @@ func testErase(t *testing.T, open Open) {
 			tx.PutSendResult(chat, "card", store.SendResult{MessageID: 7, ExpiresAt: at.Add(time.Hour)}),
 			tx.PutPortalToken(store.PortalToken{Kind: store.PortalSession, Owner: who.ID, Lineage: "key_" + string(who.ID), EndsAt: at.Add(time.Hour)}, "pass_"+string(who.ID), 1),
 			tx.PutFreezeLink(wallet.FreezeLink{TokenHash: [32]byte{n}, User: who.ID, Use: wallet.LinkFreezes, IssuedAt: at}),
+			tx.PutPolicy(wallet.WalletPolicy{Owner: who.ID, Address: address}),
+			tx.PutPolicyLink(wallet.PolicyLink{TokenHash: [32]byte{n}, User: who.ID, Address: address, ExpiresAt: at}),
 			tx.PutSwapQuote(store.SwapQuote{ID: "swq_1", Owner: who.ID, EndsAt: at.Add(time.Hour)}),
 			store.Enqueue(tx, []store.Reply{{Chat: chat, Card: "card", Body: []byte("reply")}}...),
 			tx.Emit(wallet.Event{ID: "evt_" + string(who.ID), User: who.ID, At: at, Data: []byte(`{}`)}),
@@ -118,6 +120,8 @@ func testErase(t *testing.T, open Open) {
 				return err
 			},
 			"freeze link":   func(tx store.Tx) error { _, err := tx.FreezeLink([32]byte{n}); return err },
+			"policy":        func(tx store.Tx) error { _, err := tx.Policy(who.ID, wallet.Address{n}); return err },
+			"policy link":   func(tx store.Tx) error { _, err := tx.PolicyLink([32]byte{n}); return err },
 			"quote":         func(tx store.Tx) error { _, err := tx.SwapQuote(who.ID, "swq_1"); return err },
 			"key":           func(tx store.Tx) error { _, err := tx.Key("key_" + string(who.ID)); return err },
 			"app":           func(tx store.Tx) error { _, err := tx.App(wallet.AppID("app_" + who.ID)); return err },

@@ -19,6 +19,9 @@ type Samples struct {
 	Stakes       wallet.WatchedStakes
 	Folded       uint64
 	Bind         wallet.Bind
+	FreezeLink   wallet.FreezeLink
+	Policy       wallet.WalletPolicy
+	PolicyLink   wallet.PolicyLink
 	Transaction  wallet.Transaction
 	Key          wallet.Key
 	PortalToken  store.PortalToken
@@ -61,6 +64,7 @@ func NewSamples() Samples {
 	x.Conversation.Version, x.Transaction.Version = 1, 1
 	x.Wallet.Owner, x.Bind.User, x.Transaction.Owner, x.Event.User = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.Transaction.Kind = wallet.Send
+	x.FreezeLink.User, x.Policy.Owner, x.PolicyLink.User = x.User.ID, x.User.ID, x.User.ID
 	x.Watch.Address, x.Watch.Version = x.Wallet.Address, 1
 	x.Stakes.Address, x.Stakes.Version = x.Wallet.Address, 1
 	x.Contact.Owner = x.User.ID
@@ -109,7 +113,7 @@ func (x Samples) Write(tx store.Tx) error {
 	if err == nil {
 		_, err = tx.NoteNews([]wallet.NewsItem{x.News}, now, false)
 	}
-	return errors.Join(err, tx.PutNewsFeed(x.NewsFeed), tx.PutWallet(x.Wallet), tx.PutWatch(watch), tx.PutWatchedStakes(stakes), tx.PutFolded(x.Wallet.Address, x.Folded), tx.PutBind(x.Bind), tx.CreateTransaction(x.Transaction),
+	return errors.Join(err, tx.PutNewsFeed(x.NewsFeed), tx.PutWallet(x.Wallet), tx.PutWatch(watch), tx.PutWatchedStakes(stakes), tx.PutFolded(x.Wallet.Address, x.Folded), tx.PutBind(x.Bind), tx.PutFreezeLink(x.FreezeLink), tx.PutPolicy(x.Policy), tx.PutPolicyLink(x.PolicyLink), tx.CreateTransaction(x.Transaction),
 		tx.CreateKey(x.Key, "sample secret"), tx.PutPortalToken(x.PortalToken, "sample portal token", 1), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutSendResult(x.Reply.Chat, x.Reply.Card, x.SendResult),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
@@ -143,6 +147,14 @@ func (x Samples) Read(tx store.Tx) error {
 	check("bind", x.Bind, b, err)
 	b, err = tx.BindOf(x.User.ID)
 	check("newest bind", x.Bind, b, err)
+	freezeLink, err := tx.FreezeLink(x.FreezeLink.TokenHash)
+	check("freeze link", x.FreezeLink, freezeLink, err)
+	policy, err := tx.Policy(x.User.ID, x.Policy.Address)
+	check("policy", x.Policy, policy, err)
+	policies, err := tx.PoliciesOf(x.User.ID)
+	check("policies", []wallet.WalletPolicy{x.Policy}, policies, err)
+	policyLink, err := tx.PolicyLink(x.PolicyLink.TokenHash)
+	check("policy link", x.PolicyLink, policyLink, err)
 	row, err := tx.Transaction(x.Transaction.ID)
 	check("transaction", x.Transaction, row, err)
 	row, err = tx.TransactionBySignID(x.Transaction.SignID)

@@ -1,0 +1,510 @@
+package handlers_test
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"purser/e2e/world"
+	"purser/handlers"
+	"purser/store"
+	"purser/wallet"
+)
+
+// changes asks for another policy of a person's wallet.
+func (r *harness) changes(p *world.Person, to wallet.Policy) (handlers.PolicyChange, error) {
+	var change handlers.PolicyChange
+	err := r.Update(func(tx store.Tx) (err error) {
+		change, err = r.Policies.Change(tx, p.User.ID, p.Address(), to)
+		return err
+	})
+	return change, err
+}
+
+// policy is the policy of a person's wallet as it is now.
+func (r *harness) policy(p *world.Person) (state wallet.PolicyState) {
+	r.Helper()
+	r.View(func(tx store.Tx) (err error) { state, err = r.Policies.Of(tx, p.User.ID, p.Address()); return err })
+	return state
+}
+
+// signs plays the page of a link: it signs the text of the challenge, changed as a liar would.
+func (r *harness) signs(token string, key ed25519.PrivateKey, change func(*handlers.PolicyChallenge)) (handlers.PolicySigned, error) {
+	c, err := r.Policies.Challenge(r.Context(), token)
+	if err != nil {
+		return handlers.PolicySigned{}, err
+	}
+	if change != nil {
+		change(&c)
+	}
+	u := r.Policies.PublicURL
+	text := wallet.PolicyText(u.Host, u.Scheme+"://"+u.Host, c.Address, c.Proposed, wallet.TelegramAccount(c.TelegramID), c.Chain, c.Nonce, c.IssuedAt, c.ExpiresAt)
+	return r.Policies.Sign(r.Context(), token, wallet.Signature(ed25519.Sign(key, []byte(text))))
+}
+
+// logged counts the entries of a kind in a person's security log, and the messages about them that wait.
+func (r *harness) logged(p *world.Person, kind wallet.SecurityKind) (entries, notices int) {
+	r.Helper()
+	r.View(func(tx store.Tx) error {
+		rows, _, faults, err := store.SecurityLog(tx, p.User.ID)
+		if len(faults) > 0 {
+			r.Errorf("the log is broken: %+v", faults)
+		}
+		for _, row := range rows {
+			if row.Entry.Kind != kind {
+				continue
+			}
+			entries++
+			pending, err := tx.PendingEvents(1000)
+			r.Must(err)
+			for _, e := range pending {
+				if e.Name == wallet.SecurityNoticed && e.ID == fmt.Sprintf("evt_security_%s_%d", p.User.ID, row.Number) {
+					notices++
+				}
+			}
+		}
+		return err
+	})
+	return entries, notices
+}
+
+// solPolicy limits one payment to so many SOL.
+func solPolicy(most uint64) wallet.Policy {
+	return wallet.Policy{Payment: []wallet.TokenLimit{{Units: most * sol}}}
+}
+
+// TestStricterLimitsHoldAtOnceAndLooserOnesWaitForTheDevice.
+func TestStricterLimitsHoldAtOnceAndLooserOnesWaitForTheDevice(t *testing.T) {
+	r := newHarness(t)
+	alice := r.rich(1001, 10*sol)
+	if got := r.policy(alice); !reflect.DeepEqual(got, wallet.PolicyState{}) {
+		t.Fatalf("before anything it is %+v", got)
+	}
+	// Stricter: at once, without a link.
+	change, err := r.changes(alice, solPolicy(2))
+	if err != nil || change.Token != "" || !change.State.Current.Equal(solPolicy(2)) || !r.policy(alice).Current.Equal(solPolicy(2)) {
+		t.Fatalf("stricter: %+v, %v", change, err)
+	}
+	if entries, notices := r.logged(alice, wallet.LogLimitsTightened); entries != 1 || notices != 0 {
+		t.Errorf("logged %d times, with %d messages", entries, notices)
+	}
+	// Looser: a link, and nothing else.
+	change, err = r.changes(alice, solPolicy(5))
+	if err != nil || change.Token == "" || !change.State.Current.Equal(solPolicy(2)) || change.State.Pending != nil || !reflect.DeepEqual(r.policy(alice), change.State) {
+		t.Fatalf("looser: %+v, %v", change, err)
+	}
+	r.Pass(wallet.PolicyWindow - time.Second)
+	signed, err := r.signs(change.Token, alice.Key, nil)
+	from := r.Now().Add(wallet.PolicyDelay)
+	if err != nil || !signed.Waiting || !signed.EffectiveAt.Equal(from) {
+		t.Fatalf("signed: %+v, %v", signed, err)
+	}
+	if got := r.policy(alice); !got.Current.Equal(solPolicy(2)) || got.Pending == nil || !got.Pending.Equal(solPolicy(5)) || !got.PendingFrom.Equal(from) {
+		t.Errorf("signed, it is %+v", got)
+	}
+	if entries, notices := r.logged(alice, wallet.LogLimitsSigned); entries != 1 || notices != 1 {
+		t.Errorf("logged %d times, with %d messages", entries, notices)
+	}
+	r.Pass(wallet.PolicyDelay - time.Second)
+	if got := r.policy(alice); !got.Current.Equal(solPolicy(2)) {
+		t.Errorf("a second early it is %+v", got)
+	}
+	r.Pass(time.Second)
+	if got := r.policy(alice); !got.Current.Equal(solPolicy(5)) || got.Pending != nil {
+		t.Errorf("a day later it is %+v", got)
+	}
+}
+
+// TestAMixedChangeForbidsAtOnceAndAsksForTheRest: the stricter part holds, and a change that waited is over.
+func TestAMixedChangeForbidsAtOnceAndAsksForTheRest(t *testing.T) {
+	r := newHarness(t)
+	alice := r.rich(1001, 10*sol)
+	one, two, three := r.Stranger(), r.Stranger(), r.Stranger()
+	with := func(payment, day uint64, to ...wallet.Address) wallet.Policy {
+		return wallet.Policy{Payment: []wallet.TokenLimit{{Units: payment}}, Day: []wallet.TokenLimit{{Units: day}}, Recipients: &to}
+	}
+	_, err := r.changes(alice, with(5, 10, one, two))
+	r.Must(err)
+	looser, err := r.changes(alice, with(6, 10, one, two))
+	r.Must(err)
+	_, err = r.signs(looser.Token, alice.Key, nil)
+	r.Must(err)
+	change, err := r.changes(alice, with(6, 9, one, three))
+	if err != nil || change.Token == "" || change.State.Pending != nil || !change.State.Current.Equal(with(5, 9, one)) {
+		t.Fatalf("%+v, %v", change, err)
+	}
+	r.Pass(wallet.PolicyDelay)
+	if got := r.policy(alice).Current; !got.Equal(with(5, 9, one)) {
+		t.Errorf("what waited before came into force: %+v", got)
+	}
+	// A purely looser wish leaves what waits alone, until it is signed.
+	again, err := r.changes(alice, with(5, 9, one, two))
+	r.Must(err)
+	_, err = r.signs(again.Token, alice.Key, nil)
+	r.Must(err)
+	last, err := r.changes(alice, with(7, 9, one))
+	if err != nil || last.State.Pending == nil || !last.State.Pending.Equal(with(5, 9, one, two)) {
+		t.Fatalf("%+v, %v", last, err)
+	}
+	_, err = r.signs(last.Token, alice.Key, nil)
+	r.Must(err)
+	if got := r.policy(alice); got.Pending == nil || !got.Pending.Equal(with(7, 9, one)) {
+		t.Errorf("signed, it is %+v", got)
+	}
+	// The current one again: nothing waits any more, and the open link is dead.
+	open, err := r.changes(alice, with(8, 9, one))
+	r.Must(err)
+	if change, err = r.changes(alice, with(5, 9, one)); err != nil || change.Token != "" || change.State.Pending != nil {
+		t.Errorf("the current one again: %+v, %v", change, err)
+	}
+	if _, err := r.signs(open.Token, alice.Key, nil); wallet.CodeOf(err) != wallet.NotFound {
+		t.Errorf("a link of a change that was given up: %v", err)
+	}
+	if entries, _ := r.logged(alice, wallet.LogLimitsCancelled); entries != 1 {
+		t.Errorf("%d entries say that it was cancelled", entries)
+	}
+}
+
+// TestOnlyTheWalletsOwnSignatureOverThisTextAllowsMore.
+func TestOnlyTheWalletsOwnSignatureOverThisTextAllowsMore(t *testing.T) {
+	r := newHarness(t)
+	alice, bob := r.rich(1001, 10*sol), r.rich(1002, 10*sol)
+	second := r.NewKey()
+	r.Must(r.Update(func(tx store.Tx) error {
+		return tx.PutWallet(wallet.Wallet{Address: world.AddressOf(second), Owner: alice.User.ID, Type: wallet.PageWallet, ConnectedAt: r.Now()})
+	}))
+	_, err := r.changes(alice, solPolicy(2))
+	r.Must(err)
+	change, err := r.changes(alice, solPolicy(5))
+	r.Must(err)
+	before := r.policy(alice)
+	refused := func(what string, code wallet.Code, err error) {
+		t.Helper()
+		if wallet.CodeOf(err) != code {
+			t.Errorf("%s: %v", what, err)
+		}
+		if got := r.policy(alice); !reflect.DeepEqual(got, before) {
+			t.Fatalf("%s changed it to %+v", what, got)
+		}
+	}
+	for what, lie := range map[string]func(*handlers.PolicyChallenge){
+		"another policy":  func(c *handlers.PolicyChallenge) { c.Proposed = solPolicy(6) },
+		"no limits":       func(c *handlers.PolicyChallenge) { c.Proposed = wallet.Policy{} },
+		"another wallet":  func(c *handlers.PolicyChallenge) { c.Address = bob.Address() },
+		"another account": func(c *handlers.PolicyChallenge) { c.TelegramID++ },
+		"another network": func(c *handlers.PolicyChallenge) { c.Chain = "mainnet" },
+		"another link":    func(c *handlers.PolicyChallenge) { c.Nonce = "aB3dE5gH7jK9mN1pQ2rS4t" },
+		"another end":     func(c *handlers.PolicyChallenge) { c.ExpiresAt = c.ExpiresAt.Add(time.Hour) },
+		"another begin":   func(c *handlers.PolicyChallenge) { c.IssuedAt = c.IssuedAt.Add(time.Second) },
+	} {
+		_, err := r.signs(change.Token, alice.Key, lie)
+		refused(what, wallet.InvalidSignature, err)
+	}
+	for what, key := range map[string]ed25519.PrivateKey{"another person": bob.Key, "another wallet of hers": second, "nobody": r.NewKey()} {
+		_, err := r.signs(change.Token, key, nil)
+		refused(what, wallet.InvalidSignature, err)
+	}
+	_, err = r.signs("nonsense", alice.Key, nil)
+	refused("no link", wallet.NotFound, err)
+	_, err = r.Policies.Sign(r.Context(), change.Token+"x", wallet.Signature{})
+	refused("another token", wallet.NotFound, err)
+	// The text that connects a wallet is another.
+	c, err := r.Policies.Challenge(r.Context(), change.Token)
+	r.Must(err)
+	u := r.Policies.PublicURL
+	for what, text := range map[string]string{
+		"a sign-in":  wallet.SignInText(u.Host, u.Scheme+"://"+u.Host, c.Address, wallet.TelegramAccount(c.TelegramID), c.Chain, c.Nonce, c.IssuedAt, c.ExpiresAt),
+		"unfreezing": wallet.UnfreezeText(u.Host, u.Scheme+"://"+u.Host, c.Address, wallet.TelegramAccount(c.TelegramID), c.Chain, c.Nonce, c.IssuedAt, c.ExpiresAt),
+		"elsewhere":  wallet.PolicyText("evil.example", "https://evil.example", c.Address, c.Proposed, wallet.TelegramAccount(c.TelegramID), c.Chain, c.Nonce, c.IssuedAt, c.ExpiresAt),
+	} {
+		_, err := r.Policies.Sign(r.Context(), change.Token, wallet.Signature(ed25519.Sign(alice.Key, []byte(text))))
+		refused(what, wallet.InvalidSignature, err)
+	}
+	// Newer link, older link; and an expired one.
+	newer, err := r.changes(alice, solPolicy(6))
+	r.Must(err)
+	_, err = r.signs(change.Token, alice.Key, nil)
+	refused("a link that was replaced", wallet.NotFound, err)
+	r.Pass(wallet.PolicyWindow)
+	_, err = r.signs(newer.Token, alice.Key, nil)
+	refused("an expired link", wallet.NotFound, err)
+	if entries, _ := r.logged(alice, wallet.LogLimitsSigned); entries != 0 {
+		t.Errorf("%d entries say that something was signed", entries)
+	}
+}
+
+// TestTheSameSignatureAgainChangesNothingMore: the answer to the first was lost, or somebody saw it.
+func TestTheSameSignatureAgainChangesNothingMore(t *testing.T) {
+	r := newHarness(t)
+	alice := r.rich(1001, 10*sol)
+	_, err := r.changes(alice, solPolicy(2))
+	r.Must(err)
+	change, err := r.changes(alice, solPolicy(5))
+	r.Must(err)
+	first, err := r.signs(change.Token, alice.Key, nil)
+	r.Must(err)
+	r.Pass(time.Minute)
+	if again, err := r.signs(change.Token, alice.Key, nil); err != nil || again != first {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	if entries, notices := r.logged(alice, wallet.LogLimitsSigned); entries != 1 || notices != 1 {
+		t.Errorf("logged %d times, with %d messages", entries, notices)
+	}
+	// Cancelled, the same signature brings nothing back.
+	r.Must(r.Update(func(tx store.Tx) error {
+		state, err := r.Policies.CancelPending(tx, alice.User.ID, alice.Address())
+		if err == nil && (state.Pending != nil || !state.Current.Equal(solPolicy(2))) {
+			t.Errorf("cancelled, it is %+v", state)
+		}
+		return err
+	}))
+	if _, err := r.signs(change.Token, alice.Key, nil); wallet.CodeOf(err) != wallet.NotFound {
+		t.Errorf("signed after it was cancelled: %v", err)
+	}
+	r.Refused(wallet.Conflict, r.Update(func(tx store.Tx) error {
+		_, err := r.Policies.CancelPending(tx, alice.User.ID, alice.Address())
+		return err
+	}))
+	r.Pass(wallet.PolicyDelay)
+	if got := r.policy(alice); !got.Current.Equal(solPolicy(2)) {
+		t.Errorf("a day later it is %+v", got)
+	}
+	if entries, _ := r.logged(alice, wallet.LogLimitsCancelled); entries != 1 {
+		t.Errorf("%d entries say that it was cancelled", entries)
+	}
+}
+
+// TestASecondDeviceSignsWhatHolds: at once, and what waits goes on waiting. The proof of it is what a device learns.
+func TestASecondDeviceSignsWhatHolds(t *testing.T) {
+	r := newHarness(t)
+	alice := r.rich(1001, 10*sol)
+	stored := func() (w wallet.WalletPolicy) {
+		r.View(func(tx store.Tx) (err error) { w, err = tx.Policy(alice.User.ID, alice.Address()); return err })
+		return w.At(r.Now())
+	}
+	proves := func(w wallet.WalletPolicy, policy wallet.Policy) {
+		t.Helper()
+		if w.Signed == nil || !w.Signed.Policy.Equal(policy) {
+			t.Fatalf("its proof is %+v", w.Signed)
+		}
+		u, p := r.Policies.PublicURL, w.Signed
+		text := wallet.PolicyText(u.Host, u.Scheme+"://"+u.Host, alice.Address(), p.Policy, wallet.TelegramAccount(p.TelegramID), r.Policies.Cluster, p.Nonce, p.IssuedAt, p.ExpiresAt)
+		if !ed25519.Verify(alice.Key.Public().(ed25519.PublicKey), []byte(text), p.Signature[:]) {
+			t.Error("its proof is wrong")
+		}
+	}
+	_, err := r.changes(alice, solPolicy(2))
+	r.Must(err)
+	if stored().Signed != nil {
+		t.Error("what nobody signed is proven")
+	}
+	change, err := r.changes(alice, solPolicy(5))
+	r.Must(err)
+	_, err = r.signs(change.Token, alice.Key, nil)
+	r.Must(err)
+	if stored().Signed != nil {
+		t.Error("what waits is proven as if it held")
+	}
+	var token string
+	r.Must(r.Update(func(tx store.Tx) (err error) {
+		token, err = r.Policies.SetOnDevice(tx, alice.User.ID, alice.Address())
+		return err
+	}))
+	signed, err := r.signs(token, alice.Key, nil)
+	if err != nil || signed.Waiting || !signed.EffectiveAt.Equal(r.Now()) {
+		t.Errorf("signed: %+v, %v", signed, err)
+	}
+	proves(stored(), solPolicy(2))
+	if got := r.policy(alice); got.Pending == nil || !got.Pending.Equal(solPolicy(5)) {
+		t.Errorf("what waited is %+v", got)
+	}
+	r.Pass(wallet.PolicyDelay)
+	proves(stored(), solPolicy(5))
+	// Stricter by the chat: what holds is not signed, so the proof stays that of the looser one.
+	_, err = r.changes(alice, solPolicy(1))
+	r.Must(err)
+	proves(stored(), solPolicy(5))
+	if !stored().State.Current.Equal(solPolicy(1)) {
+		t.Error("the proof loosened it")
+	}
+}
+
+// TestWhoMayChangeLimits: the owner of the connected wallet, within bounds, while their account is not frozen.
+func TestWhoMayChangeLimits(t *testing.T) {
+	r := newHarness(t)
+	alice, bob := r.rich(1001, 10*sol), r.rich(1002, 10*sol)
+	_, err := r.changes(alice, solPolicy(2))
+	r.Must(err)
+	each := func(person wallet.UserID, code wallet.Code) {
+		t.Helper()
+		for what, do := range map[string]func(store.Tx) error{
+			"Of": func(tx store.Tx) error { _, err := r.Policies.Of(tx, person, alice.Address()); return err },
+			"Change": func(tx store.Tx) error {
+				_, err := r.Policies.Change(tx, person, alice.Address(), solPolicy(1))
+				return err
+			},
+			"Cancel":      func(tx store.Tx) error { _, err := r.Policies.CancelPending(tx, person, alice.Address()); return err },
+			"SetOnDevice": func(tx store.Tx) error { _, err := r.Policies.SetOnDevice(tx, person, alice.Address()); return err },
+		} {
+			if err := r.Update(do); wallet.CodeOf(err) != code {
+				t.Errorf("%s by %q: %v", what, person, err)
+			}
+		}
+	}
+	each(bob.User.ID, wallet.WalletNotFound)
+	each("", wallet.WalletNotFound)
+	many, to := []wallet.TokenLimit{}, []wallet.Address{}
+	for range wallet.MaxTokenLimits + 1 {
+		many = append(many, wallet.TokenLimit{Mint: r.Stranger(), Units: 1})
+	}
+	for range wallet.MaxAllowed + 1 {
+		to = append(to, r.Stranger())
+	}
+	allowed := to[1:]
+	for what, p := range map[string]wallet.Policy{
+		"too many payment limits": {Payment: many}, "too many day limits": {Day: many}, "too many recipients": {Recipients: &to},
+		"half an hour": {NewWait: 90 * time.Minute}, "a negative wait": {NewWait: -time.Hour}, "too long": {NewWait: wallet.MaxNewWait + time.Hour},
+	} {
+		if _, err := r.changes(alice, p); wallet.CodeOf(err) != wallet.InvalidRequest {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if got := r.policy(alice); !got.Current.Equal(solPolicy(2)) {
+		t.Fatalf("something was stored: %+v", got)
+	}
+	full := wallet.Policy{Payment: append(solPolicy(2).Payment, many[2:]...), Day: many[1:], Recipients: &allowed, NewWait: wallet.MaxNewWait}
+	if change, err := r.changes(alice, full); err != nil || !change.State.Current.Equal(full) {
+		t.Errorf("at its bounds: %v", err)
+	}
+	// Limits of wrapped SOL are limits of SOL.
+	wrapped := wallet.Policy{Payment: []wallet.TokenLimit{{Mint: wallet.WrappedSOL, Units: 7}}}
+	if change, err := r.changes(bob, wrapped); err != nil || !change.State.Current.Equal(wallet.Policy{Payment: []wallet.TokenLimit{{Units: 7}}}) {
+		t.Errorf("wrapped SOL: %+v, %v", change, err)
+	}
+	r.freeze(alice.User.ID)
+	for what, do := range map[string]func(store.Tx) error{
+		"Change": func(tx store.Tx) error {
+			_, err := r.Policies.Change(tx, alice.User.ID, alice.Address(), solPolicy(1))
+			return err
+		},
+		"SetOnDevice": func(tx store.Tx) error {
+			_, err := r.Policies.SetOnDevice(tx, alice.User.ID, alice.Address())
+			return err
+		},
+	} {
+		if err := r.Update(do); wallet.CodeOf(err) != wallet.PolicyViolation {
+			t.Errorf("%s while frozen: %v", what, err)
+		}
+	}
+}
+
+// TestWhatNobodyCanCancelDoesNotComeIntoForce: a freeze, and disconnecting the wallet, end a change that waits and the open link. The limits stay.
+func TestWhatNobodyCanCancelDoesNotComeIntoForce(t *testing.T) {
+	for what, ends := range map[string]func(*harness, *world.Person){
+		"a freeze": func(r *harness, p *world.Person) { r.freeze(p.User.ID) },
+		"a disconnection": func(r *harness, p *world.Person) {
+			r.Must(r.Update(func(tx store.Tx) error {
+				_, _, err := r.Wallets.Disconnect(tx, p.User.ID, p.Address().String())
+				return err
+			}))
+		},
+	} {
+		for _, open := range []bool{true, false} { // a link that is open, or a change that waits
+			t.Run(fmt.Sprint(what, open), func(t *testing.T) {
+				r := newHarness(t)
+				alice := r.rich(1001, 10*sol)
+				_, err := r.changes(alice, solPolicy(2))
+				r.Must(err)
+				change, err := r.changes(alice, solPolicy(5))
+				r.Must(err)
+				c, err := r.Policies.Challenge(r.Context(), change.Token)
+				r.Must(err)
+				u := r.Policies.PublicURL
+				sig := wallet.Signature(ed25519.Sign(alice.Key, []byte(wallet.PolicyText(u.Host, u.Scheme+"://"+u.Host, c.Address, c.Proposed, wallet.TelegramAccount(c.TelegramID), c.Chain, c.Nonce, c.IssuedAt, c.ExpiresAt))))
+				if !open {
+					_, err := r.Policies.Sign(r.Context(), change.Token, sig)
+					r.Must(err)
+				}
+				ends(r, alice)
+				if _, err := r.Policies.Sign(r.Context(), change.Token, sig); wallet.CodeOf(err) != wallet.NotFound {
+					t.Errorf("signed afterwards: %v", err)
+				}
+				if _, err := r.Policies.Challenge(r.Context(), change.Token); wallet.CodeOf(err) != wallet.NotFound {
+					t.Errorf("asked for afterwards: %v", err)
+				}
+				r.Pass(wallet.PolicyDelay)
+				r.View(func(tx store.Tx) error {
+					stored, err := tx.Policy(alice.User.ID, alice.Address())
+					if got := stored.At(r.Now()).State; err != nil || got.Pending != nil || !got.Current.Equal(solPolicy(2)) {
+						t.Errorf("a day later it is %+v, %v", got, err)
+					}
+					return nil
+				})
+			})
+		}
+	}
+}
+
+// TestALinkDiesWithItsWallet: moved to another person, who has no limits of the old one, and no way to them.
+func TestALinkDiesWithItsWallet(t *testing.T) {
+	r := newHarness(t)
+	alice, bob := r.rich(1001, 10*sol), r.rich(1002, 10*sol)
+	_, err := r.changes(alice, solPolicy(2))
+	r.Must(err)
+	change, err := r.changes(alice, solPolicy(5))
+	r.Must(err)
+	moves := func(to *world.Person) {
+		r.Must(r.Update(func(tx store.Tx) error {
+			held, err := tx.Wallet(alice.Address())
+			held.Owner = to.User.ID
+			return errors.Join(err, tx.DeleteWallet(held.Address), tx.PutWallet(held))
+		}))
+	}
+	moves(bob)
+	if _, err := r.signs(change.Token, alice.Key, nil); wallet.CodeOf(err) != wallet.NotFound {
+		t.Errorf("the link: %v", err)
+	}
+	r.View(func(tx store.Tx) error {
+		if state, err := r.Policies.Of(tx, bob.User.ID, alice.Address()); err != nil || !reflect.DeepEqual(state, wallet.PolicyState{}) {
+			t.Errorf("the new owner has %+v, %v", state, err)
+		}
+		return nil
+	})
+	moves(alice) // back: hers stayed
+	if got := r.policy(alice); !got.Current.Equal(solPolicy(2)) {
+		t.Errorf("back, it is %+v", got)
+	}
+	r.Must(r.Update(func(tx store.Tx) error { return r.Users.Erase(tx, alice.User.ID) }))
+	if _, err := r.signs(change.Token, alice.Key, nil); wallet.CodeOf(err) != wallet.NotFound {
+		t.Errorf("the link of somebody who was erased: %v", err)
+	}
+}
+
+// TestNoSignatureGoesUnnoticed: when the log takes no more entries of a day, nothing more can be signed on it.
+func TestNoSignatureGoesUnnoticed(t *testing.T) {
+	r := newHarness(t)
+	alice := r.rich(1001, 10*sol)
+	_, err := r.changes(alice, solPolicy(2))
+	r.Must(err)
+	r.Must(r.Update(func(tx store.Tx) error {
+		for range wallet.SecurityDaily.PerDay {
+			if err := store.LogSecurity(tx, alice.User.ID, r.Now(), wallet.LogLimitsSigned, wallet.SecurityDetails{Wallet: alice.Address()}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	change, err := r.changes(alice, solPolicy(5))
+	r.Must(err)
+	if _, err := r.signs(change.Token, alice.Key, nil); wallet.CodeOf(err) != wallet.RateLimitExceeded || r.policy(alice).Pending != nil {
+		t.Errorf("signed: %v", err)
+	}
+	r.Pass(24 * time.Hour)
+	change, err = r.changes(alice, solPolicy(5))
+	r.Must(err)
+	_, err = r.signs(change.Token, alice.Key, nil)
+	r.Must(err)
+}
