@@ -18,6 +18,7 @@ import { adopt, cancelPending, keepSigned, keepStricter, keptPolicy, meetRecipie
 import { ANYTHING, DAY, SOL, changes, equal, payee, policyText } from './policy.js';
 import { sign, unlockKey, verify } from './seal.js';
 import * as server from './server.js';
+import { WRAPPED_SOL } from './swap.js';
 import { amount, clock, day, lastSix, sol, utcTime } from './text.js';
 import { TOKENS } from './tokens.js';
 import * as vault from './vault.js';
@@ -98,7 +99,7 @@ export async function takeOver(offer) {
 export const newsOf = (news) => news.map(({ key, args, red }) => notice(red ? 'danger' : 'note', h('p', null, red ? h('strong', null, t(key, args)) : t(key, args))));
 
 /** What counts of a payment, with whether this page knows the token that a swap buys, on the network of the wallet. */
-export const counted = (pay, chain) => pay.spends && { ...pay.spends, units: String(pay.spends.units), listed: Boolean(pay.spends.buys && known(chain, pay.spends.buys)) };
+export const counted = (pay, chain) => pay.spends && { ...pay.spends, units: String(pay.spends.units), listed: pay.spends.buys === WRAPPED_SOL || Boolean(known(chain, pay.spends.buys)) };
 
 /** That a payment keeps to the limits of this device, as a pair for rows; null where it keeps none that count. */
 export const within = (kept, pay) => (kept && pay.spends && !equal(kept.current, ANYTHING) ? [t('limits.title'), t('limits.within')] : null);
@@ -147,8 +148,10 @@ export async function waitFirst(ui, { offer, pay, record, rules, news, chain }) 
     if (answer === 'reject') return answer;
     await meetRecipient(record.address, payee(record.spends));
     [rule] = await rulesBroken(record); // from when, as it is kept now
+    news = []; // it was shown
   }
   return ui.ask(t('limits.wait_title'), (done) => [
+    newsOf(news),
     rule && h('p', { class: 'lead' }, t('limits.signs_from', { when: day(rule.from) })),
     offer.ready && h('p', { class: rule ? null : 'lead' }, t('limits.server_from', { when: day(offer.ready) })),
     h('div', { class: 'card pay small' }, brief(pay)),

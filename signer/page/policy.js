@@ -78,12 +78,12 @@ export function readLimitsOf(answer) {
   if (limits === null) return null;
   if (!isObject(limits)) throw new BadPolicy('limits');
   const signed = limits.signed ?? null;
-  if (signed !== null && !isObject(signed)) throw new BadPolicy('limits.signed');
+  if (signed !== null && !isObject(signed)) throw new BadPolicy('limits_signed');
   return {
-    current: readPolicy(limits.current, 'limits.current'), waits: limits.waits === false ? false : null,
+    current: readPolicy(limits.current, 'limits_current'), waits: limits.waits === false ? false : null,
     signed: signed && {
-      ...readProof(signed, 'limits.signed'),
-      policy: readPolicy(signed.policy, 'limits.signed.policy'), signature: text(signed.signature, /^[1-9A-HJ-NP-Za-km-z]{64,88}$/, 'limits.signed.signature'),
+      ...readProof(signed, 'limits_signed'),
+      policy: readPolicy(signed.policy, 'limits_signed_policy'), signature: text(signed.signature, /^[1-9A-HJ-NP-Za-km-z]{64,88}$/, 'limits_signed_signature'),
     },
   };
 }
