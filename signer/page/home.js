@@ -10,7 +10,7 @@ import { showLimits } from './limits.js';
 import { toIndexes, toWords } from './mnemonic.js';
 import { address, askPassphrase, rows, wordList } from './parts.js';
 import { managePasskey } from './passkey.js';
-import { keptPolicies } from './policies.js';
+import { limitedAddresses } from './policies.js';
 import { unlockEntropy, unlockPrivateKey } from './seal.js';
 import { dayOf, lastSix } from './text.js';
 import * as vault from './vault.js';
@@ -22,7 +22,7 @@ const RESTORED = { step: 'home.restored', label: 'common.done' };
 /** Runs until the page is left. */
 export async function home(ui) {
   for (;;) {
-    const next = await overview(ui, await vault.list(), await offered(), (await keptPolicies()).map((p) => p.address));
+    const next = await overview(ui, await vault.list(), await offered(), await limitedAddresses());
     await next();
   }
 }

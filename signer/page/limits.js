@@ -119,7 +119,7 @@ function ruleText({ rule, mint, limit, units, spent, why }, chain) {
 export const overLimits = (ui, { offer, pay, rules, kept, news, chain }) => ui.ask(t('limits.blocked_title'), (done) => [
   mark('stop'),
   newsOf(news),
-  notice('danger', rules.map((r) => h('p', null, h('strong', null, ruleText(r, chain))))),
+  notice('danger', ...rules.map((r) => h('p', null, h('strong', null, ruleText(r, chain))))),
   h('div', { class: 'card pay small' }, summary(pay, offer)),
   h('p', null, t('limits.blocked_next')),
   h('div', { class: 'actions' }, button(t('sign.reject'), 'primary', () => done('reject'))),

@@ -27,8 +27,8 @@ const now = (kept, at) => kept && { ...kept, ...stateAt(kept, at) };
 /** What this device keeps of a wallet's limits: {current, pending, from, setAt, here}, or null. */
 export const keptPolicy = async (address, at = Date.now()) => now(readKept(await run(POLICIES, 'readonly', (store) => store.get(address))), at);
 
-/** Everything that is kept: a list of {address, ...keptPolicy}. */
-export const keptPolicies = async (at = Date.now()) => (await run(POLICIES, 'readonly', (store) => store.getAll())).map((r) => ({ address: r.address, ...now(readKept(r), at) }));
+/** The addresses of all wallets whose limits are kept. */
+export const limitedAddresses = () => run(POLICIES, 'readonly', (store) => store.getAllKeys());
 
 /** Replaces what is kept of a wallet in one transaction: `change` gets it, or null, and returns a record to keep, or null to leave it. */
 async function replace(address, at, change) {
