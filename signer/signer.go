@@ -6,11 +6,12 @@
 // is plain ES modules in page/, without a build step:
 //
 //   - main.js reads the link and starts a flow: bind.js connects a wallet, sign.js approves a payment (outcome.js follows
-//     it), home.js lists the wallets on the device, create.js creates, restores and imports one.
+//     it), limits.js sets spending limits, home.js lists the wallets on the device, create.js creates, restores and imports one.
 //   - decode.js reads what a transaction does, from its bytes alone, and payment.js shows it. offer.js and challenge.js
 //     check the server's answers, server.js asks for them. external.js and apps.js use wallet apps.
 //   - mnemonic.js, keyfile.js, seal.js and vault.js make, seal and store keys. webauthn.js and passkey.js unlock them with a
-//     passkey (docs/decisions/0052). history.js remembers what was signed.
+//     passkey (docs/decisions/0052). history.js remembers what was signed, policies.js the spending limits,
+//     and policy.js says what they allow (docs/decisions/0054).
 //   - dom.js and parts.js build the screens. Every text comes from <language>.json by catalogue.js
 //     (docs/decisions/0028).
 //

@@ -2,7 +2,9 @@
 // (Sign-In With Solana). Pure. The page composes the text itself from fields whose characters it
 // has checked, so that no field can add a line to what the key signs.
 
+import { addressBytes } from './base58.js';
 import { LocalizedError } from './catalogue.js';
+import { readPolicy } from './policy.js';
 import { utcTime } from './text.js';
 
 const FIELDS = {
@@ -41,6 +43,15 @@ export function checkUnfreeze(answer) {
   const fits = ({ address, wallet_type: type } = {}) => /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(address) && ['page', 'external', 'developer'].includes(type);
   if (!Array.isArray(answer.wallets) || !answer.wallets.every((w) => w && fits(w))) throw new BadChallenge('wallets');
   return { ...challenge, frozen_at: answer.frozen_at, wallets: answer.wallets.slice(0, 20).map(({ address, wallet_type }) => ({ address, wallet_type })) };
+}
+
+/** Checks the answer of /w/limits/challenge; returns its known fields only, its policies as policy.js reads them. Throws BadChallenge or BadPolicy. */
+export function checkLimits(answer) {
+  const challenge = checkChallenge(answer);
+  const { address, wallet_type: type } = answer;
+  if (addressBytes(address) === null) throw new BadChallenge('address');
+  if (!['page', 'external', 'developer'].includes(type)) throw new BadChallenge('wallet_type');
+  return { ...challenge, address, wallet_type: type, current: readPolicy(answer.current, 'current'), proposed: readPolicy(answer.proposed, 'proposed') };
 }
 
 /** The text that connects a wallet; host and origin are those of the page itself. */

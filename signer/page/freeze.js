@@ -34,7 +34,7 @@ export async function freezeFlow(ui, token) {
 }
 
 /** Asks the server; when no answer comes, the person can ask again: the request may have arrived, and twice is as once. */
-async function answered(ui, working, unknown, ask) {
+export async function answered(ui, working, unknown, ask) {
   for (;;) {
     ui.wait(working);
     try {

@@ -1,8 +1,11 @@
 // What this device signed, and on which network each wallet is used: so that a server that asks for the
-// same payment again, or calls real money test money, is found out. Knows storage (through vault.js) and
-// no screens. Nothing here is secret: signatures and amounts are public once a payment is sent.
+// same payment again, or calls real money test money, is found out, and so that the spending limits of a wallet
+// hold for what was signed here. Knows storage (through vault.js) and no screens. Nothing here is secret:
+// signatures and amounts are public once a payment is sent.
 
-import { HISTORY, NETWORKS, run } from './vault.js';
+import { acquaintance, readKept } from './policies.js';
+import { broken, lately, payee, spentOf, stateAt } from './policy.js';
+import { HISTORY, NETWORKS, POLICIES, RECIPIENTS, run } from './vault.js';
 
 const KEPT_DAYS = 90;
 const KEPT_RECORDS = 500;
@@ -12,7 +15,8 @@ const HOUR = 3_600_000; // milliseconds
 /**
  * What was signed before: {same, alike}, each a record or null. `same` has the intent or the reference of
  * this payment, so a second signature may pay it twice. `alike` pays the same amount of the same token to
- * the same recipient, signed within a day. A record is {intent, reference, address, paid, at, signature, handed}.
+ * the same recipient, signed within a day. A record is {intent, reference, address, paid, spends, at, before, signature, handed}: spends as
+ * in broken (policy.js), before the times of earlier signatures of the same intent that still count.
  */
 export async function signedBefore({ intent, reference, address, paid }, now = Date.now()) {
   const all = (await run(HISTORY, 'readonly', (store) => store.getAll())).sort((a, b) => b.at - a.at);
@@ -24,25 +28,60 @@ export async function signedBefore({ intent, reference, address, paid }, now = D
 /** Whether a record is of the same payment as another. */
 const isSame = ({ intent, reference }) => (r) => r.intent === intent || (reference !== '' && r.reference === reference);
 
+/** Whether a record counts for the sums of a day. */
+export const counts = ({ at, before = [] }, now = Date.now()) => lately([at, ...before], now).length > 0;
+
+/** What the limits of a wallet on this device say of a payment: the rules that it breaks. The stores are read within one transaction. */
+function judge({ address, spends }, all, kept, met, now) {
+  if (kept === null || spends === null) return [];
+  return broken(stateAt(kept, now).current, spends, { spent: spentOf(all.filter((r) => r.address === address), spends.mint, now), met, now });
+}
+
+/** Reads what judge needs, in a transaction on HISTORY, POLICIES and RECIPIENTS, and hands it to `then(all, rules)`; what that throws aborts. */
+function judged(record, now, then) {
+  return (history, policies, recipients) => {
+    const { address, spends } = record;
+    history.getAll().onsuccess = ({ target: { result: all } }) => {
+      policies.get(address).onsuccess = ({ target: { result: kept } }) => {
+        recipients.get(acquaintance(address, spends ? payee(spends) : '')).onsuccess = ({ target: { result: met } }) => {
+          then(all.sort((a, b) => b.at - a.at), judge(record, all, readKept(kept), met ?? null, now), { history, recipients, met });
+        };
+      };
+    };
+  };
+}
+
+const STORES = [HISTORY, POLICIES, RECIPIENTS];
+
+/** Which rules of the limits that this device keeps a payment breaks now: a list as broken (policy.js) returns it. */
+export async function rulesBroken(record, now = Date.now()) {
+  let rules = null;
+  await run(STORES, 'readonly', judged(record, now, (all, found) => { rules = found; }));
+  return rules;
+}
+
 /**
  * Notes a signature, durably: to be awaited before the signature leaves this page. `same` is what signedBefore
  * said of this payment when the person was asked. When another tab has signed it since, nothing is noted, and this
  * signature must be given to nobody. The look and the note are one transaction, so only one of two tabs gets a yes.
+ * So is the look at the spending limits: two tabs cannot pass them together.
  * `handed` is what was handed over, {sha256, signature} or {transaction}, so that the very same can be sent again.
- * The oldest records go when there are too many. Resolves to whether the signature was noted.
+ * The oldest records go when there are too many, but none of the last day. Resolves to whether the signature was noted.
  */
 export async function noteSigned(record, same, now = Date.now()) {
   let noted = false;
-  await run(HISTORY, 'readwrite', (store) => {
-    store.getAll().onsuccess = ({ target }) => {
-      const all = target.result.sort((a, b) => b.at - a.at);
-      if (all.find(isSame(record))?.signature !== same?.signature) return;
-      noted = true;
-      const others = all.filter((r) => r.intent !== record.intent);
-      for (const r of others.filter((o, i) => i >= KEPT_RECORDS - 1 || now - o.at > KEPT_DAYS * 24 * HOUR)) store.delete(r.intent);
-      store.put({ ...record, at: now });
-    };
-  });
+  await run(STORES, 'readwrite', judged(record, now, (all, rules, { history, recipients, met }) => {
+    if (all.find(isSame(record))?.signature !== same?.signature || rules.length > 0) return;
+    noted = true;
+    const others = all.filter((r) => r.intent !== record.intent);
+    const old = (o, i) => (i >= KEPT_RECORDS - 1 && !counts(o, now)) || now - o.at > KEPT_DAYS * 24 * HOUR;
+    for (const r of others.filter(old)) history.delete(r.intent);
+    const earlier = all.find((r) => r.intent === record.intent);
+    history.put({ ...record, at: now, before: earlier ? lately([earlier.at, ...(earlier.before ?? [])], now) : [] });
+    if (record.spends && record.spends.to !== null) {
+      recipients.put({ id: acquaintance(record.address, payee(record.spends)), address: record.address, at: met?.at ?? now, paid: true });
+    }
+  }));
   return noted;
 }
 

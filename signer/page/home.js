@@ -4,10 +4,13 @@ import { Problem, button, copyButton, field, form, h, notice } from './dom.js';
 import { wipe } from './bytes.js';
 import { t } from './catalogue.js';
 import { createWallet, restoreWallet } from './create.js';
+import { counts } from './history.js';
 import { writeKey } from './keyfile.js';
+import { showLimits } from './limits.js';
 import { toIndexes, toWords } from './mnemonic.js';
 import { address, askPassphrase, rows, wordList } from './parts.js';
 import { managePasskey } from './passkey.js';
+import { limitedAddresses } from './policies.js';
 import { unlockEntropy, unlockPrivateKey } from './seal.js';
 import { dayOf, lastSix } from './text.js';
 import * as vault from './vault.js';
@@ -19,15 +22,18 @@ const RESTORED = { step: 'home.restored', label: 'common.done' };
 /** Runs until the page is left. */
 export async function home(ui) {
   for (;;) {
-    const next = await overview(ui, await vault.list(), await offered());
+    const next = await overview(ui, await vault.list(), await offered(), await limitedAddresses());
     await next();
   }
 }
 
-function overview(ui, wallets, passkeys) {
+function overview(ui, wallets, passkeys, limited) {
+  const others = limited.filter((a) => !wallets.some((w) => w.address === a)); // of wallet apps, and of wallets that were removed
   return ui.ask(t(wallets.length ? 'home.title' : 'home.title_empty'), (done) => [
     wallets.length === 0 && h('p', { class: 'lead' }, t('home.lead_empty')),
-    wallets.map((w) => card(ui, w, passkeys, done)),
+    wallets.map((w) => card(ui, w, passkeys, limited.includes(w.address), done)),
+    others.map((a) => h('section', { class: 'card wallet', 'aria-label': t('bind.wallet_name', { six: lastSix(a) }) },
+      address(a), h('p', { class: 'hint' }, t('home.limits_only')), h('div', { class: 'inline more' }, limitsButton(ui, a, done)))),
     h('div', { class: 'actions' },
       button(t('create.title'), wallets.length ? 'secondary' : 'primary', () => done(() => createWallet(ui))),
       button(t('restore.title'), 'secondary', () => done(() => restoreWallet(ui)))),
@@ -40,11 +46,14 @@ function overview(ui, wallets, passkeys) {
   ]);
 }
 
-/** A wallet and what can be done with it; `passkeys` says whether one may be added here. */
-function card(ui, wallet, passkeys, done) {
+const limitsButton = (ui, address, done) => button(t('limits.title'), 'quiet', () => done(() => showLimits(ui, address)));
+
+/** A wallet and what can be done with it; `passkeys` says whether one may be added here, `limited` whether limits are kept. */
+function card(ui, wallet, passkeys, limited, done) {
   const quiet = [
     wallet.words && button(t('home.show_key'), 'quiet', () => done(() => exportKey(ui, wallet))),
     (wallet.passkey || passkeys) && button(t(wallet.passkey ? 'home.passkey' : 'home.passkey_add'), 'quiet', () => done(() => managePasskey(ui, wallet, forgotten(ui, wallet)))),
+    limited && limitsButton(ui, wallet.address, done),
   ].filter(Boolean);
   return h('section', { class: 'card wallet', 'aria-label': t('bind.wallet_name', { six: lastSix(wallet.address) }) },
     address(wallet.address),
@@ -56,7 +65,7 @@ function card(ui, wallet, passkeys, done) {
     quiet.length > 0 && h('div', { class: 'inline more' }, quiet),
     h('div', { class: 'foot' },
       h('p', { class: 'hint' }, t('home.since', { date: dayOf(wallet.created_at) })),
-      button(t('home.remove'), 'quiet', () => done(() => remove(ui, wallet)))));
+      button(t('home.remove'), 'quiet', () => done(() => remove(ui, wallet, limited)))));
 }
 
 /** The way out of a forgotten passphrase, for askPassphrase. */
@@ -110,7 +119,7 @@ async function exportKey(ui, wallet) {
   }
 }
 
-function remove(ui, wallet) {
+function remove(ui, wallet, limited) {
   return ui.ask(t('home.remove_title'), (done) => {
     const six = field('six', t('home.remove_six'), { hint: t('home.remove_hint', { six: lastSix(wallet.address) }) });
     return [
@@ -120,11 +129,12 @@ function remove(ui, wallet) {
         if (six.input.value.trim() !== lastSix(wallet.address)) {
           throw new Problem(t('home.remove_wrong'), six.input);
         }
-        await vault.forget(wallet.address);
+        await vault.forget(wallet.address, counts);
         if (wallet.passkey) await giveUp(wallet.passkey.id);
         done();
       }, button(t('home.keep'), 'secondary', () => done())),
       h('p', { class: 'hint' }, t('home.remove_chat')),
+      limited && h('p', { class: 'hint' }, t('home.remove_limits')),
     ];
   });
 }

@@ -7,15 +7,16 @@ import { load, t, translate } from './catalogue.js';
 import { freezeFlow, unfreezeFlow } from './freeze.js';
 import { home } from './home.js';
 import { LANGUAGES } from './languages.js';
+import { limitsFlow } from './limits.js';
 import { supported } from './seal.js';
 import { Refused } from './server.js';
 import { signFlow } from './sign.js';
 
 /** What a link asks for, by the letter in its fragment. */
-const KINDS = { b: 'bind', s: 'sign', f: 'freeze', u: 'unfreeze' };
+const KINDS = { b: 'bind', s: 'sign', f: 'freeze', u: 'unfreeze', l: 'limits' };
 
 /**
- * Reads and clears the fragment; returns {kind: home|bind|sign|freeze|unfreeze|broken|gone, fragment, secret, language}. The secret is kept
+ * Reads and clears the fragment; returns {kind: home|bind|sign|freeze|unfreeze|limits|broken|gone, fragment, secret, language}. The secret is kept
  * nowhere, so a reload has lost it: the history entry remembers only that there was one. A link may end with
  * "&lang=<tag>", the person's language as the chat knows it; it only chooses among the page's own catalogues.
  */
@@ -23,7 +24,7 @@ function takeRequest() {
   const fragment = location.hash;
   if (fragment === '' || fragment === '#') return { kind: history.state?.link ? 'gone' : 'home', fragment, secret: '', language: '' };
   history.replaceState({ link: true }, '', location.pathname);
-  const [, letter, secret, language = ''] = /^#([bsfu])=([A-Za-z0-9_-]{16,128})(?:&lang=([A-Za-z0-9-]{2,35}))?$/.exec(fragment) ?? [];
+  const [, letter, secret, language = ''] = /^#([bsful])=([A-Za-z0-9_-]{16,128})(?:&lang=([A-Za-z0-9-]{2,35}))?$/.exec(fragment) ?? [];
   if (!letter) return { kind: 'broken', fragment, secret: '', language };
   return { kind: KINDS[letter], fragment, secret, language };
 }
@@ -45,6 +46,7 @@ async function run(ui, { kind, secret }) {
     case 'sign': return signFlow(ui, secret, link(kind, secret), able);
     case 'freeze': return freezeFlow(ui, secret);
     case 'unfreeze': return unfreezeFlow(ui, secret, { host: location.host, origin: location.origin, link: link(kind, secret) }, able);
+    case 'limits': return limitsFlow(ui, secret, { host: location.host, origin: location.origin, link: link(kind, secret) }, able);
     case 'broken': return ui.end(t('link.broken_title'), h('p', null, t('link.broken')));
     default: return home(ui);
   }

@@ -4,12 +4,16 @@
 import { addressBytes } from './base58.js';
 import { fromBase64 } from './bytes.js';
 import { LocalizedError } from './catalogue.js';
+import { readLimitsOf } from './policy.js';
 import { plain, utcTime } from './text.js';
 
 const CHAINS = ['mainnet', 'devnet', 'localnet'];
 
-/** Checks the shape of /w/tx/get and /w/tx/refresh; message becomes bytes. */
-export function check(answer) {
+/**
+ * Checks the shape of /w/tx/get and /w/tx/refresh; message becomes bytes, limits what readLimitsOf returns. With `delayed` it may be a payment that
+ * waits for its recipient to be known, which nothing signs yet: ready is then when the server's own wait is over.
+ */
+export function check(answer, { delayed = false } = {}) {
   const { status, address, chain, message, expires_at: expires, recipient, wallet_type: type } = answer ?? {};
   const odd = (field) => new LocalizedError('error.unexpected', { field });
   if (typeof status !== 'string') throw odd('status');
@@ -18,14 +22,17 @@ export function check(answer) {
     code: plain(answer.error_code, 40), held: answer.held === true,
   };
   if (message === null || message === undefined) return { ...known, message: null };
-  if (status !== 'awaiting_signature') throw odd('status');
+  const waits = delayed && status === 'delayed';
+  if (status !== 'awaiting_signature' && !waits) throw odd('status');
   if (addressBytes(address) === null) throw odd('address');
   if (!CHAINS.includes(chain)) throw odd('chain');
   if (utcTime(expires) === null) throw odd('expires_at');
+  if (waits && utcTime(answer.ready_at) === null) throw odd('ready_at');
   if (recipient !== undefined && addressBytes(recipient) === null) throw odd('recipient');
+  const limits = readLimitsOf(answer);
   try {
     return {
-      ...known, address, chain, message: fromBase64(message), expires: utcTime(expires), recipient, external: type === 'external',
+      ...known, address, chain, message: fromBase64(message), expires: utcTime(expires), recipient, external: type === 'external', limits, ready: waits ? utcTime(answer.ready_at) : null,
       contact: plain(answer.contact, 64), app: plain(answer.app, 64), keyHint: plain(answer.key_hint, 8), label: plain(answer.label, 80),
       validator: plain(answer.terms?.validator_name, 64),
     };

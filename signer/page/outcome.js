@@ -7,7 +7,7 @@ import { rows } from './parts.js';
 import * as server from './server.js';
 
 /** The statuses of a transaction that is not waiting for a signature; each has two texts, status.<name> and its title. */
-const STATUSES = ['awaiting_confirmation', 'signed', 'pending', 'confirmed', 'failed', 'rejected', 'expired'];
+const STATUSES = ['awaiting_confirmation', 'delayed', 'signed', 'pending', 'confirmed', 'failed', 'rejected', 'expired'];
 
 /** The reasons why a payment failed, by the server's code in lower case. */
 const FAILURES = ['insufficient_balance', 'blockhash_expired', 'simulation_failed', 'chain_error'];

@@ -6,6 +6,7 @@ import { rich, t } from './catalogue.js';
 import { Refusal, TOKEN_2022 } from './decode.js';
 import { foreign, h, notice } from './dom.js';
 import { address as shown } from './parts.js';
+import { SOL } from './policy.js';
 import { WRAPPED_SOL } from './swap.js';
 import { amount, sol } from './text.js';
 import { TOKENS, listed } from './tokens.js';
@@ -20,10 +21,29 @@ const DEPOSIT_2022 = { units: 2_728_320n, text: 'sign.deposit_cost_2022' };
  * What a decoded transaction pays, as it is shown: {amount, symbol ("" for a token that is not known
  * here), mint, to (the owner, or ""), account, deposit (of a token account that it makes, or null), lamports
  * (that leave at most, the fee apart), reference, paid (what, how much and to which account, as one text to
- * compare by)}. The recipient of tokens is shown where the bytes, or the
+ * compare by), spends (what spending limits count, see spending)}. The recipient of tokens is shown where the bytes, or the
  * account's own derivation from what the server claims, prove it. Throws a Refusal.
  */
-export async function payment(decoded, { chain, recipient }) {
+export async function payment(decoded, offer) {
+  const pay = await paying(decoded, offer);
+  return { ...pay, spends: spending(decoded, pay) };
+}
+
+/**
+ * What counts for spending limits: {mint ("SOL" or base58), units (decimal text), to (the recipient; "" where the bytes prove no owner; null for a
+ * swap), account (of the recipient), buys (the mint that a swap brings, or null)}, or null for staking and revocations. Of a token with a transfer fee, units are
+ * what leaves the wallet. Network fee and deposit are bounded, and not counted.
+ */
+function spending({ actions }, { to, account = '' }) {
+  const swap = actions.find((a) => a.type === 'swap');
+  if (swap) return { mint: swap.mint === WRAPPED_SOL ? SOL : swap.mint, units: swap.units, to: null, account: '', buys: swap.out_mint };
+  const sent = actions.find((a) => a.type === 'transfer');
+  if (sent) return { mint: SOL, units: sent.lamports, to: sent.to, account: sent.to, buys: null };
+  const moved = actions.find((a) => a.type === 'token_transfer');
+  return moved ? { mint: moved.mint, units: moved.units, to, account, buys: null } : null;
+}
+
+async function paying(decoded, { chain, recipient }) {
   const step = staking(decoded) ?? swapping(decoded, chain) ?? await revoking(decoded, chain);
   if (step) return step;
   const sent = decoded.actions.find((a) => a.type === 'transfer');

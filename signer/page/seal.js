@@ -137,6 +137,17 @@ export async function sign(key, address, bytes) {
   return signature;
 }
 
+/** Whether a signature of 64 bytes is an address's own over bytes; null where this browser cannot tell. */
+export async function verify(address, signature, bytes) {
+  let publicKey;
+  try {
+    publicKey = await crypto.subtle.importKey('raw', addressBytes(address), 'Ed25519', true, ['verify']);
+  } catch {
+    return null;
+  }
+  return crypto.subtle.verify('Ed25519', publicKey, signature, bytes);
+}
+
 /** True when this browser's WebCrypto can do all of the above. */
 export async function supported() {
   try {

@@ -65,7 +65,13 @@ export const unfreezeChallenge = (token) => post('/w/unfreeze/challenge', { toke
 /** Unfreezes with a signature (base58) over unfreezeText; resolves to {status}. */
 export const unfreeze = (token, address, signature) => post('/w/unfreeze', { token, address, signature });
 
-/** {status, address, recipient, wallet_type, chain, message (base64 or null), expires_at} of a sign link. */
+/** The fields of bindChallenge, and {address, wallet_type, current, proposed} of a link that changes spending limits. */
+export const limitsChallenge = (token) => post('/w/limits/challenge', { token });
+
+/** Sets spending limits with a signature (base58) over policyText; resolves to {status, effective_at}. */
+export const signLimits = (token, signature) => post('/w/limits/sign', { token, signature });
+
+/** {status, address, recipient, wallet_type, chain, message (base64 or null), expires_at, limits, ready_at} of a sign link. */
 export const getTransaction = (id) => post('/w/tx/get', { id });
 
 /** The same with a fresh blockhash. */

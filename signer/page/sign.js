@@ -7,14 +7,16 @@ import { button, copyButton, errorText, foreign, h, mark, notice } from './dom.j
 import { encode } from './base58.js';
 import { sha256, toBase64, toHex } from './bytes.js';
 import { restoreWallet } from './create.js';
-import { networkOf, noteSigned, pinNetwork, signedBefore } from './history.js';
+import { networkOf, noteSigned, pinNetwork, rulesBroken, signedBefore } from './history.js';
 import { Refusal, decode } from './decode.js';
 import { Misbehaved, signTransaction } from './external.js';
+import { counted, newsOf, overLimits, takeOver, waitFirst, within } from './limits.js';
 import { check } from './offer.js';
 import { followUp, showStatus } from './outcome.js';
 import { address as shown, askPassphrase, rows } from './parts.js';
 import { passkeyOf } from './passkey.js';
 import { brief, comparing, heading, moreTerms, payment, summary } from './payment.js';
+import { onlyWaits } from './policy.js';
 import { sign, unlockKey } from './seal.js';
 import * as server from './server.js';
 import { clock, day, sol } from './text.js';
@@ -25,15 +27,26 @@ const ZERO_HASH = '1'.repeat(32);
 /** The server's answers do not belong together: somebody may be trying to change the payment. */
 class Changed extends LocalizedError {}
 
-/** Another tab signed this payment while this one was being read. */
-class SignedMeanwhile extends Error {}
+/**
+ * What this device knows of the payment changed since the person was asked: another tab signed it or another one, or the limits of the wallet
+ * became stricter. `news` is what to say of the limits (limits.js).
+ */
+class KnowsMore extends Error {
+  constructor(news = []) {
+    super();
+    this.news = news;
+  }
+}
 
 const RESTORED = { step: 'sign.step', label: 'sign.step_button' };
 
-/** The flow behind #s=<id>; `link` is the whole link, `able` whether this browser can hold a key itself. */
-export async function signFlow(ui, id, link = '', able = true) {
+/**
+ * The flow behind #s=<id>; `link` is the whole link, `able` whether this browser can hold a key itself, `earlier` what was taken over of the
+ * limits before the flow began again.
+ */
+export async function signFlow(ui, id, link = '', able = true, earlier = []) {
   ui.wait(t('sign.reading'));
-  const offer = check(await server.getTransaction(id));
+  const offer = check(await server.getTransaction(id), { delayed: true });
   if (offer.message === null) return showStatus(ui, id, offer);
   let decoded;
   let pay;
@@ -46,11 +59,24 @@ export async function signFlow(ui, id, link = '', able = true) {
   }
 
   const record = { intent: decoded.intent, reference: pay.reference, address: offer.address, paid: pay.paid };
-  const known = await recall(record);
+  const known = await recall(record, offer, earlier);
   if (known.same) {
     const answer = await signedAlready(ui, pay, known.same);
     if (answer === 'reject') return reject(ui, id);
     if (answer === 'again') return handOver(ui, id, again(id, known.same), offer.bot);
+  }
+
+  // What the limits say stands before everything that could lead to a signature.
+  record.spends = counted(pay, known.network ?? offer.chain);
+  const rules = known.forgetful ? [] : await rulesBroken(record);
+  const about = { offer, pay, record, rules, kept: known.limits.kept, news: known.limits.news, chain: known.network ?? offer.chain };
+  if (rules.length > 0 && !onlyWaits(rules)) {
+    await overLimits(ui, about);
+    return reject(ui, id);
+  }
+  if (rules.length > 0 || offer.ready) {
+    await waitFirst(ui, about);
+    return reject(ui, id);
   }
 
   let wallet = able ? await vault.find(offer.address) : null;
@@ -61,7 +87,7 @@ export async function signFlow(ui, id, link = '', able = true) {
     wallet = await vault.find(offer.address);
   }
 
-  if (wallet !== null && known.forgetful) return signFlow(ui, id, link, able); // the browser keeps something after all
+  if (wallet !== null && known.forgetful) return signFlow(ui, id, link, able, earlier); // the browser keeps something after all
 
   let approved = null;
   while (approved === null) {
@@ -69,7 +95,7 @@ export async function signFlow(ui, id, link = '', able = true) {
     approved = external ? await approveInApp(ui, id, offer, decoded, link, known) : await approve(ui, id, offer, decoded, pay, wallet, known);
     if (approved === null && !external) wallet = (await vault.find(offer.address)) ?? wallet; // it may have another passphrase now
   }
-  if (approved instanceof SignedMeanwhile) return signFlow(ui, id, link, able);
+  if (approved instanceof KnowsMore) return signFlow(ui, id, link, able, approved.news);
   if (approved instanceof Changed) return warn(ui, approved);
   if (approved instanceof server.Refused) return notRefreshed(ui, id, approved, () => signFlow(ui, id, link, able));
   if (approved.message === null) return showStatus(ui, id, approved);
@@ -77,15 +103,19 @@ export async function signFlow(ui, id, link = '', able = true) {
 }
 
 /**
- * What this device knows of a payment; `forgetful` where the browser keeps nothing (its wallets are then apps of their
+ * What this device knows of a payment, after it took over what the server's limits forbid more; `forgetful` where the browser keeps nothing (its wallets are then apps of their
  * own). Where the wallets can be read, a history that cannot is a failure: nothing is signed without it.
  */
-async function recall(record) {
+async function recall(record, offer, earlier) {
   try {
-    return { record, ...(await signedBefore(record)), network: await networkOf(record.address), forgetful: false };
+    const limits = await takeOver(offer);
+    return {
+      record, ...(await signedBefore(record)), network: await networkOf(record.address), forgetful: false,
+      limits: { kept: limits.kept, news: [...earlier, ...limits.news] },
+    };
   } catch (err) {
     if (await vault.find(record.address).then(() => true, () => false)) throw err;
-    return { record, same: null, alike: null, network: null, forgetful: true };
+    return { record, same: null, alike: null, network: null, forgetful: true, limits: { kept: null, news: [] } };
   }
 }
 
@@ -113,7 +143,7 @@ function signedAlready(ui, pay, same) {
 }
 
 /** What this device remembers that speaks against a payment: notices, and whether any is red. */
-function cautions(offer, { same, alike, network, forgetful }) {
+function cautions(offer, { same, alike, network, forgetful, limits }) {
   const list = [];
   if (network && network !== offer.chain) {
     list.push(notice('danger', h('p', null, h('strong', null, t('sign.network_changed', { known: t(`chain.${network}`), now: t(`chain.${offer.chain}`) }))),
@@ -122,16 +152,17 @@ function cautions(offer, { same, alike, network, forgetful }) {
   if (same) {
     list.push(notice('danger', h('p', null, h('strong', null, t('sign.signed_before', { when: day(same.at) }))), t('sign.signed_before_risk')));
   }
-  const red = list.length > 0;
+  const red = list.length > 0 || limits.news.some((n) => n.red);
+  list.push(...newsOf(limits.news));
   if (alike) {
     list.push(notice('warn', t('sign.alike', { when: day(alike.at) })));
   }
-  if (forgetful) list.push(notice('warn', t('sign.forgetful')));
+  if (forgetful) list.push(notice('warn', t('sign.forgetful'), t('limits.forgetful')));
   return { list, red };
 }
 
 /** What it costs, where, and what is written on it, as pairs for rows. */
-function terms(offer, decoded, pay, network = null) {
+function terms(offer, decoded, pay, network = null, kept = null) {
   const note = decoded.actions.find((a) => a.type === 'memo');
   const most = sol(pay.lamports + BigInt(decoded.fee));
   const atMost = !pay.mint ? t('sign.sol', { amount: most })
@@ -142,6 +173,7 @@ function terms(offer, decoded, pay, network = null) {
     ...(pay.kind ? moreTerms(pay) : []),
     [t('sign.at_most'), atMost],
     [t('sign.network'), network && network !== offer.chain ? t('sign.network_claimed', { network: t(`chain.${offer.chain}`) }) : t(`chain.${offer.chain}_money`)],
+    within(kept, pay),
     note && [t('sign.note'), foreign(note.text, 512)],
   ];
 }
@@ -167,7 +199,7 @@ function review(ui, offer, decoded, pay, known) {
     h('div', { class: 'card pay' },
       summary(pay, offer),
       h('p', { class: 'hint' }, t(comparing(pay))),
-      rows(...terms(offer, decoded, pay, known.network))),
+      rows(...terms(offer, decoded, pay, known.network, known.limits.kept))),
     h('div', { class: 'actions sticky' },
       button(t(red ? 'sign.approve_anyway' : 'sign.approve'), red ? 'primary destructive' : 'primary', () => done('approve')), button(t('sign.reject'), 'danger', () => done('reject'))),
     more(offer, pay),
@@ -192,7 +224,7 @@ function elsewhere(ui, offer, decoded, pay, link) {
 
 /**
  * Unlocks, refreshes, compares, signs. Resolves to {sha256, signature}, to an answer without message
- * when the transaction has moved on, to a Changed or SignedMeanwhile, to the server's Refused, or to null when the person
+ * when the transaction has moved on, to a Changed or KnowsMore, to the server's Refused, or to null when the person
  * goes back or has restored the wallet.
  */
 function approve(ui, id, offer, decoded, pay, wallet, known) {
@@ -214,31 +246,32 @@ function approve(ui, id, offer, decoded, pay, wallet, known) {
     if (fresh.message === null) return fresh;
     try {
       await compare(offer, decoded, fresh);
-      await notMeanwhile(known);
+      await notMeanwhile(known, fresh);
     } catch (err) {
-      if (err instanceof Changed || err instanceof SignedMeanwhile) return err;
+      if (err instanceof Changed || err instanceof KnowsMore) return err;
       throw err;
     }
     const hash = toHex(await sha256(fresh.message));
     const signature = encode(await sign(key, offer.address, fresh.message));
-    if (!(await remember(offer, known, { signature, handed: { sha256: hash } }))) return new SignedMeanwhile();
+    if (!(await remember(offer, known, { signature, handed: { sha256: hash } }))) return new KnowsMore();
     return { signature, send: () => server.sendSignature(id, hash, signature) };
   });
 }
 
 /**
- * Throws SignedMeanwhile when this payment was signed after the person was asked about it: no wallet app is asked in
- * vain then. Another tab may still come first until remember has noted the signature.
+ * Throws KnowsMore when this payment was signed after the person was asked about it, when what was signed since leaves too little of the limits, or
+ * when the server's limits became stricter: no wallet app is asked in vain then. Another tab may still come first until remember has noted the signature.
  */
-async function notMeanwhile({ record, same, forgetful }) {
+async function notMeanwhile({ record, same, forgetful }, fresh) {
   if (forgetful) return;
+  const { news } = await takeOver(fresh);
   const now = await signedBefore(record);
-  if (now.same?.signature !== same?.signature) throw new SignedMeanwhile();
+  if (news.length > 0 || now.same?.signature !== same?.signature || (await rulesBroken(record)).length > 0) throw new KnowsMore(news);
 }
 
 /**
  * Notes what was signed, and the network of a wallet that has none yet, before the signature leaves this page.
- * Resolves to whether it may leave: not when another tab has signed the payment meanwhile.
+ * Resolves to whether it may leave: not when another tab has signed the payment meanwhile, or so much that this one breaks the limits.
  */
 async function remember(offer, { record, same, network, forgetful }, given) {
   if (forgetful) return true;
@@ -257,9 +290,9 @@ async function approveInApp(ui, id, offer, decoded, link, known) {
     fresh = check(await server.refreshTransaction(id));
     if (fresh.message === null) return fresh;
     await compare(offer, decoded, fresh);
-    await notMeanwhile(known);
+    await notMeanwhile(known, fresh);
   } catch (err) {
-    if (err instanceof server.Refused || err instanceof Changed || err instanceof SignedMeanwhile) return err;
+    if (err instanceof server.Refused || err instanceof Changed || err instanceof KnowsMore) return err;
     throw err;
   }
   let signed;
@@ -275,7 +308,7 @@ async function approveInApp(ui, id, offer, decoded, link, known) {
   if (!(await inTime(id))) return (await tooLate(ui)) ? approveInApp(ui, id, offer, decoded, link, known) : null;
   const signature = encode(signed.slice(1, 65));
   const transaction = toBase64(signed);
-  if (!(await remember(offer, known, { signature, handed: { transaction } }))) return new SignedMeanwhile();
+  if (!(await remember(offer, known, { signature, handed: { transaction } }))) return new KnowsMore();
   return { signature, send: () => server.sendSigned(id, transaction) };
 }
 

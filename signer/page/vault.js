@@ -1,15 +1,17 @@
 // What this browser keeps, in IndexedDB: the wallets as sealed records by address, what was signed with
-// them and their networks (history.js). Knows storage and nothing of keys; what is secret was sealed
-// before (seal.js).
+// them and their networks (history.js), their spending limits and whom they paid (policies.js). Knows storage and nothing of keys; what is
+// secret was sealed before (seal.js).
 
 import { LocalizedError } from './catalogue.js';
 
 const NAME = 'purser';
-const VERSION = 2;
+const VERSION = 3;
 const WALLETS = 'wallets'; // address -> {address, key, words, created_at, account, derived, passkey}; account: see usedFor, derived: create.js, passkey: passkey.js
 export const HISTORY = 'signed'; // intent -> record, see history.js
 export const NETWORKS = 'networks'; // address -> {address, chain}
-const KEYS = { [WALLETS]: 'address', [HISTORY]: 'intent', [NETWORKS]: 'address' };
+export const POLICIES = 'policies'; // address -> spending limits, see policies.js
+export const RECIPIENTS = 'recipients'; // id -> {id, address, at, paid}, see policies.js
+const KEYS = { [WALLETS]: 'address', [HISTORY]: 'intent', [NETWORKS]: 'address', [POLICIES]: 'address', [RECIPIENTS]: 'id' };
 
 /** Makes the stores that are not there yet; those of an older version stay as they are. */
 function upgrade(db) {
@@ -18,8 +20,11 @@ function upgrade(db) {
   }
 }
 
-/** Runs one transaction on one store and resolves once it is durable. `work` returns a request or nothing. */
-export async function run(name, mode, work) {
+/**
+ * Runs one transaction and resolves once it is durable. `names` is a store or a list of them; `work` gets them in this order, and returns a
+ * request or nothing.
+ */
+export async function run(names, mode, work) {
   const db = await new Promise((resolve, reject) => {
     const opening = indexedDB.open(NAME, VERSION);
     opening.onupgradeneeded = () => upgrade(opening.result);
@@ -29,8 +34,8 @@ export async function run(name, mode, work) {
   });
   try {
     return await new Promise((resolve, reject) => {
-      const tx = db.transaction(name, mode, { durability: 'strict' });
-      const request = work(tx.objectStore(name));
+      const tx = db.transaction(names, mode, { durability: 'strict' });
+      const request = work(...[names].flat().map((name) => tx.objectStore(name)));
       tx.oncomplete = () => resolve(request?.result);
       tx.onabort = () => reject(tx.error ?? new LocalizedError('error.vault_refused'));
       tx.onerror = () => reject(tx.error);
@@ -84,12 +89,18 @@ export async function update(address, change) {
 /** Notes for which Telegram account (its id) a wallet was last proven. */
 export const usedFor = (address, account) => update(address, (wallet) => ({ ...wallet, account }));
 
-/** Forgets a wallet, what was signed with it, and its network. Its words are then the only way back. */
-export async function forget(address) {
-  await run(WALLETS, 'readwrite', (store) => store.delete(address));
-  await run(NETWORKS, 'readwrite', (store) => store.delete(address));
-  const signed = await run(HISTORY, 'readonly', (store) => store.getAll());
-  await run(HISTORY, 'readwrite', (store) => {
-    for (const record of signed) if (record.address === address) store.delete(record.intent);
+/**
+ * Forgets a wallet, what was signed with it, whom it paid, and its network. Its words are then the only way back. Its spending limits
+ * stay, and with them what `counts` says of what was signed: removing and restoring a wallet frees nothing.
+ */
+export async function forget(address, counts) {
+  await run(Object.keys(KEYS), 'readwrite', (wallets, history, networks, policies, recipients) => {
+    wallets.delete(address);
+    networks.delete(address);
+    const each = (store, work) => { store.getAll().onsuccess = ({ target }) => target.result.filter((r) => r.address === address).forEach(work); };
+    policies.get(address).onsuccess = ({ target }) => {
+      each(history, (record) => { if (!target.result || !counts(record)) history.delete(record.intent); });
+    };
+    each(recipients, ({ id }) => recipients.delete(id));
   });
 }

@@ -71,6 +71,9 @@ export const STAKING = {
 
 export const USDC = TOKENS.mainnet.find((t) => t.symbol === 'USDC').mint;
 
+/** The policy that allows everything, as the server sends it. */
+export const NO_LIMITS = { payment: [], day: [], recipients: null, new_wait_hours: 0 };
+
 /** The message of a token payment out of ADDRESS, in base64; `makes` the recipient's account. */
 export function compileTokens({ mint = USDC, program = TOKEN, units = 25_500_000n, decimals = 6, to = BOB, makes = false, more = [] } = {}) {
   const own = (i) => { for (const k of i.keys) if (k.isSigner) k.pubkey = new PublicKey(ADDRESS); return i; };
@@ -111,8 +114,9 @@ export async function serve(host = process.env.PAGE_HOST ?? '127.0.0.1') {
   /** From now on the page speaks the pseudo-locale to browsers of its languages (pseudo.mjs). */
   const servePseudo = () => { keeps.languages = LOCALES; reset(); };
 
+  const offered = () => ['awaiting_signature', 'delayed'].includes(world.status);
   const minutes = (n) => new Date(Date.now() + n * 60_000).toISOString();
-  const view = (message) => ({ status: world.status, address: world.address, chain: world.chain, message, expires_at: minutes(15), ...(world.walletType && { wallet_type: world.walletType }), ...world.view });
+  const view = (message) => ({ status: world.status, address: world.address, chain: world.chain, message, expires_at: minutes(15), limits: world.limits ?? null, ...(world.status === 'delayed' && { ready_at: world.readyAt ?? minutes(24 * 60) }), ...(world.walletType && { wallet_type: world.walletType }), ...world.view });
   const b64 = (bytes) => Buffer.from(bytes).toString('base64');
   let issued = null; // the last refreshed message
 
@@ -128,8 +132,14 @@ export async function serve(host = process.env.PAGE_HOST ?? '127.0.0.1') {
       ...operations['/w/bind/challenge'](), frozen_at: '2026-01-31T20:00:00.000Z', wallets: world.wallets ?? [{ address: ADDRESS, wallet_type: 'page' }], ...world.challenge,
     }),
     '/w/unfreeze': () => ({ status: 'unfrozen' }),
-    '/w/tx/get': () => view(world.status === 'awaiting_signature' ? (world.rawMessage ?? b64(compile(world.payment, ZERO_HASH))) : null),
+    '/w/limits/challenge': () => ({
+      ...operations['/w/bind/challenge'](), address: world.address, wallet_type: world.walletType ?? 'page', current: world.limits?.current ?? NO_LIMITS,
+      proposed: world.proposed ?? NO_LIMITS, ...world.challenge,
+    }),
+    '/w/limits/sign': () => ({ status: world.limitsStatus ?? 'waiting', effective_at: world.effectiveAt ?? minutes(24 * 60) }),
+    '/w/tx/get': () => view(offered() ? (world.rawMessage ?? b64(compile(world.payment, ZERO_HASH))) : null),
     '/w/tx/refresh': () => {
+      if (world.status === 'delayed') return { refused: { status: 409, code: 'CONFLICT', message: 'It waits.' } };
       issued = compile({ ...world.payment, ...world.refreshed }, world.blockhash ?? base58.encode(randomBytes(32)));
       return { ...view(world.status === 'awaiting_signature' ? b64(issued) : null), ...world.refreshView };
     },
@@ -250,4 +260,5 @@ export const follow = (tab, server, hash) => tab.goto(`${server.origin}/w/${hash
 export const SIGN = '#s=0123456789abcdefABCDEF';
 export const FREEZE = '#f=0123456789abcdefghijklmnopqrstuvwxyzABCDEFG';
 export const UNFREEZE = '#u=0123456789abcdefghijklmnopqrstuvwxyzABCDEFG';
+export const LIMITS = '#l=0123456789abcdefghijklmnopqrstuvwxyzABCDEFG';
 export const BIND = '#b=0123456789abcdefghijklmnopqrstuvwxyzABCDEFG';

@@ -3,7 +3,8 @@
 
 import { PublicKey } from '@solana/web3.js';
 import { associated, limit, memo, price, revoke } from './fixtures.mjs';
-import { ADDRESS, BIND, PASSPHRASE, SIGN, STAKING, USDC, WORDS, answerQuiz, choosePassphrase, compile, compileTokens, follow, part, payment, press, readWords, restore, title, visit, whole } from './harness.mjs';
+import { ADDRESS, BIND, BOB, LIMITS, NO_LIMITS, PASSPHRASE, SIGN, STAKING, USDC, WORDS, answerQuiz, choosePassphrase, compile, compileTokens, follow, part, payment, press, readWords, restore, title, visit, whole } from './harness.mjs';
+import { keep } from './keep.mjs';
 import { authenticator, cancelsOnce, tellsOnlyWhenUsed } from './passkeys.mjs';
 import { ZERO_HASH, addr } from './wire.mjs';
 
@@ -267,6 +268,7 @@ export async function walk(browser, server, options, look) {
     await title(tab, 'Revoke this spending right?');
     await seen(`sign-revoke-${name}`, tab);
   }
+  await limits(tab, server, seen);
   server.reset();
   server.world.refreshed = { to: ADDRESS.replace('HAgk', 'HAgm') };
   await follow(tab, server, SIGN);
@@ -318,4 +320,79 @@ export async function walk(browser, server, options, look) {
   await seen('link-gone', tab);
   await context.close();
   return visited;
+}
+
+/** The screens of spending limits, in a tab whose vault holds the wallet of WORDS, without limits. They are lifted again at the end. */
+async function limits(tab, server, seen) {
+  const day = (units) => [{ mint: 'SOL', units }, { mint: USDC, units: '250000000' }, { mint: addr(0xa1), units: '18446744073709551615' }].sort((a, b) => (a.mint === 'SOL' ? -1 : b.mint === 'SOL' ? 1 : a.mint < b.mint ? -1 : 1));
+  const strict = { payment: [{ mint: 'SOL', units: '1000000000' }], day: day('2000000000'), recipients: [BOB, addr(0xee)].sort(), new_wait_hours: 24 };
+  const set = async (proposed) => {
+    server.world.proposed = proposed;
+    await follow(tab, server, LIMITS);
+    await title(tab, 'Set spending limits?');
+  };
+  const sign = async () => {
+    await tab.getByRole('button', { name: ADDRESS.slice(-6) }).first().click();
+    await title(tab, 'Set spending limits?');
+    await tab.getByLabel(whole(tab, 'Passphrase'), { exact: true }).fill(PASSPHRASE);
+  };
+  server.reset();
+  await set(strict);
+  await seen('limits-stricter', tab);
+  await sign();
+  await seen('limits-unlock', tab);
+  server.world.drop['/w/limits/sign'] = 1;
+  await press(tab, 'Set limits');
+  await title(tab, 'No answer from the server');
+  await seen('limits-no-answer', tab);
+  await press(tab, 'Send again');
+  await title(tab, 'Spending limits set');
+  await seen('limits-set', tab);
+  await set({ ...strict, payment: [{ mint: 'SOL', units: '1500000000' }], day: day('1000000000'), recipients: [BOB, addr(0x77)].sort(), new_wait_hours: 1 });
+  await tab.getByText(part(tab, 'Text your wallet signs')).click();
+  await seen('limits-both', tab);
+  await sign();
+  await press(tab, 'Set limits');
+  await title(tab, 'Spending limits set');
+  await seen('limits-waiting', tab);
+  server.world.fail['/w/limits/sign'] = { status: 410, code: 'NOT_FOUND', message: 'This link has expired.' };
+  await set(NO_LIMITS);
+  await seen('limits-looser', tab);
+
+  server.reset();
+  server.world.chain = 'mainnet';
+  server.world.payment = payment({ reference: addr(0x74), to: addr(0x33) });
+  server.world.limits = { current: { ...NO_LIMITS, payment: [{ mint: 'SOL', units: '900000000' }] }, signed: null };
+  await follow(tab, server, SIGN);
+  await title(tab, 'This breaks your spending limits');
+  await tab.locator('summary').click();
+  await seen('limits-blocked', tab);
+  await tab.goto('about:blank');
+  await tab.goto(`${server.origin}/w/`);
+  await press(tab, 'Spending limits');
+  await title(tab, 'Spending limits');
+  await seen('limits-kept', tab);
+  await press(tab, 'Back');
+  await title(tab, 'Wallets on this device');
+  await seen('home-limits', tab);
+
+  await keep(tab, 'policies', { address: ADDRESS, current: { ...NO_LIMITS, new_wait_hours: 24 }, pending: NO_LIMITS, from: Date.now() + 3_600_000, set_at: Date.now(), here: true });
+  await press(tab, 'Spending limits');
+  await title(tab, 'Spending limits');
+  await seen('limits-cancel', tab);
+  server.world.limits = { current: { ...NO_LIMITS, new_wait_hours: 48 }, signed: null };
+  server.world.status = 'delayed';
+  await follow(tab, server, SIGN);
+  await title(tab, 'New recipient');
+  await seen('limits-new-recipient', tab);
+  await press(tab, 'Start the wait');
+  await title(tab, 'This payment has to wait');
+  await seen('limits-wait', tab);
+  await keep(tab, 'policies', { address: ADDRESS, current: NO_LIMITS, pending: null, from: 0, set_at: Date.now(), here: true });
+  server.world.status = 'awaiting_signature';
+  server.world.limits = { current: { ...NO_LIMITS, day: [{ mint: 'SOL', units: '5000000000' }] }, signed: null };
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  await seen('limits-taken-over', tab);
+  await keep(tab, 'policies', { address: ADDRESS, current: NO_LIMITS, pending: null, from: 0, set_at: Date.now(), here: true });
 }
