@@ -182,6 +182,17 @@ func patternScenarios() []scenario {
 			}
 		}
 	}
+	devices := func(amount string, ago ...time.Duration) func(*scene) { // when links were opened on devices that were new then
+		return func(s *scene) {
+			s.amount = amount
+			for i, d := range ago {
+				s.put(func(tx store.Tx) error {
+					_, _, err := store.NoteSeen(tx, s.alice.User.ID, "devices", fmt.Sprint("device ", i), s.Now().Add(-d), wallet.SeenDevices)
+					return err
+				})
+			}
+		}
+	}
 	at := func(zone wallet.TimeZone, amount string) func(*scene) {
 		return func(s *scene) {
 			s.settings(func(set *wallet.Settings) { set.TimeZone = zone })
@@ -224,6 +235,11 @@ func patternScenarios() []scenario {
 		{name: "small at night", setUp: usual(at("Etc/GMT+10", "999"))},
 		{name: "large at five in the morning", setUp: usual(at("Etc/GMT+7", "1000")), key: "app_amount:note", app: "app_amount:warn"},
 		{name: "large without a time zone", setUp: usual(at("", "1000")), key: "app_amount:note", app: "app_amount:warn"},
+		{name: "large after a link was opened on a new device", setUp: usual(devices("1000", 48*time.Hour, 23*time.Hour)), chat: "new_device:warn", key: "app_amount:note", app: "app_amount:warn"},
+		{name: "large to a contact after a link was opened on a new device", setUp: friend(devices("1000", 48*time.Hour, time.Hour)), chat: "new_device:warn", key: "app_amount:note", app: "app_amount:warn"},
+		{name: "less after a link was opened on a new device", setUp: usual(devices("999", 48*time.Hour, time.Hour))},
+		{name: "large on the first device", setUp: usual(devices("1000", time.Hour)), key: "app_amount:note", app: "app_amount:warn"},
+		{name: "large a day after the newest device", setUp: usual(devices("1000", 48*time.Hour, 24*time.Hour)), key: "app_amount:note", app: "app_amount:warn"},
 		{name: "a request that names a contact", setUp: func(s *scene) { s.contact("Bob", s.bob.Address()); s.label = "B0b" }, chat: "new_recipient:note impersonation:warn"},
 		{name: "a request of the contact", setUp: friend(func(s *scene) { s.label = "Friend" })},
 		{name: "a request in the name of an exchange", setUp: func(s *scene) { s.label = "Bіnance refunds" }, chat: "new_recipient:note impersonation:warn"},

@@ -61,7 +61,7 @@ func TestWhichConversationTellsOfWhichEvent(t *testing.T) {
 	want := map[string][]wallet.EventName{
 		"cards": {wallet.TransactionProposed, wallet.TransactionApproved, wallet.TransactionSigned, wallet.TransactionPending, wallet.TransactionConfirmed,
 			wallet.TransactionFailed, wallet.TransactionHeld, wallet.TransactionRolledBack, wallet.TransactionClosed, wallet.TransactionDelayed, wallet.TransactionDelayEnded, wallet.TransactionReceived, wallet.PaymentArriving, wallet.PaymentsFolded},
-		"wallet":     {wallet.WalletProven, wallet.WalletWanted, wallet.WalletClaimed, wallet.WalletDisconnected},
+		"wallet":     {wallet.WalletProven, wallet.WalletWanted, wallet.WalletClaimed, wallet.WalletDisconnected, wallet.DefaultChanged},
 		"api":        {wallet.WebhookDeadLettered, wallet.WebhookEnded, wallet.KeyTierSet},
 		"apps":       {wallet.AppEventsChosen},
 		"stake":      {wallet.StakesChanged, wallet.ValidatorsChanged},

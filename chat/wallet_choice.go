@@ -136,7 +136,7 @@ func (s *replyTx) notifyDefault(data wallet.DefaultChangedData) error {
 			return err
 		}
 	}
-	rows, err := s.menu("freeze_button.freeze", "/freeze")
+	rows, err := s.menu("button.freeze_account", "/freeze")
 	if err != nil {
 		return err
 	}

@@ -37,12 +37,20 @@ func notifyDefault(tx store.Tx, person wallet.User, now time.Time) error {
 // disconnected: then payers are given none until the wait is over.
 func (w *Wallets) Receiving(ctx context.Context, person wallet.UserID) (wallet.Wallet, error) {
 	return read(ctx, w.Store, func(tx store.Tx) (wallet.Wallet, error) {
-		user, err := tx.User(person)
-		if err != nil {
-			return wallet.Wallet{}, found(err, wallet.UserNotFound, "person.gone")
-		}
-		return receiving(tx, user, w.Now())
+		return receivingOf(tx, person, w.Now())
 	})
+}
+
+// receivingOf is Receiving inside a store transaction. Nobody ("", who was never met) has no wallet.
+func receivingOf(tx store.Tx, person wallet.UserID, now time.Time) (wallet.Wallet, error) {
+	if person == "" {
+		return wallet.Wallet{}, wallet.Refuse(wallet.WalletNotFound, "own_wallet.no_wallet")
+	}
+	user, err := tx.User(person)
+	if err != nil {
+		return wallet.Wallet{}, found(err, wallet.UserNotFound, "person.gone")
+	}
+	return receiving(tx, user, now)
 }
 
 // receiving is Receiving inside a store transaction.

@@ -252,9 +252,14 @@ func LargeFor(tx store.Tx, settings wallet.Settings, now time.Time) (wallet.USD,
 	return large, err
 }
 
-// addPast adds the owner's recent payments, what they and this one are worth, and whether the recipient planted transfers.
+// addPast adds the newest device on which the owner's links were opened, their recent payments, what they and this one are worth, and whether the recipient planted transfers.
 func (s *Transactions) addPast(tx store.Tx, f *wallet.Facts) error {
 	t := f.Transaction
+	devices, err := tx.Seen(t.Owner, seenDevices)
+	if err != nil {
+		return err
+	}
+	f.NewDevice = devices.NewestAt()
 	newest, err := tx.TransactionsOf(t.Owner, store.Page{Limit: recentPayments})
 	if err != nil {
 		return err

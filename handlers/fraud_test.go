@@ -176,3 +176,39 @@ func TestProgramsAreWarnedAndRefused(t *testing.T) {
 		r.Barred.Replace(nil)
 	}
 }
+
+// TestALinkOpenedOnANewDeviceWarnsOfLargePayments: also of one that was proposed before, and not on the person's first device.
+func TestALinkOpenedOnANewDeviceWarnsOfLargePayments(t *testing.T) {
+	r := newHarness(t)
+	alice, bob := r.rich(1001, 90*sol), r.rich(1002, sol)
+	r.Must(r.adds(alice, "Bob", bob.Address()))
+	r.prices("100")
+	opens := func(device string) {
+		t.Helper()
+		r.Must(r.Security.OpenedLink(r.Context(), wallet.LinkToConnect, r.Link(alice.User), handlers.Client{Address: "203.0.113.7", Device: device}))
+	}
+	opens("Chrome (Android)")
+	early := r.proposed(alice, bob.Address(), "10")
+	if was := r.Transaction(early); len(was.Findings) != 0 {
+		t.Fatalf("on the first device: %v", was.Findings)
+	}
+	opens("Firefox (Linux)")
+	if got, again, err := r.confirms(alice.Caller(), early, ""); err != nil || !again || got.Typing() != wallet.TypesAmount {
+		t.Errorf("a large payment of before: again %v, %v, %v", again, got.Findings, err)
+	}
+	if is := r.Transaction(r.proposed(alice, bob.Address(), "9.9")); len(is.Findings) != 0 {
+		t.Errorf("a small payment: %v", is.Findings)
+	}
+	large := r.Transaction(r.proposed(alice, bob.Address(), "10"))
+	if got := large.Warnings(); !slices.Equal(got, []wallet.RuleName{wallet.RuleNewDevice}) || len(large.PublicFindings()) != 0 {
+		t.Errorf("a large payment: %v, an app sees %v", got, large.PublicFindings())
+	}
+	r.Pass(23 * time.Hour) // the devices are known, so opening links on them again changes nothing
+	r.prices("100")
+	opens("Firefox (Linux)")
+	r.Pass(time.Hour)
+	r.prices("100")
+	if is := r.Transaction(r.proposed(alice, bob.Address(), "10")); len(is.Findings) != 0 {
+		t.Errorf("a day later: %v", is.Findings)
+	}
+}

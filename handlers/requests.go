@@ -47,13 +47,7 @@ func (s *Transfers) PrepareRequest(ctx context.Context, who Caller, req RequestF
 		return PaymentRequest{}, err
 	}
 	if req.To.IsZero() && who.User != "" {
-		to, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Wallet, error) {
-			user, err := tx.User(who.User)
-			if err != nil {
-				return wallet.Wallet{}, found(err, wallet.UserNotFound, "person.gone")
-			}
-			return receiving(tx, user, s.Now())
-		})
+		to, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Wallet, error) { return receivingOf(tx, who.User, s.Now()) })
 		if err != nil {
 			return PaymentRequest{}, err
 		}

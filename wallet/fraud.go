@@ -76,6 +76,8 @@ type Facts struct {
 	Contacts []Contact
 	Paid     []Address // recipients of the owner's earlier payments
 	Planted  bool      // all that the recipient ever sent to the owner was suspicious (Suspicion)
+	// NewDevice is when a link of the owner's was last opened on a device that was not seen before; zero: unknown, or they only ever had one.
+	NewDevice time.Time
 	// Recent are the owner's payments to others of the last PastSpan, without this one, the newest first.
 	Recent []PastPayment
 

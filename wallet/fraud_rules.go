@@ -28,6 +28,7 @@ const (
 	RuleManyPayments   RuleName = "many_payments"
 	RuleHighSpending   RuleName = "high_spending" // more value within a day than the owner is used to
 	RuleNight          RuleName = "night"         // a large payment at night
+	RuleNewDevice      RuleName = "new_device"    // a large payment soon after a link was opened on a new device
 	RuleAppAmount      RuleName = "app_amount"    // a program asks for a large amount
 	RuleImpersonation  RuleName = "impersonation" // a request names a contact or a well-known service, and the address is another
 	RuleSimilarContact RuleName = "similar_contact"
@@ -59,6 +60,7 @@ const (
 	pastFactor    = 3  // times the owner's own past
 	spendingFewer = 3  // payments within a day, with this one, from which on their sum counts
 	nightEnds     = 5  // o'clock; the night begins at midnight
+	deviceNew     = 24 * time.Hour
 
 	maxBelowMarket, warnBelowMarket = 1_000, 100 // hundredths of a percent
 	maxImpact, warnImpact           = 1_000, 100
@@ -176,6 +178,7 @@ func patternRules() []Rule {
 		{Name: RuleManyPayments, Verdicts: one(WarnVerdict), Private: true, Judge: judgeManyPayments},
 		{Name: RuleHighSpending, Verdicts: one(WarnVerdict), Private: true, Judge: judgeHighSpending},
 		{Name: RuleNight, Verdicts: one(WarnVerdict), Private: true, Judge: judgeNight},
+		{Name: RuleNewDevice, Verdicts: one(WarnVerdict), Private: true, Judge: judgeNewDevice},
 		{Name: RuleAppAmount, Verdicts: []Verdict{NoteVerdict, WarnVerdict}, Private: true, Judge: judgeAppAmount},
 	}
 }
@@ -258,6 +261,14 @@ func judgeNight(f *Facts) Finding {
 		return Finding{}
 	}
 	return Finding{Verdict: WarnVerdict, Reason: Because("rule.night")}
+}
+
+// judgeNewDevice cannot know where this payment will be signed, so it looks at where links were opened lately.
+func judgeNewDevice(f *Facts) Finding {
+	if !f.Pays || !f.Person || f.NewDevice.IsZero() || f.Now.Sub(f.NewDevice) >= deviceNew || !f.large(1) {
+		return Finding{}
+	}
+	return Finding{Verdict: WarnVerdict, Reason: Because("rule.new_device")}
 }
 
 // judgeAppAmount warns of what apps of others ask for. The owner's own keys are noted: a stolen one would ask for much.

@@ -23,6 +23,7 @@ type payer struct {
 	names  uint64       // of addresses so far
 	id     uint64
 	past   []wallet.PastPayment
+	signed bool // has opened a signing link before
 
 	landlord, exchange wallet.Address
 	friends, shops     []wallet.Address
@@ -80,6 +81,11 @@ func (p *payer) pay(at time.Time, to wallet.Address, amount uint64, label, memo 
 	}
 	found = wallet.Judge(f, wallet.FraudRules())
 	p.cash -= amount
+	// Its link is opened at home, or seldom elsewhere: a phone's own network gives other addresses, and each is a new device to purser. The first one ever is nobody's concern.
+	if elsewhere := p.IntN(5) == 0; elsewhere && p.signed {
+		p.facts.NewDevice = at
+	}
+	p.signed = true
 	p.past = append([]wallet.PastPayment{{At: at, To: to, Mint: usdc.Mint, Value: f.Value}}, p.past...)
 	if !slices.Contains(p.facts.Paid, to) {
 		p.facts.Paid = append(p.facts.Paid, to)

@@ -307,6 +307,16 @@ type Seen struct {
 	Marks []string `json:"marks"` // oldest first
 	Day   string   `json:"day"`   // of the newest mark, UTC
 	Today int      `json:"today"` // how many were noted on that day
+	// At is when the newest mark was noted (UTC); zero in rows of older versions.
+	At time.Time `json:"at,omitzero"`
+}
+
+// NewestAt returns when the newest mark was noted; zero for the first mark of a subject, which is news to nobody.
+func (s Seen) NewestAt() time.Time {
+	if len(s.Marks) < 2 {
+		return time.Time{}
+	}
+	return s.At
 }
 
 // SeenMark returns the mark of something that can be recognised again: 32 hex digits of the SHA-256 of its parts.
@@ -341,7 +351,7 @@ func (s Seen) Note(mark string, at time.Time, rule SeenRule) (next Seen, first, 
 		return s, false, false
 	}
 	next, _, last = s.Count(at, rule)
-	next.Marks = append(append([]string(nil), s.Marks...), mark)
+	next.Marks, next.At = append(append([]string(nil), s.Marks...), mark), at.UTC()
 	if over := len(next.Marks) - rule.Remembered; over > 0 {
 		next.Marks = next.Marks[over:]
 	}
@@ -355,7 +365,8 @@ func (s Seen) Count(at time.Time, rule SeenRule) (next Seen, ok, last bool) {
 		return s, false, false
 	}
 	day := at.UTC().Format(time.DateOnly)
-	if next = (Seen{Marks: s.Marks, Day: day, Today: 1}); s.Day == day {
+	next = s
+	if next.Day, next.Today = day, 1; s.Day == day {
 		next.Today = s.Today + 1
 	}
 	return next, true, next.Today >= rule.PerDay

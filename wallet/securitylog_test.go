@@ -190,6 +190,15 @@ func TestFirstsAreBounded(t *testing.T) {
 	if wallet.SeenMark("a", "bc") == wallet.SeenMark("ab", "c") {
 		t.Error("parts of a mark run together")
 	}
+	if newest := at.Add(9_999 * time.Minute); seen.NewestAt().IsZero() || seen.NewestAt().After(newest) || newest.Sub(seen.NewestAt()) > 24*time.Hour {
+		t.Errorf("the newest is of %s", seen.NewestAt())
+	}
+	one, _, _ := wallet.Seen{}.Note("a", at, rule)
+	counted, _, _ := one.Count(at.Add(time.Hour), rule)
+	two, _, _ := counted.Note("b", at.In(time.FixedZone("", 3600)).Add(2*time.Hour), rule)
+	if !one.NewestAt().IsZero() || !counted.At.Equal(at) || !two.NewestAt().Equal(at.Add(2*time.Hour)) || two.At.Location() != time.UTC {
+		t.Errorf("the first: %s, counted: %s, the second: %s", one.NewestAt(), counted.At, two.NewestAt())
+	}
 	next, first, _ := seen.Note(seen.Marks[0], at, rule)
 	if first || !reflect.DeepEqual(next, seen) {
 		t.Error("what was seen before is new")
