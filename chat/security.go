@@ -17,17 +17,24 @@ import (
 // securityConversation is /security: who has access, and the person's security log. It also notifies them of firsts: a key used from a new address, a
 // link or a portal session opened on a new device. Those messages come at any time, and cannot be turned off.
 func securityConversation() conversation {
+	callbacks := limitsCallbacks()
+	callbacks["logpage"] = (*Chat).tapLogPage
 	return conversation{
-		name: "security",
+		name: securityFlow,
 		commands: []command{{name: "security", menu: "menu.security", usage: "usage.security", looks: true, run: (*Chat).security, whileFrozen: securityReads,
-			aliases: map[string]string{"securitylog": "log"}}},
-		callbacks: map[string]Callback{"logpage": (*Chat).tapLogPage}, callbacksWhileFrozen: []string{"logpage"},
+			aliases: map[string]string{"securitylog": "log", "limits": limitsWord, "limit": limitsWord}}},
+		flow: limitsFlow(), version: 1, data: func() any { return new(limitsAsked) }, texts: limitsTexts(),
+		callbacks: callbacks, callbacksWhileFrozen: []string{"logpage", "limits"},
 		events: map[wallet.EventName]notice{wallet.SecurityNoticed: {priority: alerts, notify: withData((*replyTx).notifySecurity)}},
 	}
 }
 
 // securityReads reports whether /security with these arguments only reads, so that it works while the account is frozen.
 func securityReads(args []string) bool {
+	if len(args) > 0 && strings.EqualFold(args[0], limitsWord) {
+		_, words := limitsOf(args[1:])
+		return len(words) == 0
+	}
 	return len(args) == 0 || len(args) == 1 && strings.EqualFold(args[0], "log")
 }
 
@@ -44,9 +51,12 @@ const (
 	faultsNamed   = 10
 )
 
-// security answers /security, and /security log.
+// security answers /security, /security log and /security limits.
 func (c *Chat) security(ctx context.Context, h Inbound) (Action, error) {
 	args := h.line.args
+	if len(args) > 0 && strings.EqualFold(args[0], limitsWord) {
+		return c.limits(ctx, h, args[1:])
+	}
 	isLog := len(args) == 1 && strings.EqualFold(args[0], "log")
 	if len(args) > 0 && !isLog {
 		return func(s *replyTx) error { return s.replyUsage("security") }, nil
@@ -177,7 +187,7 @@ func (s *replyTx) drawSecurity(log handlers.SecurityLogView, spenders *handlers.
 	if err != nil {
 		return err
 	}
-	buttons := []string{"security_button.log", "/security log"}
+	buttons := []string{"security_button.log", "/security log", "security_button.limits", "/security " + limitsWord}
 	if line != "" {
 		sections, buttons = append(sections, string(line)), append(buttons, "security_button.spenders", "/revoke")
 	}
@@ -424,7 +434,7 @@ func (s *replyTx) notifySecurity(data wallet.SecurityNoticedData) error {
 	switch e.Kind {
 	case wallet.LogLinkOpened:
 	case wallet.LogLimitsSigned:
-		buttons = append(buttons, "security_button.limits", "/security limits")
+		buttons = append(buttons, "security_button.limits", "/security "+limitsWord+" "+e.Details.Wallet.String())
 	default:
 		buttons = append(buttons, "security_button.keys", "/api")
 	}

@@ -78,7 +78,11 @@ func (s *replyTx) recipientLines(p wallet.Policy, add func(string, vars) error) 
 		if i == recipientsShown {
 			return add("security_limits.more_recipients", vars{"Count": len(*p.Recipients) - i})
 		}
-		if err := add("security_limits.recipient", vars{"Address": code(a.String())}); err != nil {
+		who, err := s.recipientName(a)
+		if err != nil {
+			return err
+		}
+		if err := add("security_limits.recipient", vars{"Address": who}); err != nil {
 			return err
 		}
 	}

@@ -105,6 +105,7 @@ func difference(want, got string) string {
 //	alice's app asks bob 2 $carol    with her newest app, which he has allowed it
 //	fund alice 2
 //	alice's page proves alice, alice's page signs, alice's page rejects
+//	alice's page sets the limits        of her newest link to sign spending limits, with her own key
 //	network is down, network is up
 //	alice's page keeps what it signed
 //	network: landed alice            a wallet.Trigger befalls her newest transaction
@@ -240,6 +241,8 @@ func (r *harness) happen(line string) {
 		r.says(who, "/start "+string(apps[len(apps)-1].ID))
 	case words[1] == "opens":
 		r.says(who, "/start "+r.people[strings.TrimSuffix(words[2], "'s")].app)
+	case strings.HasSuffix(line, "'s page sets the limits"):
+		r.setsLimits(who, r.people[who].Key)
 	case strings.HasSuffix(line, "shares a contact"):
 		in := r.input(who)
 		in.Contact = &chat.Contact{TelegramID: in.From.TelegramID}
