@@ -312,26 +312,6 @@ func (s *replyTx) sumName(token wallet.Token) (html, error) {
 	return html(escape(token.Symbol)), nil
 }
 
-// warnings returns what the fraud rules found, one paragraph for each finding. A suspected poisoning has a paragraph of its own.
-func (s *replyTx) warnings(t wallet.Transaction) (html, error) {
-	var lines []string
-	for _, f := range t.Findings {
-		if f.Rule == wallet.RulePoisoning || f.Rule == wallet.RuleNewRecipient && t.Unfunded { // the card already says that the address holds nothing
-			continue
-		}
-		text, err := s.words.reason(f.Reason)
-		if err != nil {
-			return "", err
-		}
-		sign := "⚠️ "
-		if f.Verdict >= wallet.WarnVerdict {
-			sign = "🛑 "
-		}
-		lines = append(lines, sign+string(text))
-	}
-	return html(strings.Join(lines, "\n\n")), nil
-}
-
 // typedConfirmation returns the variables of a card that say what its owner types to confirm: part of the address, or the amount.
 func typedConfirmation(t wallet.Transaction) vars {
 	before, _ := t.To.Middle()

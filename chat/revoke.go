@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -143,26 +142,6 @@ func (s *replyTx) delegateLines(found delegateList) (html, [][]Button, error) {
 		lines = append(lines, string(line))
 	}
 	return html(strings.Join(lines, "\n\n")), rows, nil
-}
-
-// delegateButtons are for the card of a payment whose review says that somebody else may spend from the account: the list to
-// revoke it from. Looking at it leaves the payment open.
-func (s *replyTx) delegateButtons(t wallet.Transaction) ([][]Button, error) {
-	at := slices.IndexFunc(t.Findings, func(f wallet.Finding) bool { return f.Rule == wallet.RuleForeignDelegate })
-	if at < 0 {
-		return nil, nil
-	}
-	of := t.From
-	if t.Findings[at].Reason.Key == wallet.ForeignDelegateThere {
-		of = t.To
-	}
-	label, err := s.words.text("revoke_button.delegates", nil)
-	if err != nil {
-		return nil, err
-	}
-	action := runAction + ":/revoke " + of.String()
-	b, err := s.buttonOf(nonceOf(string(t.ID), t.Reference.String(), string(t.Status), action), label, action, "menu", t.Deadline)
-	return [][]Button{{b}}, err
 }
 
 // delegateWallets are buttons that list the delegates of the person's other wallets.

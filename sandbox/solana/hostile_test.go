@@ -98,4 +98,16 @@ func TestAPlantedApprovalIsOne(t *testing.T) {
 		t.Errorf("after Revoke %s may spend", by)
 	}
 	s.refused(t, codePreflight, "sendTransaction", takes(1), preflight)
+	// The token programs refuse Approve of a frozen account, and so does this.
+	h, _ = s.blockhashAt(t, processed)
+	issuer := callMeta{key: keyOf(s.faucet()), signer: true, writable: true}
+	freeze, err := draftTransaction{{program, []callMeta{{key: account, writable: true}, {key: mint}, issuer}, []byte{10}}}.sign(s.faucet(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.must(t, new(string), "sendTransaction", base64.StdEncoding.EncodeToString(freeze.Wire), preflight)
+	s.advance(t, 1)
+	if _, err := s.PlantApproval(alice, USDC, 7); !errors.Is(err, ErrNoTokenAccount) {
+		t.Errorf("of a frozen account: %v", err)
+	}
 }
