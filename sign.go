@@ -17,8 +17,8 @@ func signCommand(out io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "sign --key FILE [LINK]", Short: "Sign with a key file instead of the signing page",
 		Long: "For keys in a file, as solana-keygen writes it. LINK is the address behind the button in the chat. Without it,\n" +
-			"the command asks for it. The link connects the key's wallet, signs one transaction, or\n" +
-			"unfreezes your account.\n" +
+			"the command asks for it. The link connects the key's wallet, signs one transaction,\n" +
+			"unfreezes your account, or sets spending limits of the wallet.\n" +
 			"You see everything before it is signed. The command keeps a history of what it signed (--history) and warns you\n" +
 			"before you sign the same payment twice, or on another network than before.",
 		Example: "  purser sign --key ~/.config/solana/id.json",

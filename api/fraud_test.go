@@ -291,9 +291,43 @@ func delegateScenarios() []scenario {
 	}
 }
 
+// limited sets Alice's spending limits.
+func limited(policy func(*scene) wallet.Policy, then func(*scene)) func(*scene) {
+	return func(s *scene) {
+		then(s)
+		s.put(func(tx store.Tx) error {
+			_, err := s.Policies.Change(tx, s.alice.User.ID, s.alice.Address(), policy(s))
+			return err
+		})
+	}
+}
+
+func limitScenarios() []scenario {
+	usdc := func(s *scene, dollars uint64) []wallet.TokenLimit {
+		return []wallet.TokenLimit{{Mint: s.usdc().Mint, Units: dollars * 1_000_000}}
+	}
+	payment := func(s *scene) wallet.Policy { return wallet.Policy{Payment: usdc(s, 5)} }
+	day := func(s *scene) wallet.Policy { return wallet.Policy{Day: usdc(s, 8)} }
+	wait := func(*scene) wallet.Policy { return wallet.Policy{NewWait: 24 * time.Hour} }
+	only := func(s *scene) wallet.Policy { return wallet.Policy{Recipients: &[]wallet.Address{s.bob.Address()}} }
+	return []scenario{
+		{name: "as much as one payment may", setUp: usual(limited(payment, same))},
+		{name: "more than one payment may", setUp: usual(limited(payment, amount("5.000001"))), chat: "limit_payment:refuse"},
+		{name: "a token without a limit", setUp: usual(limited(payment, func(s *scene) { s.amount, s.token = "5.1", "SOL" }))},
+		{name: "as much as a day may", setUp: usual(limited(day, func(s *scene) { s.paid(s.to, "3", "USDC", time.Hour) }))},
+		{name: "more than a day may", setUp: usual(limited(day, func(s *scene) { s.paid(s.to, "3.000001", "USDC", time.Hour) })), chat: "limit_day:refuse"},
+		{name: "more than a day may, with yesterday", setUp: usual(limited(day, func(s *scene) { s.paid(s.to, "8", "USDC", 24*time.Hour) }))},
+		{name: "a recipient of the list", setUp: limited(only, func(s *scene) { s.to = s.bob.Address(); s.paid(s.to, "1", "SOL", time.Hour) })},
+		{name: "a contact that is not on the list", setUp: friend(limited(only, same)), chat: "limit_recipients:refuse"},
+		{name: "a new recipient of a careful wallet", setUp: limited(wait, same), chat: "limit_new_recipient:delay"},
+		{name: "a contact of a careful wallet", setUp: friend(limited(wait, same)), chat: "limit_new_recipient:delay"},
+		{name: "somebody whom a careful wallet paid before", setUp: usual(limited(wait, same))},
+	}
+}
+
 // TestFraudScenarios tries every scenario through the chat, with an own key, and by an app.
 func TestFraudScenarios(t *testing.T) {
-	all := slices.Concat(recipientScenarios(), patternScenarios(), delegateScenarios())
+	all := slices.Concat(recipientScenarios(), patternScenarios(), delegateScenarios(), limitScenarios())
 	if len(all) < 40 {
 		t.Fatalf("%d scenarios", len(all))
 	}
@@ -371,8 +405,9 @@ func (s *scene) inChat(want string) {
 	for _, r := range s.replies(s.alice.TelegramID) {
 		said += r.Text + "\n"
 	}
-	if strings.HasSuffix(want, ":refuse") {
-		if ok || !strings.Contains(said, "has blocked the address") {
+	if rule, refuses := strings.CutSuffix(want, ":refuse"); refuses {
+		says := map[string]string{"listed_address": "has blocked the address", "limit_payment": "in one payment", "limit_day": "within 24 hours", "limit_recipients": "to pay the address"}[rule]
+		if ok || says == "" || !strings.Contains(said, says) {
 			s.Errorf("in chat it is proposed (%v), and said is %q", ok, said)
 		}
 		return
@@ -462,7 +497,11 @@ func (s *scene) byKey(secret string, own bool, want string) {
 	a := s.send(secret, body)
 	if strings.HasSuffix(strings.Fields(want + " -")[0], ":refuse") {
 		s.want(a, 403, wallet.PolicyViolation, "")
-		if a.text("error", "reason") != "rule.listed_address" || a.text("error", "arguments", "address") == "" && a.field("error", "arguments") == nil {
+		reason := "rule." + strings.TrimSuffix(strings.Fields(want)[0], ":refuse")
+		if !own && strings.HasPrefix(reason, "rule.limit_") {
+			reason = "rule.limit_general"
+		}
+		if a.text("error", "reason") != reason || a.text("error", "arguments", "address") == "" && a.field("error", "arguments") == nil {
 			s.Errorf("%s: refused with %s", by, a.body)
 		}
 		return

@@ -186,7 +186,9 @@ func (c *customer) state() string {
 		c.Must(err)
 		sent, err := tx.TransactionsOf(c.User.ID, store.Page{Limit: 100})
 		c.Must(err)
-		out, err = json.Marshal([]any{user, wallets, keys, grants, hooks, bind, alerts, sent})
+		policies, err := tx.PoliciesOf(c.User.ID)
+		c.Must(err)
+		out, err = json.Marshal([]any{user, wallets, keys, grants, hooks, bind, alerts, sent, policies})
 		return err
 	})
 	return string(out)
@@ -220,7 +222,12 @@ func TestNothingMovesAndNothingUnfreezesThroughAnyDoor(t *testing.T) {
 	operators, _ := c.key(wallet.BotKey, 0, "")
 	r.want(r.get("/v1/key", ownAPI), 200, "", "") // and is remembered as good
 
+	r.limits(c.person, wallet.Policy{NewWait: time.Hour})
+	limits := r.limits(c.person, wallet.Policy{})
+
 	r.wantPage(r.page("/w/freeze", map[string]any{"token": recovery}), 200, "")
+	r.wantPage(r.page("/w/limits/challenge", map[string]any{"token": limits}), 404, wallet.NotFound)
+	r.wantPage(r.page("/w/limits/sign", map[string]any{"token": limits, "signature": c.Sign([]byte("x")).String()}), 404, wallet.NotFound)
 
 	// What was open is rejected for that reason, with its event. What is signed goes on.
 	for _, id := range []wallet.TransactionID{waits.ID, wallet.TransactionID(c.id)} {

@@ -198,6 +198,8 @@ func TestTheChatMovesNothingAndUnfreezesNothing(t *testing.T) {
 	r.Must(err)
 	r.says("alice", "/send 1 SOL "+bob)
 	waits := r.newest("alice")
+	r.limits("alice", wallet.Policy{NewWait: time.Hour})
+	r.limits("alice", wallet.Policy{})
 	r.says("alice", "/freeze")
 	r.says("alice", "/unfreeze") // a link to unfreeze is open, and does nothing in the chat
 	state := func() string {
@@ -218,7 +220,9 @@ func TestTheChatMovesNothingAndUnfreezesNothing(t *testing.T) {
 			sent, err := tx.TransactionsOf(user.ID, store.Page{Limit: 100})
 			r.Must(err)
 			bind, _ := tx.BindOf(user.ID)
-			out, err = json.Marshal([]any{user, wallets, keys, grants, contacts, alerts, sent, bind})
+			policies, err := tx.PoliciesOf(user.ID)
+			r.Must(err)
+			out, err = json.Marshal([]any{user, wallets, keys, grants, contacts, alerts, sent, bind, policies})
 			return err
 		})
 		return string(out)

@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"crypto/ed25519"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"reflect"
@@ -385,6 +386,13 @@ func TestWhoMayChangeLimits(t *testing.T) {
 		t.Errorf("wrapped SOL: %+v, %v", change, err)
 	}
 	r.freeze(alice.User.ID)
+	// A link that was not ended with the freeze does nothing.
+	l := wallet.PolicyLink{TokenHash: sha256.Sum256([]byte("left")), User: alice.User.ID, Address: alice.Address(), IssuedAt: r.Now(), ExpiresAt: r.Now().Add(time.Minute)}
+	r.Must(r.Update(func(tx store.Tx) error { return tx.PutPolicyLink(l) }))
+	_, err = r.Policies.Challenge(r.Context(), "left")
+	r.Refused(wallet.PolicyViolation, err)
+	_, err = r.Policies.Sign(r.Context(), "left", wallet.Signature{})
+	r.Refused(wallet.PolicyViolation, err)
 	for what, do := range map[string]func(store.Tx) error{
 		"Change": func(tx store.Tx) error {
 			_, err := r.Policies.Change(tx, alice.User.ID, alice.Address(), solPolicy(1))

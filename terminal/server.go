@@ -20,11 +20,11 @@ import (
 // link is what a chat sends: where the server is, and the secret after #.
 type link struct {
 	origin *url.URL
-	kind   string // "b" connects a wallet, "s" signs a transaction, "u" unfreezes an account
+	kind   string // "b" connects a wallet, "s" signs a transaction, "u" unfreezes an account, "l" sets spending limits
 	secret string
 }
 
-// readLink reads {origin}/w/#b=…, #s=… or #u=…, as the chat sends them; plain http only to this machine.
+// readLink reads {origin}/w/#b=…, #s=…, #u=… or #l=…, as the chat sends them; plain http only to this machine.
 func readLink(text string) (link, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	wrong := errors.New("that is no link of purser's: copy the whole link behind the button in your chat")
@@ -33,7 +33,7 @@ func readLink(text string) (link, error) {
 	}
 	kind, secret, ok := strings.Cut(u.Fragment, "=")
 	secret, _, _ = strings.Cut(secret, "&") // a link may name a language for the page: &lang=de
-	if !ok || kind != "b" && kind != "s" && kind != "u" || secret == "" || len(secret) > 128 {
+	if !ok || kind != "b" && kind != "s" && kind != "u" && kind != "l" || secret == "" || len(secret) > 128 {
 		return link{}, wrong
 	}
 	if ip := net.ParseIP(u.Hostname()); u.Scheme != "https" && !(u.Scheme == "http" && ip != nil && ip.IsLoopback()) {

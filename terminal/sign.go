@@ -33,7 +33,7 @@ type Signer struct {
 // ErrDeclined is returned when the person does not answer yes.
 var ErrDeclined = errors.New("you did not type yes: nothing was signed")
 
-// Follow does what the link is for: it connects the key's wallet, signs a transaction, or unfreezes an account. It asks for the link if none is
+// Follow does what the link is for: it connects the key's wallet, signs a transaction, unfreezes an account, or sets spending limits. It asks for the link if none is
 // given, because arguments are visible in the list of processes.
 func (s *Signer) Follow(ctx context.Context, text string) error {
 	if text == "" {
@@ -54,6 +54,8 @@ func (s *Signer) Follow(ctx context.Context, text string) error {
 		return s.connect(ctx, server, l.secret)
 	case "u":
 		return s.unfreeze(ctx, server, l.secret)
+	case "l":
+		return s.limits(ctx, server, l.secret)
 	}
 	return s.sign(ctx, server, l.secret)
 }

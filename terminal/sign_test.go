@@ -28,6 +28,7 @@ type desk struct {
 	key       ed25519.PrivateKey
 	pay       wallet.Transaction
 	challenge map[string]string
+	limits    map[string]any                              // what /w/limits/challenge says beside the challenge
 	change    func(refreshed bool, answer map[string]any) // what a liar does to its answers
 	refuse    string
 	said      []map[string]string // to /w/tx/signature and /w/bind
@@ -77,6 +78,18 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer = offer
 	case "/w/bind/challenge", "/w/unfreeze/challenge":
 		answer = d.challenge
+	case "/w/limits/challenge":
+		all := map[string]any{}
+		for name, value := range d.challenge {
+			all[name] = value
+		}
+		for name, value := range d.limits {
+			all[name] = value
+		}
+		answer = all
+	case "/w/limits/sign":
+		d.said = append(d.said, body)
+		answer = map[string]any{"status": "waiting", "effective_at": "2026-11-22T10:00:00Z"}
 	default:
 		d.said = append(d.said, body)
 	}
