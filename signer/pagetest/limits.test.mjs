@@ -361,7 +361,7 @@ it('a device without limits takes nothing that the wallet did not sign but what 
     assert.equal(await tab.locator('.notice.danger').count(), 1);
     assert.deepEqual(await policies(tab), []);
   }
-  server.world.limits = { current: ONE, signed: signed(loose, { by: other }) };
+  server.world.limits = { current: ONE, signed: signed(policy({ day: [limit(5)] }), { by: other }) }; // strict, and not this wallet’s word either
   await offer(tab);
   await blocked(tab, /a signature that is not from this wallet[^]*The most in one payment is 1 SOL/);
   assert.deepEqual(await policies(tab), [{ current: ONE, pending: null, here: false }]);
