@@ -34,7 +34,7 @@ export function check(answer, { delayed = false } = {}) {
     return {
       ...known, address, chain, message: fromBase64(message), expires: waits ? null : utcTime(expires), recipient, external: type === 'external', limits, ready: waits ? utcTime(answer.ready_at) : null,
       contact: plain(answer.contact, 64), app: plain(answer.app, 64), keyHint: plain(answer.key_hint, 8), label: plain(answer.label, 80),
-      validator: plain(answer.terms?.validator_name, 64),
+      validator: plain(answer.terms?.validator_name, 64), defaultChanged: utcTime(answer.default_wallet_changed_at)?.getTime() ?? null,
     };
   } catch {
     throw odd('message');

@@ -235,6 +235,7 @@ for (const [what, lie] of Object.entries(LIES)) {
     server.world.limits = lie();
     await offer(tab);
     await blocked(tab, /It pays 1\.5 SOL\. The most in one payment is 1 SOL\.[^]*whatever the server says[^]*\/security[^]*limit_payment/);
+    assert.doesNotMatch(await text(tab), /took|knew|stricter/, 'something was taken over');
     nothingLeft();
     assert.deepEqual(await policies(tab), [{ current: ONE, pending: null, here: true }]);
     await press(tab, 'Reject');
