@@ -5,7 +5,7 @@
 
 import { acquaintance, readKept } from './policies.js';
 import { broken, lately, payee, spentOf, stateAt } from './policy.js';
-import { HISTORY, NETWORKS, POLICIES, RECIPIENTS, run } from './vault.js';
+import { HISTORY, NETWORKS, NOTICES, POLICIES, RECIPIENTS, run } from './vault.js';
 
 const KEPT_DAYS = 90;
 const KEPT_RECORDS = 500;
@@ -93,4 +93,12 @@ export async function networkOf(address) {
 /** Pins a wallet to a network. */
 export async function pinNetwork(address, chain) {
   await run(NETWORKS, 'readwrite', (store) => store.put({ address, chain }));
+}
+
+/** Which change of the account's default wallet (milliseconds) a person has seen in a payment of this wallet, or null. */
+export const seenDefaultChange = async (address) => (await run(NOTICES, 'readonly', (store) => store.get(address)))?.default_changed ?? null;
+
+/** Notes that it was seen: it is not shown again. */
+export async function sawDefaultChange(address, at) {
+  await run(NOTICES, 'readwrite', (store) => store.put({ address, default_changed: at }));
 }

@@ -26,15 +26,15 @@ export function check(answer, { delayed = false } = {}) {
   if (status !== 'awaiting_signature' && !waits) throw odd('status');
   if (addressBytes(address) === null) throw odd('address');
   if (!CHAINS.includes(chain)) throw odd('chain');
-  if (utcTime(expires) === null) throw odd('expires_at');
+  if (!waits && utcTime(expires) === null) throw odd('expires_at'); // what waits has no time to sign yet
   if (waits && utcTime(answer.ready_at) === null) throw odd('ready_at');
   if (recipient !== undefined && addressBytes(recipient) === null) throw odd('recipient');
   const limits = readLimitsOf(answer);
   try {
     return {
-      ...known, address, chain, message: fromBase64(message), expires: utcTime(expires), recipient, external: type === 'external', limits, ready: waits ? utcTime(answer.ready_at) : null,
+      ...known, address, chain, message: fromBase64(message), expires: waits ? null : utcTime(expires), recipient, external: type === 'external', limits, ready: waits ? utcTime(answer.ready_at) : null,
       contact: plain(answer.contact, 64), app: plain(answer.app, 64), keyHint: plain(answer.key_hint, 8), label: plain(answer.label, 80),
-      validator: plain(answer.terms?.validator_name, 64),
+      validator: plain(answer.terms?.validator_name, 64), defaultChanged: utcTime(answer.default_wallet_changed_at)?.getTime() ?? null,
     };
   } catch {
     throw odd('message');

@@ -7,7 +7,7 @@ import { button, copyButton, errorText, foreign, h, mark, notice } from './dom.j
 import { encode } from './base58.js';
 import { sha256, toBase64, toHex } from './bytes.js';
 import { restoreWallet } from './create.js';
-import { networkOf, noteSigned, pinNetwork, rulesBroken, signedBefore } from './history.js';
+import { networkOf, noteSigned, pinNetwork, rulesBroken, sawDefaultChange, seenDefaultChange, signedBefore } from './history.js';
 import { Refusal, decode } from './decode.js';
 import { Misbehaved, signTransaction } from './external.js';
 import { counted, newsOf, overLimits, takeOver, waitFirst, within } from './limits.js';
@@ -111,11 +111,11 @@ async function recall(record, offer, earlier) {
     const limits = await takeOver(offer);
     return {
       record, ...(await signedBefore(record)), network: await networkOf(record.address), forgetful: false,
-      limits: { kept: limits.kept, news: [...earlier, ...limits.news] },
+      limits: { kept: limits.kept, news: [...earlier, ...limits.news] }, seen: await seenDefaultChange(record.address),
     };
   } catch (err) {
     if (await vault.find(record.address).then(() => true, () => false)) throw err;
-    return { record, same: null, alike: null, network: null, forgetful: true, limits: { kept: null, news: [] } };
+    return { record, same: null, alike: null, network: null, forgetful: true, limits: { kept: null, news: [] }, seen: null };
   }
 }
 
@@ -142,8 +142,22 @@ function signedAlready(ui, pay, same) {
   ]);
 }
 
+/**
+ * By the server's word another wallet became the account's default: a notice until it was seen once, or null. Somebody who holds the chat can do
+ * that, and this wallet's device is where its owner is sure to look. It decides nothing.
+ */
+function otherDefault({ address, defaultChanged: at }, { seen, forgetful }) {
+  if (at === null || at === seen) return null;
+  const box = notice('warn', t('sign.default_changed', { when: day(at) }), h('div', { class: 'inline' }, button(t('sign.default_seen'), 'secondary', async () => {
+    box.remove();
+    if (!forgetful) await sawDefaultChange(address, at);
+  })));
+  return box;
+}
+
 /** What this device remembers that speaks against a payment: notices, and whether any is red. */
-function cautions(offer, { same, alike, network, forgetful, limits }) {
+function cautions(offer, known) {
+  const { same, alike, network, forgetful, limits } = known;
   const list = [];
   if (network && network !== offer.chain) {
     list.push(notice('danger', h('p', null, h('strong', null, t('sign.network_changed', { known: t(`chain.${network}`), now: t(`chain.${offer.chain}`) }))),
@@ -158,6 +172,7 @@ function cautions(offer, { same, alike, network, forgetful, limits }) {
     list.push(notice('warn', t('sign.alike', { when: day(alike.at) })));
   }
   if (forgetful) list.push(notice('warn', t('sign.forgetful'), t('limits.forgetful')));
+  list.push(otherDefault(offer, known));
   return { list, red };
 }
 
@@ -277,6 +292,7 @@ async function remember(offer, { record, same, network, forgetful }, given) {
   if (forgetful) return true;
   if (!(await noteSigned({ ...record, ...given }, same))) return false;
   if (network === null) await pinNetwork(offer.address, offer.chain);
+  if (offer.defaultChanged !== null) await sawDefaultChange(offer.address, offer.defaultChanged);
   return true;
 }
 

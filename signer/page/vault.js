@@ -11,7 +11,8 @@ export const HISTORY = 'signed'; // intent -> record, see history.js
 export const NETWORKS = 'networks'; // address -> {address, chain}
 export const POLICIES = 'policies'; // address -> spending limits, see policies.js
 export const RECIPIENTS = 'recipients'; // id -> {id, address, at, paid}, see policies.js
-const KEYS = { [WALLETS]: 'address', [HISTORY]: 'intent', [NETWORKS]: 'address', [POLICIES]: 'address', [RECIPIENTS]: 'id' };
+export const NOTICES = 'notices'; // address -> {address, default_changed}, see history.js
+const KEYS = { [WALLETS]: 'address', [HISTORY]: 'intent', [NETWORKS]: 'address', [POLICIES]: 'address', [RECIPIENTS]: 'id', [NOTICES]: 'address' };
 
 /** Makes the stores that are not there yet; those of an older version stay as they are. */
 function upgrade(db) {
@@ -94,9 +95,8 @@ export const usedFor = (address, account) => update(address, (wallet) => ({ ...w
  * stay, and with them what `counts` says of what was signed: removing and restoring a wallet frees nothing.
  */
 export async function forget(address, counts) {
-  await run(Object.keys(KEYS), 'readwrite', (wallets, history, networks, policies, recipients) => {
-    wallets.delete(address);
-    networks.delete(address);
+  await run(Object.keys(KEYS), 'readwrite', (wallets, history, networks, policies, recipients, notices) => {
+    for (const store of [wallets, networks, notices]) store.delete(address);
     const each = (store, work) => { store.getAll().onsuccess = ({ target }) => target.result.filter((r) => r.address === address).forEach(work); };
     policies.get(address).onsuccess = ({ target }) => {
       each(history, (record) => { if (!target.result || !counts(record)) history.delete(record.intent); });

@@ -116,7 +116,7 @@ export async function serve(host = process.env.PAGE_HOST ?? '127.0.0.1') {
 
   const offered = () => ['awaiting_signature', 'delayed'].includes(world.status);
   const minutes = (n) => new Date(Date.now() + n * 60_000).toISOString();
-  const view = (message) => ({ status: world.status, address: world.address, chain: world.chain, message, expires_at: minutes(15), limits: world.limits ?? null, ...(world.status === 'delayed' && { ready_at: world.readyAt ?? minutes(24 * 60) }), ...(world.walletType && { wallet_type: world.walletType }), ...world.view });
+  const view = (message) => ({ status: world.status, address: world.address, chain: world.chain, message, expires_at: minutes(15), limits: world.limits ?? null, ...(world.status === 'delayed' && { expires_at: '', ready_at: world.readyAt ?? minutes(24 * 60) }), ...(world.walletType && { wallet_type: world.walletType }), ...world.view });
   const b64 = (bytes) => Buffer.from(bytes).toString('base64');
   let issued = null; // the last refreshed message
 

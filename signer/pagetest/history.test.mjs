@@ -230,3 +230,35 @@ it('the first signature pins the network of a wallet that was never connected he
   await title(tab, 'Approve this payment?');
   assert.match(await above(tab, 'Approve anyway'), /used on Solana mainnet\. The server now says a local network/);
 }));
+
+it('another default wallet, by the server’s word, is told on the device of this one until it was seen, and decides nothing', () => onSign(async (tab) => {
+  const TOLD = /Another wallet became the default of this Telegram account on 20 Nov 2026 at [^]*\/freeze/;
+  let reference = 0x20;
+  const offers = async (at) => {
+    server.reset();
+    server.world.view = { default_wallet_changed_at: at };
+    server.world.payment = payment({ reference: addr(++reference) });
+    await tab.goto('about:blank');
+    await follow(tab, server, SIGN);
+    await title(tab, 'Approve this payment?');
+  };
+  for (const none of [null, undefined, '', 'yesterday', 5, {}, '2026-11-20T20:00:00+01:00', '<b>']) {
+    await offers(none);
+    assert.doesNotMatch(await allText(tab), /Another wallet/);
+  }
+  for (let i = 0; i < 2; i++) { // looking is not enough
+    await offers('2026-11-20T20:00:00Z');
+    assert.match(await above(tab, 'Approve'), TOLD);
+    assert.equal(await tab.locator('.notice.danger').count(), 0);
+  }
+  await press(tab, 'OK');
+  await tab.getByText('Another wallet').waitFor({ state: 'detached' });
+  await offers('2026-11-20T20:00:00Z');
+  assert.doesNotMatch(await allText(tab), /Another wallet/);
+  await offers('2026-11-20T20:00:01Z'); // the next change
+  assert.match(await above(tab, 'Approve'), TOLD);
+  await approve(tab);
+  await title(tab, 'Transaction signed');
+  await offers('2026-11-20T20:00:01Z');
+  assert.doesNotMatch(await allText(tab), /Another wallet/);
+}));

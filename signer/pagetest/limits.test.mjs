@@ -235,6 +235,7 @@ for (const [what, lie] of Object.entries(LIES)) {
     server.world.limits = lie();
     await offer(tab);
     await blocked(tab, /It pays 1\.5 SOL\. The most in one payment is 1 SOL\.[^]*whatever the server says[^]*\/security[^]*limit_payment/);
+    assert.doesNotMatch(await text(tab), /took|knew|stricter/, 'something was taken over');
     nothingLeft();
     assert.deepEqual(await policies(tab), [{ current: ONE, pending: null, here: true }]);
     await press(tab, 'Reject');
@@ -361,7 +362,7 @@ it('a device without limits takes nothing that the wallet did not sign but what 
     assert.equal(await tab.locator('.notice.danger').count(), 1);
     assert.deepEqual(await policies(tab), []);
   }
-  server.world.limits = { current: ONE, signed: signed(loose, { by: other }) };
+  server.world.limits = { current: ONE, signed: signed(policy({ day: [limit(5)] }), { by: other }) }; // strict, and not this wallet’s word either
   await offer(tab);
   await blocked(tab, /a signature that is not from this wallet[^]*The most in one payment is 1 SOL/);
   assert.deepEqual(await policies(tab), [{ current: ONE, pending: null, here: false }]);

@@ -155,7 +155,11 @@ test('a new recipient waits from when the device was told, and one that was paid
 
 test('a payment that is delayed is taken only where nothing is signed', () => {
   const answer = { status: 'delayed', address: ANN, chain: 'mainnet', message: 'AAAA', expires_at: '2026-11-24T20:00:00Z', ready_at: '2026-11-25T20:00:00Z', limits: null };
-  assert.equal(check(answer, { delayed: true }).ready.toISOString(), '2026-11-25T20:00:00.000Z');
+  for (const expires of ['', undefined, answer.expires_at]) {
+    const { ready, expires: none } = check({ ...answer, expires_at: expires }, { delayed: true });
+    assert.deepEqual([ready.toISOString(), none], ['2026-11-25T20:00:00.000Z', null]);
+  }
+  assert.throws(() => check({ ...answer, status: 'awaiting_signature', expires_at: '' }, { delayed: true }));
   assert.throws(() => check(answer));
   for (const ready of [undefined, null, '', 'soon', 5]) assert.throws(() => check({ ...answer, ready_at: ready }, { delayed: true }));
   for (const status of ['confirmed', 'Delayed', 'pending', '']) assert.throws(() => check({ ...answer, status }, { delayed: true }));

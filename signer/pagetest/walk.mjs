@@ -150,7 +150,7 @@ export async function walk(browser, server, options, look) {
   await press(tab, 'Back');
   server.reset();
 
-  server.world.view = { bot: 'purser_bot', contact: 'Bob from the garage', app: 'Shop of many things', label: 'Sandbox Coffee' };
+  server.world.view = { bot: 'purser_bot', contact: 'Bob from the garage', app: 'Shop of many things', label: 'Sandbox Coffee', default_wallet_changed_at: '2026-11-20T20:00:00Z' };
   server.world.payment = payment({ units: 450, micro: 20_000n });
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
