@@ -47,6 +47,7 @@ func policyOf(p wallet.Policy) policyAnswer {
 // wallet signed and that is in force; null for none.
 type limitsAnswer struct {
 	Current policyAnswer        `json:"current"`
+	Waits   bool                `json:"waits"` // a change that allows more was signed, and is not in force yet
 	Signed  *signedPolicyAnswer `json:"signed"`
 }
 
@@ -65,7 +66,7 @@ func limitsOf(stored *wallet.WalletPolicy) *limitsAnswer {
 	if stored == nil {
 		return nil
 	}
-	a := &limitsAnswer{Current: policyOf(stored.State.Current)}
+	a := &limitsAnswer{Current: policyOf(stored.State.Current), Waits: stored.State.Pending != nil}
 	if proof := stored.Signed; proof != nil {
 		a.Signed = &signedPolicyAnswer{Policy: policyOf(proof.Policy), TelegramID: strconv.FormatInt(proof.TelegramID, 10), Nonce: proof.Nonce,
 			IssuedAt: proof.IssuedAt.UTC().Format(time.RFC3339), ExpiresAt: proof.ExpiresAt.UTC().Format(time.RFC3339), Signature: proof.Signature}

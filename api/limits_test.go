@@ -176,6 +176,9 @@ func TestThePageLearnsTheLimitsOfAPayment(t *testing.T) {
 				t.Errorf("%s: %s is %q, signed was %q", where, name, a.text("limits", "signed", name), c.text(name))
 			}
 		}
+		if a.field("limits", "waits") != any(false) {
+			t.Errorf("%s: something waits", where)
+		}
 		if a.text("limits", "signed", "signature") != body["signature"] {
 			t.Errorf("%s: the signature is %s", where, a.text("limits", "signed", "signature"))
 		}
@@ -188,7 +191,8 @@ func TestThePageLearnsTheLimitsOfAPayment(t *testing.T) {
 	waits := r.Confirmed(r.alice.Person, r.Stranger(), "1", "SOL")
 	a := r.page("/w/tx/get", map[string]any{"id": waits.SignID})
 	check("while it waits", a)
-	if a.text("status") != "delayed" || a.text("message") == "" || a.text("ready_at") != wallet.Timestamp(r.Now().Add(48*time.Hour)) || a.text("recipient") != waits.To.String() {
+	if a.text("status") != "delayed" || a.text("message") == "" || a.text("ready_at") != wallet.Timestamp(r.Now().Add(48*time.Hour)) || a.text("recipient") != waits.To.String() ||
+		a.text("expires_at") != wallet.Timestamp(r.Now().Add(48*time.Hour+wallet.DelayedSignWindow)) {
 		t.Errorf("while it waits: %s", a.body)
 	}
 	r.wantPage(r.page("/w/tx/refresh", map[string]any{"id": waits.SignID}), 409, wallet.Conflict)
@@ -200,6 +204,12 @@ func TestThePageLearnsTheLimitsOfAPayment(t *testing.T) {
 		t.Errorf("after it: %s", a.body)
 	}
 	check("refresh after it", r.page("/w/tx/refresh", map[string]any{"id": waits.SignID}))
+	// A looser change that was signed waits, and is no part of what is signed yet.
+	looser := r.limits(r.alice, wallet.Policy{NewWait: 48 * time.Hour})
+	r.wantPage(r.page("/w/limits/sign", r.signedLimits(looser, r.alice.Key, wallet.Policy{NewWait: 48 * time.Hour}, nil)), 200, "")
+	if a := r.page("/w/tx/get", map[string]any{"id": waits.SignID}); a.field("limits", "waits") != any(true) || units(a, "current") != "4000000000" || units(a, "signed", "policy") != "5000000000" {
+		t.Errorf("with a change that waits: %s", a.body)
+	}
 	// It can be rejected while it waits.
 	waits = r.Confirmed(r.alice.Person, r.Stranger(), "1", "SOL")
 	if a := r.page("/w/tx/reject", map[string]any{"id": waits.SignID}); a.text("status") != "rejected" || !r.Transaction(waits.ID).Closed {

@@ -250,7 +250,7 @@ func (s *Server) signAnswer(v handlers.SignView) signAnswer {
 		Recipient: t.To, WalletType: t.Signer, Contact: v.Contact, App: v.By.App, KeyHint: v.By.KeyHint, Label: t.Label, Terms: t.Terms,
 		ErrorCode: t.ErrorCode, Held: t.Indeterminate, Limits: limitsOf(v.Limits), Bot: s.LinkedBot()}
 	if t.Status == wallet.Delayed {
-		a.ReadyAt = stamp(t.DelayEndsAt)
+		a.ReadyAt, a.ExpiresAt = stamp(t.DelayEndsAt), stamp(t.DelayEndsAt.Add(wallet.DelayedSignWindow))
 	}
 	if !t.Signature.IsZero() {
 		a.Signature = t.Signature.String()

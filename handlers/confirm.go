@@ -82,7 +82,7 @@ func (s *Transactions) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transa
 	if t, err = s.covered(tx, t, c.snapshot); err != nil {
 		return t, err
 	}
-	// While it waits for a new recipient, the page is to be told of the recipient: its own wait runs at the same time.
+	// While it waits for a new recipient, the page is to see the recipient: its own wait runs at the same time.
 	if t.DelayFor == 0 || t.AwaitsNewRecipient() {
 		t.SignID = c.signID
 	}

@@ -40,7 +40,7 @@ func judgeLimitDay(f *Facts) Finding {
 		TextArg("Token", t.Token.Name()))}
 }
 
-// judgeLimitRecipients refuses whoever is not listed. With a list, a swap may buy listed tokens only: another may belong to an attacker.
+// judgeLimitRecipients refuses recipients that are not listed. With a list, a swap may buy listed tokens only: another may belong to an attacker.
 func judgeLimitRecipients(f *Facts) Finding {
 	switch t := f.Transaction; {
 	case !f.limited() || f.Policy.Recipients == nil:
