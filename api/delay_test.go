@@ -76,7 +76,7 @@ func TestAProgramsPaymentIsDelayedAtOnce(t *testing.T) {
 	path, id := delayedPath(sent), wallet.TransactionID(sent.text("data", "transaction_id"))
 	r.want(p.post(path+"/refresh", ""), 409, wallet.Conflict, "waits")
 	if waits := r.Transaction(id); len(waits.IssuedBlockhashes) > 0 || waits.SignID != "" {
-		t.Errorf("it can be signed already: %+v", waits)
+		t.Errorf("it can be signed already: %v, link %q", waits.IssuedBlockhashes, waits.SignID)
 	}
 	// Its owner is told at once.
 	events := r.Events(id)
