@@ -75,6 +75,9 @@ func TestAProgramsPaymentIsDelayedAtOnce(t *testing.T) {
 	}
 	path, id := delayedPath(sent), wallet.TransactionID(sent.text("data", "transaction_id"))
 	r.want(p.post(path+"/refresh", ""), 409, wallet.Conflict, "waits")
+	if waits := r.Transaction(id); len(waits.IssuedBlockhashes) > 0 || waits.SignID != "" {
+		t.Errorf("it can be signed already: %v, link %q", waits.IssuedBlockhashes, waits.SignID)
+	}
 	// Its owner is told at once.
 	events := r.Events(id)
 	if len(events) != 1 || events[0] != wallet.TransactionDelayed {
