@@ -242,7 +242,7 @@ function propose(ui, { c, base, here, wallet, able, place, refusal }) {
       other,
       able && !inBrowser && c.wallet_type === 'page' && button(t('unfreeze.restore', { six: lastSix(c.address) }), 'secondary', () => done(() => restoreWallet(ui, { needed: c.address, next: setting(place, c) }))),
       copyButton(t('common.copy_link'), place.link, 'secondary')),
-    c.wallet_type === 'developer' && h('p', { class: 'hint' }, t('limits.developer')),
+    c.wallet_type === 'developer' && h('p', { class: 'hint' }, t('unfreeze.developer')),
     h('p', { class: 'hint' }, t('limits.expires', { time: clock(utcTime(c.expires_at)) })),
     signedText(place, c),
   ]));

@@ -137,6 +137,15 @@ it('limits for another network than the wallet’s, or for a wallet of other fie
   nothingLeft();
 }));
 
+it('a wallet with a key file is told what signs', () => on('', async (tab) => {
+  server.world.walletType = 'developer';
+  await tab.goto('about:blank');
+  await follow(tab, server, LIMITS);
+  await title(tab, 'Set spending limits?');
+  assert.match(await text(tab), /run purser sign with this link/);
+  assert.deepEqual(await tab.getByRole('button').allTextContents(), ['Use a wallet app', 'Copy link']);
+}));
+
 it('a wallet that is not here is restored, and sets its limits', () => on(LIMITS, async (tab) => {
   server.world.proposed = ONE;
   await tab.goto('about:blank');
