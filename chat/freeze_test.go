@@ -178,10 +178,10 @@ func TestAFreezeIsToldInOneMessage(t *testing.T) {
 // TestWhatWorksWhileFrozen is the whole list. Whoever adds a command or a button that works decides it here.
 func TestWhatWorksWhileFrozen(t *testing.T) {
 	commands, callbacks := chat.WorksWhileFrozen()
-	if want := []string{"/cancel", "/freeze", "/help", "/pools", "/price", "/privacy", "/revoke", "/security", "/start", "/unfreeze", "/wallet", "/wallet address", "/wallet balance", "/wallet history", "/wallet list"}; !slices.Equal(commands, want) {
+	if want := []string{"/cancel", "/freeze", "/help", "/pools", "/price", "/privacy", "/revoke", "/security", "/security limits", "/security limits …abcd", "/security log", "/start", "/unfreeze", "/wallet", "/wallet address", "/wallet balance", "/wallet history", "/wallet list"}; !slices.Equal(commands, want) {
 		t.Errorf("the commands %v work", commands)
 	}
-	if want := []string{"chart", "keep", "logpage", "past", "pastall", "stop", "stopclaim"}; !slices.Equal(callbacks, want) {
+	if want := []string{"chart", "keep", "limits", "logpage", "past", "pastall", "stop", "stopclaim"}; !slices.Equal(callbacks, want) {
 		t.Errorf("the buttons %v work", callbacks)
 	}
 }
@@ -219,9 +219,9 @@ func TestTheChatMovesNothingAndUnfreezesNothing(t *testing.T) {
 			r.Must(err)
 			sent, err := tx.TransactionsOf(user.ID, store.Page{Limit: 100})
 			r.Must(err)
-			bind, _ := tx.BindOf(user.ID)
 			policies, err := tx.PoliciesOf(user.ID)
 			r.Must(err)
+			bind, _ := tx.BindOf(user.ID)
 			out, err = json.Marshal([]any{user, wallets, keys, grants, contacts, alerts, sent, bind, policies})
 			return err
 		})
@@ -239,7 +239,7 @@ func TestTheChatMovesNothingAndUnfreezesNothing(t *testing.T) {
 	}
 	address := r.people["alice"].Address().String()
 	words := []string{"", " new", " link", " confirm", " off", " use " + address, " disconnect " + address, " export csv", " address 5 SOL", " 1 SOL " + bob, " above SOL 200", " SOL above 200",
-		" SOL", " add shop " + bob, " remove rent", " 1 SOL USDC", " app_1", " solana:" + bob + "?amount=1", " everything", " language es", " revoke", " sign", " delegate 1"}
+		" SOL", " add shop " + bob, " remove rent", " 1 SOL USDC", " app_1", " solana:" + bob + "?amount=1", " everything", " language es", " revoke", " sign", " delegate 1", " limits payment 0.1 SOL", " limits recipients any", " limits new off", " payment SOL off"}
 	var endpoints, tapped int
 	for _, e := range r.chat.Endpoints() {
 		endpoints++
@@ -256,7 +256,7 @@ func TestTheChatMovesNothingAndUnfreezesNothing(t *testing.T) {
 			if e.Name == "" {
 				continue
 			}
-			for _, object := range []string{"", string(waits.ID), address, bob, "/send 1 SOL " + bob, "/wallet new", "/delete_me", "rent", "app_1", "SOL"} {
+			for _, object := range []string{"", string(waits.ID), address, bob, "/send 1 SOL " + bob, "/wallet new", "/delete_me", "rent", "app_1", "SOL", address + ":payment", address + ":recipients any", address + ":new 24"} {
 				tapped++
 				nonce := base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(make([]byte, 8), uint64(tapped)))
 				r.Must(r.Update(func(tx store.Tx) error {

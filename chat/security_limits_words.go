@@ -66,22 +66,7 @@ func (c *Chat) readLimit(ctx context.Context, h Inbound, which, part string, wor
 		}
 	}
 	if strings.EqualFold(words[len(words)-1], limitOff) {
-		switch len(words) {
-		case 1:
-			return editLimits(part, func([]wallet.TokenLimit) []wallet.TokenLimit { return nil }), nil, nil
-		case 2:
-		default:
-			return nil, nil, nil
-		}
-		ref, question, err := c.whichToken(ctx, h, words[0], command("", limitOff))
-		if err != nil || question != nil {
-			return nil, question, err
-		}
-		token, err := c.limitedToken(ctx, h, ref)
-		if err != nil {
-			return nil, nil, err
-		}
-		return editLimits(part, func(all []wallet.TokenLimit) []wallet.TokenLimit { return withoutLimit(all, token.Mint) }), nil, nil
+		return c.readNoLimit(ctx, h, part, words[:len(words)-1], command("", limitOff))
 	}
 	// Exactly as programs write it: a limit knows no currencies, and no contacts.
 	p, err := readParts(words, book{listed: c.Transfers.Lists})
@@ -113,6 +98,26 @@ func (c *Chat) readLimit(ctx context.Context, h Inbound, which, part string, wor
 	return editLimits(part, func(all []wallet.TokenLimit) []wallet.TokenLimit {
 		return append(withoutLimit(all, token.Mint), wallet.TokenLimit{Mint: token.Mint, Units: amount.Units})
 	}), nil, nil
+}
+
+// readNoLimit reads the words before "off": a token, or none for all of them.
+func (c *Chat) readNoLimit(ctx context.Context, h Inbound, part string, words []string, command func(mint string) string) (edit limitEdit, question Action, err error) {
+	switch len(words) {
+	case 0:
+		return editLimits(part, func([]wallet.TokenLimit) []wallet.TokenLimit { return nil }), nil, nil
+	case 1:
+	default:
+		return nil, nil, nil
+	}
+	ref, question, err := c.whichToken(ctx, h, words[0], command)
+	if err != nil || question != nil {
+		return nil, question, err
+	}
+	token, err := c.limitedToken(ctx, h, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	return editLimits(part, func(all []wallet.TokenLimit) []wallet.TokenLimit { return withoutLimit(all, token.Mint) }), nil, nil
 }
 
 // limitedToken returns the token of a limit. Wrapped SOL is SOL: a payment of either counts as SOL.
