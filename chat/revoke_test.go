@@ -194,7 +194,7 @@ func TestSecurityCountsWhoCanSpend(t *testing.T) {
 	}
 	r.rich("alice", sol)
 	alice := r.people["alice"]
-	if card := said(); !strings.Contains(card, "| Other addresses that can spend your tokens without your signature: 0\n") || !strings.Contains(card, "[Log] [Who can spend]") {
+	if card := said(); !strings.Contains(card, "| Other addresses that can spend your tokens without your signature: 0\n") || !strings.Contains(card, "[Who can spend]") {
 		t.Errorf("nobody: %s", card)
 	}
 	second := &world.Person{User: alice.User, TelegramID: alice.TelegramID, Key: r.NewKey()}
