@@ -87,6 +87,10 @@ func (p *Policies) Change(tx store.Tx, person wallet.UserID, address wallet.Addr
 	now := p.Now().UTC()
 	loosens := to.Loosens(stored.State.Current)
 	narrowed := stored.Narrowed(to, now)
+	// The meet has the limits of both. It must stay within what can be proposed: otherwise nobody could change it any more.
+	if err := narrowed.State.Current.Check(); err != nil {
+		return PolicyChange{}, err
+	}
 	tightens := !narrowed.State.Current.Equal(stored.State.Current)
 	if tightens || !loosens && stored.State.Pending != nil {
 		kind := wallet.LogLimitsTightened
@@ -127,10 +131,14 @@ func (p *Policies) link(tx store.Tx, person wallet.UserID, address wallet.Addres
 		Proposed: proposed.Canonical(), Nonce: nonce, IssuedAt: now, ExpiresAt: now.Add(wallet.PolicyWindow)})
 }
 
-// CancelPending ends a change that waits, and a link that is open. It needs no signature. WALLET_NOT_FOUND, CONFLICT if nothing waits.
+// CancelPending ends a change that waits, and a link that is open. It needs no signature. WALLET_NOT_FOUND, CONFLICT if nothing waits: a link has
+// ended then all the same, if the caller commits.
 func (p *Policies) CancelPending(tx store.Tx, person wallet.UserID, address wallet.Address) (wallet.PolicyState, error) {
 	stored, err := p.own(tx, person, address)
 	if err != nil {
+		return wallet.PolicyState{}, err
+	}
+	if err := tx.DeletePolicyLink(person); err != nil {
 		return wallet.PolicyState{}, err
 	}
 	if stored.State.Pending == nil {
@@ -138,7 +146,7 @@ func (p *Policies) CancelPending(tx store.Tx, person wallet.UserID, address wall
 	}
 	now := p.Now().UTC()
 	stored = stored.WithoutPending(now)
-	return stored.State, errors.Join(p.put(tx, stored, wallet.LogLimitsCancelled, now), tx.DeletePolicyLink(person))
+	return stored.State, p.put(tx, stored, wallet.LogLimitsCancelled, now)
 }
 
 // SetOnDevice returns the token of a link that proposes the policy which holds already, so that another device of the person's learns it.

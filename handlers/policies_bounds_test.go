@@ -197,3 +197,41 @@ func TestNoSignatureGoesUnnoticed(t *testing.T) {
 	_, err = r.signs(change.Token, alice.Key, nil)
 	r.Must(err)
 }
+
+// TestLimitsStayWithinWhatCanBeProposed: stricter limits add up, and what adds up to more than a policy may hold could never be signed, and so never
+// changed again.
+func TestLimitsStayWithinWhatCanBeProposed(t *testing.T) {
+	r := newHarness(t)
+	alice := r.rich(1001, 10*sol)
+	limits := func(from, n int) (p wallet.Policy) {
+		for i := range n {
+			p.Payment = append(p.Payment, wallet.TokenLimit{Mint: wallet.Address{1, byte(from + i)}, Units: 5})
+		}
+		return p
+	}
+	if _, err := r.changes(alice, limits(0, wallet.MaxTokenLimits)); err != nil {
+		t.Fatal(err)
+	}
+	before := r.policy(alice)
+	_, err := r.changes(alice, limits(1, wallet.MaxTokenLimits)) // one token instead of another
+	r.Refused(wallet.InvalidRequest, err)
+	_, err = r.changes(alice, limits(100, 1))
+	r.Refused(wallet.InvalidRequest, err)
+	_, err = r.changes(alice, wallet.Policy{Recipients: &[]wallet.Address{{}}}) // no address, which the page would not read
+	r.Refused(wallet.InvalidRequest, err)
+	if now := r.policy(alice); !reflect.DeepEqual(now, before) {
+		t.Errorf("it is %+v, was %+v", now, before)
+	}
+	change, err := r.changes(alice, limits(1, wallet.MaxTokenLimits-1)) // first one of them goes
+	if err != nil || change.Token == "" {
+		t.Fatalf("%+v, %v", change, err)
+	}
+	// A Cancel before the device signed ends the link, though nothing waits yet.
+	r.Must(r.Update(func(tx store.Tx) error {
+		_, err := r.Policies.CancelPending(tx, alice.User.ID, alice.Address())
+		r.Refused(wallet.Conflict, err)
+		return nil
+	}))
+	_, err = r.signs(change.Token, alice.Key, nil)
+	r.Refused(wallet.NotFound, err)
+}

@@ -24,7 +24,7 @@ func TestLimitsAreSignedWithAKeyFile(t *testing.T) {
 	if err := d.follows("l=secret", "yes"); err != nil {
 		t.Fatal(err)
 	}
-	d.shows("Most in one payment: 1000000000 lamports", "18446744073709551615 base units of "+mint.String(), "Recipients: any", "New recipients wait: 24 hours", addressOf(d.key).String(),
+	d.shows("Limit per payment: 1000000000 lamports", "18446744073709551615 base units of "+mint.String(), "Recipients: any", "New recipients wait: 24 hours", addressOf(d.key).String(),
 		"Telegram account 700100", "They hold from 2026-11-22T10:00:00Z")
 	signature, err := wallet.ParseSignature(d.said[0]["signature"])
 	if err != nil || len(d.said) != 1 || d.said[0]["token"] != "secret" {

@@ -40,13 +40,13 @@ func judgeLimitDay(f *Facts) Finding {
 		TextArg("Token", t.Token.Name()))}
 }
 
-// judgeLimitRecipients refuses recipients that are not listed. With a list, a swap may buy listed tokens only: another may belong to an attacker.
+// judgeLimitRecipients refuses anybody who is not listed, and every swap: nothing in a swap says whom its pools belong to.
 func judgeLimitRecipients(f *Facts) Finding {
 	switch t := f.Transaction; {
 	case !f.limited() || f.Policy.Recipients == nil:
 	case f.Pays && !slices.Contains(*f.Policy.Recipients, t.To):
 		return Finding{Verdict: RefuseVerdict, Reason: Because("rule.limit_recipients", AddressArg("Address", t.To))}
-	case f.swaps() && t.SwapTerms().ToToken.Symbol == "":
+	case f.swaps():
 		return Finding{Verdict: RefuseVerdict, Reason: Because("rule.limit_swap")}
 	}
 	return Finding{}

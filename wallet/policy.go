@@ -132,6 +132,8 @@ func (p Policy) Check() error {
 		return Refuse(InvalidRequest, "limits.too_many_tokens", NumberArg("Most", MaxTokenLimits))
 	case p.Recipients != nil && len(*p.Recipients) > MaxAllowed:
 		return Refuse(InvalidRequest, "limits.too_many_recipients", NumberArg("Most", MaxAllowed))
+	case p.Recipients != nil && slices.Contains(*p.Recipients, Address{}):
+		return Refuse(InvalidRequest, "address.no_key")
 	case p.NewWait < 0 || p.NewWait > MaxNewWait || p.NewWait%time.Hour != 0:
 		return Refuse(InvalidRequest, "limits.wait", NumberArg("Most", int64(MaxNewWait/time.Hour)))
 	}
@@ -294,8 +296,8 @@ func (p Policy) canonicalText() string {
 			fmt.Fprintf(&b, "%s: no limit\n", name)
 		}
 	}
-	limits("Most in one payment", p.Payment)
-	limits("Most in 24 hours", p.Day)
+	limits("Limit per payment", p.Payment)
+	limits("Limit per 24 hours", p.Day)
 	switch {
 	case p.Recipients == nil:
 		b.WriteString("Recipients: any\n")
@@ -316,9 +318,9 @@ func (p Policy) canonicalText() string {
 //	{host} wants you to set the spending limits of your Solana wallet:
 //	{address}
 //
-//	Most in one payment: 1000000000 lamports
-//	Most in one payment: 100000000 base units of EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v
-//	Most in 24 hours: no limit
+//	Limit per payment: 1000000000 lamports
+//	Limit per payment: 100000000 base units of EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v
+//	Limit per 24 hours: no limit
 //	Recipients: any
 //	New recipients wait: 24 hours
 //

@@ -192,9 +192,9 @@ func TestTheTextOfAPolicyIsItsOwn(t *testing.T) {
 	want := `purser.example wants you to set the spending limits of your Solana wallet:
 ` + (wallet.Address{1}).String() + `
 
-Most in one payment: 0 lamports
-Most in one payment: 18446744073709551615 base units of EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v
-Most in 24 hours: no limit
+Limit per payment: 0 lamports
+Limit per payment: 18446744073709551615 base units of EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v
+Limit per 24 hours: no limit
 Recipient: EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v
 New recipients wait: 168 hours
 

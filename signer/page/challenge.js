@@ -4,7 +4,7 @@
 
 import { addressBytes } from './base58.js';
 import { LocalizedError } from './catalogue.js';
-import { readPolicy } from './policy.js';
+import { KEPT_LIMITS, readPolicy } from './policy.js';
 import { utcTime } from './text.js';
 
 const FIELDS = {
@@ -51,7 +51,7 @@ export function checkLimits(answer) {
   const { address, wallet_type: type } = answer;
   if (addressBytes(address) === null) throw new BadChallenge('address');
   if (!['page', 'external', 'developer'].includes(type)) throw new BadChallenge('wallet_type');
-  return { ...challenge, address, wallet_type: type, current: readPolicy(answer.current, 'current'), proposed: readPolicy(answer.proposed, 'proposed') };
+  return { ...challenge, address, wallet_type: type, current: readPolicy(answer.current, 'current', KEPT_LIMITS), proposed: readPolicy(answer.proposed, 'proposed') };
 }
 
 /** The text that connects a wallet; host and origin are those of the page itself. */

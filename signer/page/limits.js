@@ -10,7 +10,7 @@ import { checkLimits } from './challenge.js';
 import { restoreWallet } from './create.js';
 import { signText } from './external.js';
 import { answered } from './freeze.js';
-import { networkOf, rulesBroken } from './history.js';
+import { networkOf, pinNetwork, rulesBroken } from './history.js';
 import { address as shown, askPassphrase, rows } from './parts.js';
 import { passkeyOf } from './passkey.js';
 import { brief, summary } from './payment.js';
@@ -18,7 +18,6 @@ import { adopt, cancelPending, keepSigned, keepStricter, keptPolicy, meetRecipie
 import { ANYTHING, DAY, SOL, changes, equal, payee, policyText } from './policy.js';
 import { sign, unlockKey, verify } from './seal.js';
 import * as server from './server.js';
-import { WRAPPED_SOL } from './swap.js';
 import { amount, clock, day, lastSix, sol, utcTime } from './text.js';
 import { TOKENS } from './tokens.js';
 import * as vault from './vault.js';
@@ -98,8 +97,8 @@ export async function takeOver(offer) {
 /** What was taken over, as notices. */
 export const newsOf = (news) => news.map(({ key, args, red }) => notice(red ? 'danger' : 'note', h('p', null, red ? h('strong', null, t(key, args)) : t(key, args))));
 
-/** What counts of a payment, with whether this page knows the token that a swap buys, on the network of the wallet. */
-export const counted = (pay, chain) => pay.spends && { ...pay.spends, units: String(pay.spends.units), listed: pay.spends.buys === WRAPPED_SOL || Boolean(known(chain, pay.spends.buys)) };
+/** What counts of a payment. */
+export const counted = (pay) => pay.spends && { ...pay.spends, units: String(pay.spends.units) };
 
 /** That a payment keeps to the limits of this device, as a pair for rows; null where it keeps none that count. */
 export const within = (kept, pay) => (kept && pay.spends && !equal(kept.current, ANYTHING) ? [t('limits.title'), t('limits.within')] : null);
@@ -110,7 +109,7 @@ function ruleText({ rule, mint, limit, units, spent, why }, chain) {
   switch (rule) {
     case 'limit_payment': return t('limits.over_payment', { units: said(units), limit: said(limit) });
     case 'limit_day': return t(spent > 0n ? 'limits.over_day' : 'limits.over_day_alone', { units: said(units), spent: said(spent), limit: said(limit) });
-    case 'limit_recipients': return t({ unlisted: 'limits.unlisted', unknown: 'limits.unknown_owner', swap: 'limits.unlisted_token' }[why]);
+    case 'limit_recipients': return t({ unlisted: 'limits.unlisted', unknown: 'limits.unknown_owner', swap: 'limits.no_swap' }[why]);
     default: return t('limits.new_recipient');
   }
 }
@@ -275,7 +274,10 @@ async function unlock(ui, wallet, c, place) {
  * nothing about that. What it allows more is kept once the server has said yes, so that a change that the server refused comes into force nowhere.
  */
 async function hand(ui, { token, c, base, here, signature }) {
-  if (!here.forgetful) await keepStricter(c.address, c.proposed, base);
+  if (!here.forgetful) {
+    await keepStricter(c.address, c.proposed, base);
+    if (here.network === null) await pinNetwork(c.address, c.chain); // which tokens the limits are of depends on it
+  }
   let answer;
   try {
     answer = await answered(ui, t('limits.working'), t('limits.no_answer'), () => server.signLimits(token, signature));

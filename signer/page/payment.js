@@ -36,11 +36,11 @@ export async function payment(decoded, offer) {
  */
 function spending({ actions }, { to, account = '' }) {
   const swap = actions.find((a) => a.type === 'swap');
-  if (swap) return { mint: swap.mint === WRAPPED_SOL ? SOL : swap.mint, units: swap.units, to: null, account: '', buys: swap.out_mint };
+  if (swap) return { mint: swap.mint === WRAPPED_SOL ? SOL : swap.mint, units: swap.units, to: null, account: '' };
   const sent = actions.find((a) => a.type === 'transfer');
-  if (sent) return { mint: SOL, units: sent.lamports, to: sent.to, account: sent.to, buys: null };
+  if (sent) return { mint: SOL, units: sent.lamports, to: sent.to, account: sent.to };
   const moved = actions.find((a) => a.type === 'token_transfer');
-  return moved ? { mint: moved.mint, units: moved.units, to, account, buys: null } : null;
+  return moved ? { mint: moved.mint, units: moved.units, to, account } : null;
 }
 
 async function paying(decoded, { chain, recipient }) {

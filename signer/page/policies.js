@@ -5,14 +5,14 @@
 // when it was last signed or made stricter, and here whether it was signed on this device. It stays when the wallet is removed.
 
 import { LocalizedError } from './catalogue.js';
-import { ANYTHING, equal, loosens, meet, readPolicy, setPolicy, stateAt, writePolicy } from './policy.js';
+import { ANYTHING, KEPT_LIMITS, equal, loosens, meet, readPolicy, setPolicy, stateAt, writePolicy } from './policy.js';
 import { POLICIES, RECIPIENTS, run } from './vault.js';
 
 /** A kept record as a state, or null. Throws for a record that was damaged: nothing is signed then. */
 export function readKept(record) {
   if (!record) return null;
   try {
-    return { current: readPolicy(record.current), pending: record.pending && readPolicy(record.pending), from: record.from, setAt: record.set_at, here: record.here };
+    return { current: readPolicy(record.current, 'current', Infinity), pending: record.pending && readPolicy(record.pending, 'pending', Infinity), from: record.from, setAt: record.set_at, here: record.here };
   } catch {
     throw new LocalizedError('error.limits_damaged');
   }
@@ -52,9 +52,11 @@ export async function adopt(address, limits, proven, at = Date.now()) {
   await replace(address, at, (known) => {
     kept = known;
     if (limits === null) return null;
-    news.taken = known === null && proven;
-    const base = known?.current ?? (news.taken ? limits.signed.policy : ANYTHING);
+    const takes = known === null && proven;
+    const base = known?.current ?? (takes ? limits.signed.policy : ANYTHING);
     const current = meet(base, limits.current);
+    if ([current.payment, current.day].some((list) => list.length > KEPT_LIMITS)) return null; // a server that makes it grow without end
+    news.taken = takes;
     news.stricter = !equal(current, base);
     const cancelled = limits.waits === false && Boolean(known?.pending) && loosens(known.pending, limits.current);
     news.dropped = Boolean(known?.pending) && (news.stricter || cancelled);

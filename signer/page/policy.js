@@ -11,7 +11,13 @@ import { LocalizedError } from './catalogue.js';
 import { WRAPPED_SOL } from './swap.js';
 import { utcTime } from './text.js';
 
-const MOST_LIMITS = 20; // of each kind
+const MOST_LIMITS = 20; // of each kind, in a policy that is signed
+
+/**
+ * How many limits the policies have that are kept or in force. They grow where stricter ones are met: what a page has kept it must be able to
+ * read, or the wallet would never sign again.
+ */
+export const KEPT_LIMITS = 2000;
 const MOST_RECIPIENTS = 50;
 const MOST_HOURS = 168;
 const MOST_UNITS = 2n ** 64n - 1n;
@@ -40,7 +46,7 @@ const rises = (list, compare) => list.every((value, i) => i === 0 || compare(lis
 const isAddress = (text) => addressBytes(text)?.some((byte) => byte !== 0) === true;
 
 /** Reads a policy as the server sends it: {payment, day, recipients, new_wait_hours}, with units as decimal text. Throws BadPolicy. */
-export function readPolicy(wire, field = 'policy') {
+export function readPolicy(wire, field = 'policy', most = MOST_LIMITS) {
   const known = ['payment', 'day', 'recipients', 'new_wait_hours'];
   if (!isObject(wire) || Object.keys(wire).some((name) => !known.includes(name))) throw new BadPolicy(field);
   const { recipients, new_wait_hours: wait } = wire;
@@ -50,15 +56,15 @@ export function readPolicy(wire, field = 'policy') {
   }
   if (!Number.isInteger(wait) || wait < 0 || wait > MOST_HOURS) throw new BadPolicy(`${field}.new_wait_hours`);
   return {
-    payment: readLimits(wire.payment, `${field}.payment`), day: readLimits(wire.day, `${field}.day`),
+    payment: readLimits(wire.payment, `${field}.payment`, most), day: readLimits(wire.day, `${field}.day`, most),
     recipients: free ? null : [...recipients], wait: wait === 0 ? 0 : wait,
   };
 }
 
-function readLimits(list, field) {
+function readLimits(list, field, most) {
   const fits = (limit) => isObject(limit) && (limit.mint === SOL || isAddress(limit.mint))
     && typeof limit.units === 'string' && /^(0|[1-9][0-9]{0,19})$/.test(limit.units) && BigInt(limit.units) <= MOST_UNITS;
-  if (!Array.isArray(list) || list.length > MOST_LIMITS || !list.every(fits) || !rises(list.map((l) => l.mint), byMint)) throw new BadPolicy(field);
+  if (!Array.isArray(list) || list.length > most || !list.every(fits) || !rises(list.map((l) => l.mint), byMint)) throw new BadPolicy(field);
   return list.map(({ mint, units }) => ({ mint, units: BigInt(units) }));
 }
 
@@ -80,7 +86,7 @@ export function readLimitsOf(answer) {
   const signed = limits.signed ?? null;
   if (signed !== null && !isObject(signed)) throw new BadPolicy('limits_signed');
   return {
-    current: readPolicy(limits.current, 'limits_current'), waits: limits.waits === false ? false : null,
+    current: readPolicy(limits.current, 'limits_current', KEPT_LIMITS), waits: limits.waits === false ? false : null,
     signed: signed && {
       ...readProof(signed, 'limits_signed'),
       policy: readPolicy(signed.policy, 'limits_signed_policy'), signature: text(signed.signature, /^[1-9A-HJ-NP-Za-km-z]{64,88}$/, 'limits_signed_signature'),
@@ -138,7 +144,7 @@ function canonicalText({ payment, day, recipients, wait }) {
   const limits = (name, list) => (list.length === 0 ? [`${name}: no limit`]
     : list.map(({ mint, units }) => `${name}: ${units} ${mint === SOL ? 'lamports' : `base units of ${mint}`}`));
   return [
-    ...limits('Most in one payment', payment), ...limits('Most in 24 hours', day),
+    ...limits('Limit per payment', payment), ...limits('Limit per 24 hours', day),
     ...(recipients === null ? ['Recipients: any'] : recipients.length === 0 ? ['Recipients: none'] : recipients.map((a) => `Recipient: ${a}`)),
     `New recipients wait: ${wait} hours`,
   ].join('\n');
@@ -199,7 +205,7 @@ export function broken(policy, spends, { spent, met, now }) {
   if (day !== null && spent + units > day) list.push({ rule: 'limit_day', mint: spends.mint, limit: day, units, spent });
   const swap = spends.to === null;
   if (policy.recipients !== null) {
-    const why = swap ? (spends.listed ? '' : 'swap') : spends.to === '' ? 'unknown' : policy.recipients.includes(spends.to) ? '' : 'unlisted';
+    const why = swap ? 'swap' : spends.to === '' ? 'unknown' : policy.recipients.includes(spends.to) ? '' : 'unlisted';
     if (why) list.push({ rule: 'limit_recipients', why });
   }
   if (policy.wait > 0 && !swap && !met?.paid && !(met && now - met.at >= policy.wait * HOUR)) {

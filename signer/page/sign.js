@@ -67,7 +67,7 @@ export async function signFlow(ui, id, link = '', able = true, earlier = []) {
   }
 
   // What the limits say stands before everything that could lead to a signature.
-  record.spends = counted(pay, known.network ?? offer.chain);
+  record.spends = counted(pay);
   const rules = known.forgetful ? [] : await rulesBroken(record);
   const about = { offer, pay, record, rules, kept: known.limits.kept, news: known.limits.news, chain: known.network ?? offer.chain };
   if (rules.length > 0 && !onlyWaits(rules)) {

@@ -96,9 +96,10 @@ export const usedFor = (address, account) => update(address, (wallet) => ({ ...w
  */
 export async function forget(address, counts) {
   await run(Object.keys(KEYS), 'readwrite', (wallets, history, networks, policies, recipients, notices) => {
-    for (const store of [wallets, networks, notices]) store.delete(address);
+    for (const store of [wallets, notices]) store.delete(address);
     const each = (store, work) => { store.getAll().onsuccess = ({ target }) => target.result.filter((r) => r.address === address).forEach(work); };
     policies.get(address).onsuccess = ({ target }) => {
+      if (!target.result) networks.delete(address); // which tokens limits are of depends on the network
       each(history, (record) => { if (!target.result || !counts(record)) history.delete(record.intent); });
     };
     each(recipients, ({ id }) => recipients.delete(id));

@@ -19,8 +19,8 @@ it('limits are set with a signature over the text that is shown, and kept as the
   await follow(tab, server, LIMITS);
   await title(tab, 'Set spending limits?');
   const shown = await allText(tab);
-  for (const part of ['Alice Liddell', '700100', ADDRESS, 'Solana mainnet', 'Stricter, as soon as you sign', 'Most in one payment: 1.5 SOL instead of no limit', '25.5 USDC', '77 base units', addr(0xa1), '0 USDC', 'Only listed recipients instead of any', BOB, EVE,
-    'Wait for new recipients: 24 hours instead of no wait', 'according to the server', 'does not know any limits of this wallet']) {
+  for (const part of ['Alice Liddell', '700100', ADDRESS, 'Solana mainnet', 'Takes effect when you sign', 'Limit per payment: 1.5 SOL instead of no limit', '25.5 USDC', '77 base units', addr(0xa1), '0 USDC', 'Only listed recipients instead of any', BOB, EVE,
+    'Wait for new recipients: 24 hours instead of no wait', 'according to the server', 'has no limits for this wallet yet']) {
     assert.ok(shown.includes(part), `${part} is not shown: ${shown}`);
   }
   assert.doesNotMatch(shown, /Allows more/);
@@ -32,9 +32,9 @@ it('limits are set with a signature over the text that is shown, and kept as the
   const [{ token, signature }] = server.posted('/w/limits/sign');
   assert.equal(token, LIMITS.slice(3));
   assert.ok(ed25519.verify(base58.decode(signature), Buffer.from(signs), base58.decode(ADDRESS)), 'another text was signed than was shown');
-  assert.match(signs, new RegExp(`^${server.origin.replace('http://', '')} wants you to set the spending limits of your Solana wallet:\n${ADDRESS}\n\nMost in one payment: 1500000000 lamports\n`));
+  assert.match(signs, new RegExp(`^${server.origin.replace('http://', '')} wants you to set the spending limits of your Solana wallet:\n${ADDRESS}\n\nLimit per payment: 1500000000 lamports\n`));
   assert.deepEqual(await policies(tab), [{ current: proposed, pending: null, here: true }]);
-  assert.match(await text(tab), /They apply on this device now/);
+  assert.match(await text(tab), /They are in effect on this device now/);
 }));
 
 it('a looser policy waits for a day by this device’s clock, whatever the server says was current', () => limited(ONE, async (tab) => {
@@ -44,8 +44,8 @@ it('a looser policy waits for a day by this device’s clock, whatever the serve
   server.world.effectiveAt = '2026-01-01T00:00:00Z';
   await follow(tab, server, LIMITS);
   await title(tab, 'Set spending limits?');
-  assert.match(await rowsOf(tab), /Allows more, 24 hours after you sign Most in one payment: 2 SOL instead of 1 SOL/);
-  assert.match(await rowsOf(tab), /Limits on this device now Most in one payment 1 SOL/);
+  assert.match(await rowsOf(tab), /Takes effect 24 hours after you sign Limit per payment: 2 SOL instead of 1 SOL/);
+  assert.match(await rowsOf(tab), /Limits on this device now Limit per payment 1 SOL/);
   assert.doesNotMatch(await text(tab), /Stricter|according to the server|9 SOL/);
   const before = Date.now();
   await sets(tab);
@@ -55,7 +55,7 @@ it('a looser policy waits for a day by this device’s clock, whatever the serve
   assert.deepEqual([is.current, is.pending], [ONE, TWO]);
   assert.ok(from >= before + DAY && from <= Date.now() + DAY, `from ${from}`);
   await offer(tab);
-  await blocked(tab, /It pays 1\.5 SOL\. The most in one payment is 1 SOL\.[^]*These limits take effect on .*:.*2 SOL/);
+  await blocked(tab, /This payment is 1\.5 SOL\. Your limit per payment is 1 SOL\.[^]*These limits take effect on .*:.*2 SOL/);
   await tab.clock.setSystemTime(from - 60_000);
   await offer(tab);
   await title(tab, BLOCKED);
@@ -69,7 +69,7 @@ it('a change in both directions: what is stricter at once, all of it after a day
   server.world.effectiveAt = new Date(Date.now() + 400 * DAY).toISOString();
   await follow(tab, server, LIMITS);
   await title(tab, 'Set spending limits?');
-  assert.match(await rowsOf(tab), /as soon as you sign Most in one payment: 0\.5 SOL instead of 1 SOL Recipients removed .*Allows more, 24 hours after you sign Recipients added .*Wait for new recipients: 1 hour instead of 24 hours/);
+  assert.match(await rowsOf(tab), /when you sign Limit per payment: 0\.5 SOL instead of 1 SOL Recipients removed .*Takes effect 24 hours after you sign Recipients added .*Wait for new recipients: 1 hour instead of 24 hours/);
   await sets(tab);
   await title(tab, 'Spending limits set');
   const [{ from, current, pending }] = await keptIn(tab, 'policies');
@@ -85,7 +85,7 @@ it('a lost answer: what is stricter holds, what allows more only after the serve
   await follow(tab, server, LIMITS);
   await sets(tab);
   await title(tab, 'No answer from the server');
-  assert.match(await text(tab), /already applies on this device/);
+  assert.match(await text(tab), /already in effect on this device/);
   assert.deepEqual(await policies(tab), [{ current: met, pending: null, here: true }]);
   await press(tab, 'Send again');
   await title(tab, 'Spending limits set');
@@ -102,7 +102,7 @@ it('a change that the server refuses allows nothing more here, and replaces one 
   assert.match(await text(tab), /This replaces a change that would take effect on /);
   await sets(tab);
   await title(tab, 'The server did not accept the limits');
-  assert.match(await text(tab), /This link has expired[^]*stricter already applies/);
+  assert.match(await text(tab), /This link has expired[^]*stricter parts are already in effect/);
   assert.deepEqual(await policies(tab), [{ current: { ...ONE, day: [limit(5)] }, pending: null, here: true }]);
 }, { pending: TWO, from: Date.now() + DAY }));
 
@@ -127,7 +127,7 @@ it('limits for another network than the wallet’s, or for a wallet of other fie
   await title(tab, 'The network changed');
   assert.deepEqual(await tab.getByRole('button').allTextContents(), []);
   server.world.chain = 'mainnet';
-  for (const change of [{ proposed: { ...NO_LIMITS, day: [limit(-5)] } }, { current: null }, { proposed: { ...NO_LIMITS, day: Array.from({ length: 10_000 }, () => limit(5)) } }, { address: `${ADDRESS}1` }, { wallet_type: 'cold' }, { nonce: 'a\nMost in 24 hours: no limit' }]) {
+  for (const change of [{ proposed: { ...NO_LIMITS, day: [limit(-5)] } }, { current: null }, { proposed: { ...NO_LIMITS, day: Array.from({ length: 10_000 }, () => limit(5)) } }, { address: `${ADDRESS}1` }, { wallet_type: 'cold' }, { nonce: 'a\nLimit per 24 hours: no limit' }]) {
     server.world.challenge = change;
     await tab.goto('about:blank');
     await follow(tab, server, LIMITS);
@@ -167,7 +167,7 @@ it('the wallets on this device show their limits, and drop a change that waits',
   await tab.reload();
   await press(tab, 'Spending limits');
   await title(tab, 'Spending limits');
-  assert.match(await rowsOf(tab), /Most in one payment 1 SOL Most in 24 hours no limit Recipients any Wait for new recipients no wait Set Signed on this device today at .* A change waits\. These limits take effect on .*: Most in one payment 2 SOL .*recovery phrase/);
+  assert.match(await rowsOf(tab), /Limit per payment 1 SOL Limit per 24 hours no limit Recipients any Wait for new recipients no wait Last changed Signed on this device today at .* A change waits\. These limits take effect on .*: Limit per payment 2 SOL .*recovery phrase/);
   await press(tab, 'Cancel this change');
   await tab.getByRole('button', { name: 'Cancel this change' }).waitFor({ state: 'detached' });
   assert.deepEqual(await policies(tab), [{ current: ONE, pending: null, here: true }]);
@@ -309,7 +309,7 @@ it('a wallet app sets limits, and is then asked for nothing that breaks them', (
   await title(tab, 'No wallet on this device yet');
   await press(tab, 'Spending limits');
   await title(tab, 'Spending limits');
-  assert.match(await rowsOf(tab), /Most in one payment 0\.000000004 SOL Most in 24 hours 2 SOL/);
+  assert.match(await rowsOf(tab), /Limit per payment 0\.000000004 SOL Limit per 24 hours 2 SOL/);
 }));
 
 it('a wallet app that signs another text sets nothing', () => on('', async (tab) => {

@@ -8,7 +8,7 @@ import { ADDRESS, REFERENCE, USDC, approve, payment, press, title } from './harn
 import { TOKENS } from '../page/tokens.js';
 import { TOKEN, TOKEN_2022, addr } from './wire.mjs';
 
-const HEADING = 'Revoke this spending right?';
+const HEADING = 'Revoke this approval?';
 const PYUSD = TOKENS.mainnet.find((token) => token.symbol === 'PYUSD').mint;
 /** A revocation by the wallet of the tests. */
 const back = ({ mint = USDC, program = TOKEN, account = associated(ADDRESS, mint, program), ...more } = {}) => {
@@ -37,7 +37,7 @@ for (const [name, { steps, parts, not }] of Object.entries(SHOWS)) {
     return onSign(async (tab) => {
       await title(tab, HEADING);
       const decides = await above(tab, 'Approve');
-      for (const part of [...parts, 'You take back the right of others to spend', 'From the token account', 'can no longer spend', 'No tokens move', '0.000005 SOL']) {
+      for (const part of [...parts, 'You revoke the approval to spend', 'From the token account', 'can no longer spend', 'No tokens move', '0.000005 SOL']) {
         assert.ok(decides.includes(part), `${part} is not shown above the buttons: ${decides}`);
       }
       const whole = await allText(tab);

@@ -2,6 +2,7 @@
 // signatures, amounts and time. Where it lies, no signature leaves the page.
 
 import assert from 'node:assert/strict';
+import { base58 } from '@scure/base';
 import { BEFORE, EVE, above, allText, it, kept, offerAgain, on, server, text } from './browser.mjs';
 import { ADDRESS, BOB, NO_LIMITS, SIGN, STAKING, USDC, approve, compileTokens, follow, payment, press, restore, title } from './harness.mjs';
 import { keep, keptIn } from './keep.mjs';
@@ -25,7 +26,7 @@ for (const [what, lie] of Object.entries(LIES)) {
   it(`the limits of this device hold when the server names ${what}`, () => limited(ONE, async (tab) => {
     server.world.limits = lie();
     await offer(tab);
-    await blocked(tab, /It pays 1\.5 SOL\. The most in one payment is 1 SOL\.[^]*whatever the server says[^]*\/security[^]*limit_payment/);
+    await blocked(tab, /This payment is 1\.5 SOL\. Your limit per payment is 1 SOL\.[^]*whatever the server says[^]*\/security[^]*limit_payment/);
     assert.doesNotMatch(await text(tab), /took|knew|stricter/, 'something was taken over');
     nothingLeft();
     assert.deepEqual(await policies(tab), [{ current: ONE, pending: null, here: true }]);
@@ -51,6 +52,21 @@ it('limits of hostile shapes: nothing is shown for approval, signed or kept', ()
   }
   nothingLeft();
   assert.deepEqual(await policies(tab), [{ current: ONE, pending: null, here: true }]);
+}));
+
+it('a server that names ever more limits bricks no wallet: what this page kept it can read, and more than it can keep is left alone', () => limited(ONE, async (tab) => {
+  const mintOf = (n) => base58.encode(Uint8Array.from({ length: 32 }, (_, i) => (i < 2 ? (n >> (8 * i)) & 0xff : 7)));
+  const many = (from, count) => Array.from({ length: count }, (_, i) => ({ mint: mintOf(from + i), units: '1' })).sort((a, b) => (a.mint < b.mint ? -1 : 1));
+  for (const [from, count] of [[0, 20], [20, 1], [21, 1500], [2000, 1500]]) {
+    server.world.limits = { current: { ...NO_LIMITS, payment: many(from, count) }, signed: null };
+    await offer(tab, { lamports: 5n });
+    await title(tab, 'Approve this payment?');
+  }
+  assert.equal((await policies(tab))[0].current.payment.length, 1 + 20 + 1 + 1500);
+  server.world.limits = null;
+  await offer(tab);
+  await blocked(tab, /limit_payment/);
+  nothingLeft();
 }));
 
 it('another status, another type of wallet or another network opens no way around the limits', () => limited(ONE, async (tab) => {
@@ -81,12 +97,12 @@ it('decimals and symbols of the server change no amount: a token counts in base 
     await follow(tab, server, SIGN);
   };
   await offers({});
-  await blocked(tab, /It pays 25\.5 USDC\. The most in one payment is 25 USDC\./);
+  await blocked(tab, /This payment is 25\.5 USDC\. Your limit per payment is 25 USDC\./);
   await offers({ decimals: 9 });
   await title(tab, 'This page blocked the transaction');
   assert.match(await allText(tab), /counts USDC with 9 decimals/);
   await offers({ mint: addr(0xa1), units: 1_001n, decimals: 6 });
-  await blocked(tab, /It pays 1001 base units\. The most in one payment is 1000 base units\./);
+  await blocked(tab, /This payment is 1001 base units\. Your limit per payment is 1000 base units\./);
   await offers({ mint: addr(0xa1), units: 1_000n, decimals: 6 });
   await title(tab, 'Approve this payment?');
   nothingLeft();
@@ -96,11 +112,11 @@ it('what the server forbids more is taken over, said, and stays when it says oth
   server.world.limits = { current: ONE, signed: signed(TWO) };
   await offer(tab, { lamports: 900_000_000n });
   await title(tab, 'Approve this payment?');
-  assert.match(await above(tab, 'Approve'), /The server’s limits are stricter than those on this device/);
+  assert.match(await above(tab, 'Approve'), /The server’s limits are stricter\. This device now uses them/);
   assert.deepEqual(await policies(tab), [{ current: ONE, pending: null, here: true }]);
   server.world.limits = { current: NO_LIMITS, signed: null };
   await offer(tab);
-  await blocked(tab, /The most in one payment is 1 SOL/);
+  await blocked(tab, /Your limit per payment is 1 SOL/);
   assert.doesNotMatch(await text(tab), /stricter/);
   nothingLeft();
 }));
@@ -125,7 +141,7 @@ it('a change that waits is dropped when the server forbids more, or says that no
     server.world.limits = limits;
     await offer(tab, { lamports: 5n });
     await title(tab, 'Approve this payment?');
-    return [(await policies(tab))[0].pending, (await text(tab)).includes('The change that waited on this device was dropped')];
+    return [(await policies(tab))[0].pending, (await text(tab)).includes('The change that was waiting on this device is cancelled')];
   };
   assert.deepEqual(await after({ current: ONE, signed: null }), [TWO, false]);
   assert.deepEqual(await after({ current: ONE, signed: null, waits: true }), [TWO, false]);
@@ -137,8 +153,8 @@ it('a change that waits is dropped when the server forbids more, or says that no
 it('a device without limits takes those that the wallet signed, and says where they are from', () => limited(null, async (tab) => {
   server.world.limits = { current: TWO, signed: signed(ONE) }; // a lie: what it calls current is looser
   await offer(tab);
-  await blocked(tab, /The most in one payment is 1 SOL/);
-  assert.match(await text(tab), /took over those that this wallet signed on 1 Nov 2026/);
+  await blocked(tab, /Your limit per payment is 1 SOL/);
+  assert.match(await text(tab), /now uses the ones that this wallet signed on 1 Nov 2026/);
   assert.deepEqual(await policies(tab), [{ current: ONE, pending: null, here: false }]);
   nothingLeft();
 }));
@@ -155,7 +171,7 @@ it('a device without limits takes nothing that the wallet did not sign but what 
   }
   server.world.limits = { current: ONE, signed: signed(policy({ day: [limit(5)] }), { by: other }) }; // strict, and not this wallet’s word either
   await offer(tab);
-  await blocked(tab, /a signature that is not from this wallet[^]*The most in one payment is 1 SOL/);
+  await blocked(tab, /a signature that is not from this wallet[^]*Your limit per payment is 1 SOL/);
   assert.deepEqual(await policies(tab), [{ current: ONE, pending: null, here: false }]);
   nothingLeft();
 }));
@@ -164,10 +180,10 @@ it('a device without limits enforces what the server enforces without a signatur
   server.world.limits = { current: ONE, signed: null };
   await offer(tab, { lamports: 5n });
   await title(tab, 'Approve this payment?');
-  assert.match(await above(tab, 'Approve'), /knew no limits of this wallet\. From now on it enforces those that the server named/);
+  assert.match(await above(tab, 'Approve'), /had no limits for this wallet\. It now enforces the server’s/);
   server.world.limits = null;
   await offer(tab);
-  await blocked(tab, /The most in one payment is 1 SOL/);
+  await blocked(tab, /Your limit per payment is 1 SOL/);
   nothingLeft();
 }));
 
@@ -178,7 +194,7 @@ it('a day: what this device signed counts, not what the server says became of it
   server.world.status = 'failed'; // so it says
   const at = (await kept(tab))[0][0].at;
   await offer(tab, { lamports: 500_000_001n });
-  await blocked(tab, /It pays 0\.500000001 SOL, and this device signed 1\.5 SOL in the last 24 hours\. The most in 24 hours is 2 SOL\.[^]*limit_day/);
+  await blocked(tab, /This payment is 0\.500000001 SOL, and this device signed 1\.5 SOL in the last 24 hours\. Your limit per 24 hours is 2 SOL\.[^]*limit_day/);
   for (const ago of [400 * DAY, 2 * DAY, 1]) {
     await tab.clock.setSystemTime(at - ago);
     await offer(tab, { lamports: 500_000_001n });
@@ -294,7 +310,7 @@ const swaps = (out, units) => [createOwn(WSOL), wrap(units), syncNative(), creat
 
 it('a swap of SOL counts as SOL, for one payment and for the day', () => limited(policy({ payment: [limit(1_000_000_000)], day: [limit(1_200_000_000)] }), async (tab) => {
   await offer(tab, { steps: swaps(USDC, 1_000_000_001) });
-  await blocked(tab, /It pays 1\.000000001 SOL\. The most in one payment is 1 SOL/);
+  await blocked(tab, /This payment is 1\.000000001 SOL\. Your limit per payment is 1 SOL/);
   await offer(tab, { steps: swaps(USDC, 1_000_000_000) });
   await title(tab, 'Make this swap?');
   await approve(tab);
@@ -330,20 +346,12 @@ it('listed recipients: others are not paid, nor a token account of nobody in par
   await title(tab, 'Approve this payment?');
   delete server.world.rawMessage;
   server.world.view = {};
-  await offer(tab, { steps: swaps(addr(0xa1), 5) });
-  await blocked(tab, /buys a token that this page does not know/);
-  await offer(tab, { steps: swaps(USDC, 5) });
-  await title(tab, 'Make this swap?');
+  for (const mint of [addr(0xa1), USDC]) {
+    await offer(tab, { steps: swaps(mint, 5) });
+    await blocked(tab, /this wallet can’t swap/);
+  }
   await offer(tab);
   await title(tab, 'Approve this payment?');
-  nothingLeft();
-}));
-
-it('listed recipients: a swap is judged by the tokens of the wallet’s own network', () => limited(policy({ recipients: [] }), async (tab) => {
-  await keep(tab, 'networks', { address: ADDRESS, chain: 'mainnet' });
-  server.world.chain = 'localnet';
-  await offer(tab, { steps: swaps('CLpKfvqp1swFzmEVcet1uKo9qv9CggxRdfXfCKpp2Acj', 5) }); // the sandbox's USDC: on mainnet, whoever's
-  await blocked(tab, /buys a token that this page does not know/);
   nothingLeft();
 }));
 
@@ -420,7 +428,7 @@ it('a delayed payment: the page is told of the recipient, and signs nothing befo
 it('a delayed payment that breaks another limit is blocked, and one without a wait here waits for the server', () => limited(policy({ payment: [limit(5)], new_wait_hours: 24 }), async (tab) => {
   server.world.status = 'delayed';
   await follow(tab, server, SIGN);
-  await blocked(tab, /The most in one payment is 0\.000000005 SOL[^]*new to this device/);
+  await blocked(tab, /Your limit per payment is 0\.000000005 SOL[^]*new to this device/);
   assert.deepEqual(await keptIn(tab, 'recipients'), []);
   await keep(tab, 'policies', record(NO_LIMITS));
   await tab.goto('about:blank');

@@ -265,7 +265,7 @@ export async function walk(browser, server, options, look) {
     instruction.keys[1].pubkey = new PublicKey(ADDRESS);
     server.world.payment = payment({ steps: [instruction] });
     await follow(tab, server, SIGN);
-    await title(tab, 'Revoke this spending right?');
+    await title(tab, 'Revoke this approval?');
     await seen(`sign-revoke-${name}`, tab);
   }
   await limits(tab, server, seen);
