@@ -51,7 +51,7 @@ func TestADelegateIsListedAndTakenBackFromTheChat(t *testing.T) {
 		t.Fatalf("listed is %s", list)
 	}
 	r.presses("alice", "Revoke 1", "alice")
-	if card := said(); !strings.Contains(card, "Revoke the right to spend your USDC?") || !strings.Contains(card, wallet.Grouped(account.String())) {
+	if card := said(); !strings.Contains(card, "Revoke the approval for your USDC?") || !strings.Contains(card, wallet.Grouped(account.String())) {
 		t.Fatalf("asked is %s", card)
 	}
 	r.presses("alice", "Confirm", "alice")
@@ -61,7 +61,7 @@ func TestADelegateIsListedAndTakenBackFromTheChat(t *testing.T) {
 		t.Fatalf("it ended as %s", done.Status)
 	}
 	r.settle()
-	if ended := said(); !strings.Contains(ended, "✅ <b>Revoked: the right to spend USDC</b>") {
+	if ended := said(); !strings.Contains(ended, "✅ <b>Approval revoked: USDC</b>") {
 		t.Errorf("at the end is said %s", ended)
 	}
 	if err := r.Spend(thief.Key, account, usdc, 1); err == nil {
@@ -72,7 +72,7 @@ func TestADelegateIsListedAndTakenBackFromTheChat(t *testing.T) {
 		t.Errorf("then listed is %s", list)
 	}
 	r.says("alice", "/wallet history")
-	if list := said(); !strings.Contains(list, "Revoked: the right to spend USDC") {
+	if list := said(); !strings.Contains(list, "Approval revoked: USDC") {
 		t.Errorf("the history says %s", list)
 	}
 }
@@ -156,7 +156,7 @@ func TestAFrozenAccountShowsWhoCanSpend(t *testing.T) {
 	r.unfreezes("alice", alice.Key)
 	r.seen = nil
 	r.does(tap)
-	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Revoke the right to spend your USDC?") {
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Revoke the approval for your USDC?") {
 		t.Errorf("unfrozen: %s", said)
 	}
 }
@@ -309,7 +309,7 @@ func TestAPaymentToAnOwnWalletLeadsToItsDelegates(t *testing.T) {
 	if card := r.asked(func() { r.says("alice", "/send 1 USDC "+second.Address().String()) }); !strings.Contains(card, "$bob can spend USDC from the wallet you are paying, without your signature.") {
 		t.Errorf("the card says %s", card)
 	}
-	if list := r.asked(func() { r.presses("alice", "Revoke the right", "alice") }); !strings.Contains(list, "from <code>…"+second.Address().Tail()+"</code>") || !strings.Contains(list, "[Revoke 1]") {
+	if list := r.asked(func() { r.presses("alice", "Revoke approval", "alice") }); !strings.Contains(list, "from <code>…"+second.Address().Tail()+"</code>") || !strings.Contains(list, "[Revoke 1]") {
 		t.Errorf("listed is %s", list)
 	}
 }
