@@ -175,3 +175,30 @@ func TestLimitsOfAWalletThatIsGoneAreNotShown(t *testing.T) {
 		t.Errorf("her own: %+v", now)
 	}
 }
+
+// TestTheMessageAboutSignedLimitsLeadsToTheirWallet: also if it is not the default.
+func TestTheMessageAboutSignedLimitsLeadsToTheirWallet(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", 20_000_000_000)
+	second := r.people["carol"]
+	r.Must(r.Update(func(tx store.Tx) error {
+		return tx.PutWallet(wallet.Wallet{Address: second.Address(), Owner: r.userOf("alice"), Type: wallet.PageWallet, ConnectedAt: r.Now()})
+	}))
+	r.says("alice", "/security limits "+second.Address().String()+" payment 1 SOL")
+	r.says("alice", "/security limits "+second.Address().String()+" payment 2 SOL")
+	r.Must(r.signsLimits(r.people["alice"].link[len("l="):], second.Key))
+	r.settle()
+	r.seen = nil
+	r.presses("alice", "Limits", "alice")
+	if said := strings.Join(r.seen, ""); !strings.Contains(said, "Spending limits of wallet …carol") || !strings.Contains(said, "[Cancel change]") {
+		t.Errorf("its button leads to %s", said)
+	}
+	r.presses("alice", "Cancel change", "alice")
+	r.View(func(tx store.Tx) error {
+		state, err := r.Policies.Of(tx, r.userOf("alice"), second.Address())
+		if state.Pending != nil || len(state.Current.Payment) != 1 {
+			t.Errorf("after Cancel: %+v", state)
+		}
+		return err
+	})
+}

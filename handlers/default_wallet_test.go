@@ -200,6 +200,18 @@ func TestTheDeviceOfThePreviousDefaultIsTold(t *testing.T) {
 	if view, err = r.Signing.Get(r.Context(), confirmed.SignID); err != nil || !view.DefaultChangedAt.IsZero() {
 		t.Errorf("after 30 days: %s, %v", view.DefaultChangedAt, err)
 	}
+	third := r.own(id)
+	r.Must(r.Update(func(tx store.Tx) error { // a change between two other wallets
+		user, err := tx.User(id)
+		if err != nil {
+			return err
+		}
+		user.DefaultWallet, user.DefaultChange = third, &wallet.DefaultChange{From: next, At: r.Now()}
+		return tx.PutUser(user)
+	}))
+	if view, err = r.Signing.Get(r.Context(), confirmed.SignID); err != nil || !view.DefaultChangedAt.IsZero() {
+		t.Errorf("a change of other wallets: %s, %v", view.DefaultChangedAt, err)
+	}
 	use(alice.Address())
 	if at := told(); !at.IsZero() {
 		t.Errorf("the default: %s", at)
