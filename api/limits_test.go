@@ -210,6 +210,10 @@ func TestThePageLearnsTheLimitsOfAPayment(t *testing.T) {
 	if a := r.page("/w/tx/get", map[string]any{"id": waits.SignID}); a.field("limits", "waits") != any(true) || units(a, "current") != "4000000000" || units(a, "signed", "policy") != "5000000000" {
 		t.Errorf("with a change that waits: %s", a.body)
 	}
+	r.Pass(wallet.PolicyDelay)
+	if a := r.page("/w/tx/get", map[string]any{"id": waits.SignID}); a.field("limits", "waits") != any(false) || fmt.Sprint(a.field("limits", "current", "payment"), a.field("limits", "signed", "policy", "payment")) != "[] []" {
+		t.Errorf("when it came into force: %s", a.body)
+	}
 	// It can be rejected while it waits.
 	waits = r.Confirmed(r.alice.Person, r.Stranger(), "1", "SOL")
 	if a := r.page("/w/tx/reject", map[string]any{"id": waits.SignID}); a.text("status") != "rejected" || !r.Transaction(waits.ID).Closed {

@@ -235,3 +235,15 @@ func TestLimitsStayWithinWhatCanBeProposed(t *testing.T) {
 	_, err = r.signs(change.Token, alice.Key, nil)
 	r.Refused(wallet.NotFound, err)
 }
+
+// TestADamagedPolicyStopsPayments: they do not go on as if there were no limits.
+func TestADamagedPolicyStopsPayments(t *testing.T) {
+	r := newHarness(t)
+	alice, bob := r.rich(1001, 50*sol), r.rich(1002, 10*sol)
+	r.limits(alice, solPolicy(1))
+	address := alice.Address()
+	r.Rewrite(append(append([]byte(alice.User.ID), 0), address[:]...), func(raw []byte) []byte { raw[len(raw)-1] ^= 1; return raw })
+	if err := r.pays(alice, bob.Address(), "0.5", "SOL"); err == nil {
+		t.Error("it is proposed")
+	}
+}
