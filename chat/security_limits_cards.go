@@ -53,7 +53,7 @@ func limitsFlow() Flow {
 // limitsTexts are the handlers of typed answers.
 func limitsTexts() map[State]Handler {
 	return map[State]Handler{
-		typingPayment: hearLimit(limitPayment, paymentWanted), typingDay: hearLimit(limitDay, dayWanted), typingRecipient: (*Chat).hearRecipient,
+		typingPayment: answeredLimitOf(limitPayment, paymentWanted), typingDay: answeredLimitOf(limitDay, dayWanted), typingRecipient: (*Chat).answeredRecipient,
 	}
 }
 
@@ -318,30 +318,30 @@ func (s *replyTx) askLimit(key string) error {
 // sayLimitsUnchanged confirms /cancel.
 func (s *replyTx) sayLimitsUnchanged() error { return s.reply("limits_text.unchanged", nil) }
 
-// hearLimit returns the handler of a typed limit.
-func hearLimit(part string, wanted Trigger) Handler {
+// answeredLimitOf returns the handler of a typed limit.
+func answeredLimitOf(part string, wanted Trigger) Handler {
 	return func(c *Chat, ctx context.Context, h Inbound) (Action, error) {
 		of := copyOf[limitsAsked](h.data)
 		edit, question, err := c.readLimits(ctx, h, of.Wallet.String(), append([]string{part}, h.line.args...))
 		if question != nil {
 			return func(s *replyTx) error { return errors.Join(s.transition(securityFlow, limitGiven), question(s)) }, nil
 		}
-		return heardLimit(of, edit, wanted, err)
+		return answeredLimit(of, edit, wanted, err)
 	}
 }
 
-// hearRecipient takes a typed recipient.
-func (c *Chat) hearRecipient(ctx context.Context, h Inbound) (Action, error) {
+// answeredRecipient takes a typed recipient.
+func (c *Chat) answeredRecipient(ctx context.Context, h Inbound) (Action, error) {
 	of, action := copyOf[limitsAsked](h.data), "add"
 	if of.Only {
 		action = "only"
 	}
 	edit, err := c.readRecipients(ctx, h, append([]string{action}, h.line.args...))
-	return heardLimit(of, edit, recipientWanted, err)
+	return answeredLimit(of, edit, recipientWanted, err)
 }
 
-// heardLimit changes the limits by a typed answer, or asks again with the reason why it was refused.
-func heardLimit(of limitsAsked, edit limitEdit, wanted Trigger, err error) (Action, error) {
+// answeredLimit changes the limits by a typed answer, or asks again with the reason why it was refused.
+func answeredLimit(of limitsAsked, edit limitEdit, wanted Trigger, err error) (Action, error) {
 	if err != nil && !labelled(err) {
 		return nil, err
 	}
