@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"time"
 
 	"purser/store"
@@ -222,17 +223,28 @@ func (f *Freezing) UnfreezeChallenge(ctx context.Context, token string) (Unfreez
 }
 
 // unlocking lists the wallets whose keys can end the freeze of a frozen person.
-func unlocking(tx store.Tx, user wallet.User) (keys []wallet.Wallet, _ error) {
+func unlocking(tx store.Tx, user wallet.User) ([]wallet.Wallet, error) {
 	all, err := tx.WalletsOf(user.ID)
-	for _, w := range all {
-		if user.Freeze.Unlocks(w) {
-			keys = append(keys, w)
-		}
+	if err != nil {
+		return nil, err
 	}
-	return keys, err
+	return user.UnlockedBy(all), nil
 }
 
-// Unfreeze ends a freeze with a signature over wallet.UnfreezeText by a wallet that was connected before it. The text is
+// endedBy reports whether a wallet is or lately was a person's: it may have ended a freeze of theirs that is over.
+func endedBy(tx store.Tx, user wallet.User, address wallet.Address) (bool, error) {
+	if slices.ContainsFunc(user.FormerWallets, func(f wallet.FormerWallet) bool { return f.Address == address }) {
+		return true, nil
+	}
+	held, err := tx.Wallet(address)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return held.Owner == user.ID, err
+}
+
+// Unfreeze ends a freeze with a signature over wallet.UnfreezeText by a wallet that was connected before it, even if it was disconnected
+// or has moved to another account (wallet.User.UnlockedBy). The text is
 // composed here, so only a signature for this account, link and server counts. The same request again succeeds as long as the account
 // is not frozen again.
 //
@@ -249,13 +261,20 @@ func (f *Freezing) Unfreeze(ctx context.Context, token string, address wallet.Ad
 		if !address.OnCurve() || !f.Signatures.VerifySignature([]byte(text), address, sig) {
 			return wallet.Refuse(wallet.InvalidSignature, "frozen.wrong_signature")
 		}
-		held, err := tx.Wallet(address)
+		var can bool
+		if user.Freeze == nil { // the response to the first request was lost
+			can, err = endedBy(tx, user, address)
+		} else {
+			var keys []wallet.Wallet
+			keys, err = unlocking(tx, user)
+			can = slices.ContainsFunc(keys, func(w wallet.Wallet) bool { return w.Address == address })
+		}
 		switch {
-		case err != nil && !errors.Is(err, store.ErrNotFound):
+		case err != nil:
 			return err
-		case err != nil, held.Owner != user.ID, user.Freeze != nil && !user.Freeze.Unlocks(held):
+		case !can:
 			return wallet.Refuse(wallet.PolicyViolation, "frozen.other_wallet")
-		case user.Freeze == nil: // the response to the first request was lost
+		case user.Freeze == nil:
 			return nil
 		}
 		return f.end(tx, user, address)
@@ -283,9 +302,9 @@ func (f *Freezing) Signers(tx store.Tx, user wallet.User) (int, error) {
 	return len(keys), err
 }
 
-// EndWithoutWallet is how a person ends a freeze for whom no device can sign, because no wallet was connected. The first call
+// EndWithoutWallet is how a person ends a freeze for whom no device can sign, because no wallet was connected before it or in the 30 days before (wallet.User.UnlockedBy). The first call
 // begins wallet.UnfreezeDelay and returns when it is over. A call after that ends the freeze and returns the zero time. A new freeze
-// in between stops the delay. POLICY_VIOLATION for a person with a wallet, CONFLICT for an account that is not frozen.
+// in between stops the delay. POLICY_VIOLATION for a person with such a wallet, CONFLICT for an account that is not frozen.
 func (f *Freezing) EndWithoutWallet(tx store.Tx, person wallet.UserID) (from time.Time, _ error) {
 	user, err := tx.User(person)
 	if err != nil {

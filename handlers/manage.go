@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -118,6 +119,9 @@ func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason, by string) (w
 			return wallet.Address{}, err
 		}
 	}
+	if err := remember(tx, gone, now); err != nil {
+		return wallet.Address{}, err
+	}
 	kind := wallet.LogWalletDisconnected
 	if reason == wallet.MovedToAnother {
 		kind = wallet.LogWalletMoved
@@ -135,6 +139,18 @@ func (w *Wallets) release(tx store.Tx, gone wallet.Wallet, reason, by string) (w
 		return next, err
 	}
 	return next, tx.Emit(event)
+}
+
+// remember keeps a wallet that leaves an account, as one whose key can still end a freeze.
+func remember(tx store.Tx, gone wallet.Wallet, now time.Time) error {
+	if gone.Owner == "" { // connected by an operator's key
+		return nil
+	}
+	person, err := tx.User(gone.Owner)
+	if err != nil {
+		return err
+	}
+	return tx.PutUser(person.WithFormerWallet(gone, now))
 }
 
 // nextDefault picks another default if the removed wallet was it. A wallet that a program signs for never becomes one.

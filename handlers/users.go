@@ -22,7 +22,7 @@ type Users struct {
 }
 
 // Upsert returns the profile of a person who just wrote, and whether it is new. It creates the profile at the first
-// message, updates changed names, and clears Unreachable, since the bot can evidently reach them again.
+// message, updates changed names, forgets old former wallets, and clears Unreachable, since the bot can evidently reach them again.
 func (u *Users) Upsert(tx store.Tx, p Person) (wallet.User, bool, error) {
 	known, err := tx.UserByTelegram(p.TelegramID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -32,10 +32,11 @@ func (u *Users) Upsert(tx store.Tx, p Person) (wallet.User, bool, error) {
 	if err != nil {
 		return wallet.User{}, false, err
 	}
-	now := known
+	now, forgets := known.WithoutOldWallets(u.Now())
+	same := Person{known.TelegramID, known.Username, known.FirstName, known.LastName, known.Language} == p && !known.Unreachable
 	now.Username, now.FirstName, now.LastName, now.Language = p.Username, p.FirstName, p.LastName, p.Language
 	now.Unreachable = false
-	if now == known {
+	if same && !forgets {
 		return known, false, nil
 	}
 	if known.Unreachable {

@@ -1,12 +1,14 @@
 package wallet
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 )
 
 // Freeze says that a person has stopped everything that purser could do for them (docs/decisions/0049-freeze.md). It stays
-// until the device of a wallet that was connected before it signs UnfreezeText.
+// until the device of a wallet that was connected before it signs UnfreezeText (UnlockedBy).
 type Freeze struct {
 	At      time.Time  `json:"at"`
 	By      FreezeDoor `json:"by"`
@@ -24,13 +26,92 @@ const (
 	FrozenByLink FreezeDoor = "link" // the recovery link, which works without Telegram
 )
 
-// UnfreezeDelay is how long a person without any wallet waits before they can end a freeze in chat: no device can sign
+// UnfreezeDelay is how long a person without any wallet, connected or former, waits before they can end a freeze in chat: no device can sign
 // for them, and somebody who holds the chat must not end it at once.
 const UnfreezeDelay = 24 * time.Hour
 
 // Unlocks reports whether the key of a wallet can end the freeze. A wallet that was connected after it cannot: somebody
 // who holds the chat could connect one of their own.
 func (f Freeze) Unlocks(w Wallet) bool { return !w.ConnectedAt.After(f.At) }
+
+// FormerWallet is a wallet that was disconnected from a person's account, or that moved to another one. Its key can still end a freeze
+// (User.UnlockedBy).
+type FormerWallet struct {
+	Address        Address    `json:"address"`
+	Type           WalletType `json:"type"`
+	ConnectedAt    time.Time  `json:"connected_at"`
+	DisconnectedAt time.Time  `json:"disconnected_at"`
+}
+
+// FormerWalletKeptFor is for how long a disconnected wallet can end a freeze, counted until the freeze. A person has at most MaxFormerWallets.
+const (
+	FormerWalletKeptFor = 30 * 24 * time.Hour
+	MaxFormerWallets    = 20
+)
+
+// WithoutOldWallets returns the user without the former wallets that were disconnected FormerWalletKeptFor before now, and whether there were any. A frozen
+// user keeps them all: the freeze may last longer.
+func (u User) WithoutOldWallets(now time.Time) (User, bool) {
+	var kept []FormerWallet
+	for _, f := range u.FormerWallets {
+		if u.Freeze != nil || f.DisconnectedAt.After(now.Add(-FormerWalletKeptFor)) {
+			kept = append(kept, f)
+		}
+	}
+	forgets := len(kept) < len(u.FormerWallets)
+	u.FormerWallets = kept
+	return u, forgets
+}
+
+// WithFormerWallet returns the user with a wallet remembered that is disconnected at now. Those that were disconnected FormerWalletKeptFor ago
+// are forgotten. If there are too many, the one that was connected last goes: somebody who holds the chat can connect and disconnect as many wallets
+// as they like, and must not push out the owner's.
+func (u User) WithFormerWallet(w Wallet, now time.Time) User {
+	gone := FormerWallet{Address: w.Address, Type: w.Type, ConnectedAt: w.ConnectedAt, DisconnectedAt: now}
+	u, _ = u.WithoutOldWallets(now)
+	var kept []FormerWallet
+	for _, f := range u.FormerWallets {
+		switch {
+		case f.Address != gone.Address:
+			kept = append(kept, f)
+		case f.ConnectedAt.Before(gone.ConnectedAt): // the same key, connected again in between
+			gone.ConnectedAt = f.ConnectedAt
+		}
+	}
+	kept = append(kept, gone)
+	slices.SortStableFunc(kept, func(a, b FormerWallet) int {
+		return cmp.Or(a.ConnectedAt.Compare(b.ConnectedAt), a.DisconnectedAt.Compare(b.DisconnectedAt))
+	})
+	u.FormerWallets = kept[:min(len(kept), MaxFormerWallets)]
+	return u
+}
+
+// UnlockedBy returns the wallets whose keys can end the freeze of a frozen user, connected ones first. connected are the wallets of their account.
+//
+// A former wallet counts if it was connected before the freeze and disconnected at most FormerWalletKeptFor before it. So somebody who holds the chat cannot
+// lock out the owner's device by disconnecting wallets. A connected wallet that is older takes precedence: then the former one cannot be the
+// owner's only device, and may be one that the owner removed because somebody else had connected it.
+func (u User) UnlockedBy(connected []Wallet) (keys []Wallet) {
+	if u.Freeze == nil {
+		return nil
+	}
+	for _, w := range connected {
+		if u.Freeze.Unlocks(w) {
+			keys = append(keys, w)
+		}
+	}
+	still := len(keys)
+	for _, f := range u.FormerWallets {
+		former := Wallet{Address: f.Address, Owner: u.ID, Type: f.Type, ConnectedAt: f.ConnectedAt}
+		recent := !f.DisconnectedAt.After(u.Freeze.At) && f.DisconnectedAt.After(u.Freeze.At.Add(-FormerWalletKeptFor))
+		if recent && u.Freeze.Unlocks(former) && !slices.ContainsFunc(keys[:still], func(w Wallet) bool {
+			return w.Address == f.Address || w.ConnectedAt.Before(f.ConnectedAt)
+		}) {
+			keys = append(keys, former)
+		}
+	}
+	return keys
+}
 
 // AccountUse is what somebody wants to do with a person's account. A freeze stops every use. What only reads a person's own
 // data in their chat, and what notifies them, is no use of it.

@@ -20,6 +20,9 @@ type User struct {
 	// DefaultChange is the newest change of DefaultWallet; nil if payers were given the same wallet before.
 	DefaultChange *DefaultChange `json:"default_change,omitempty"`
 
+	// FormerWallets are the disconnected wallets whose keys can still end a freeze, in order of connection.
+	FormerWallets []FormerWallet `json:"former_wallets,omitempty"`
+
 	Notifications *Notifications `json:"notifications,omitempty"` // nil: DefaultCategories
 	Settings      Settings       `json:"settings,omitzero"`
 	Freeze        *Freeze        `json:"freeze,omitempty"`    // nil: the account is not frozen

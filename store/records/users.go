@@ -9,7 +9,7 @@ import (
 	"purser/wallet"
 )
 
-// userRow is the plain part of a user. What Telegram says about the person is sealed, with the user's own data key.
+// userRow is the plain part of a user. What Telegram says about the person is sealed, with the user's own data key (person).
 type userRow struct {
 	wallet.User
 	Telegram []byte `json:"telegram"` // H(telegram id), the key in telegrams; empty for a user without one
@@ -23,6 +23,8 @@ type person struct {
 	LastName   string          `json:"last_name"`
 	Language   string          `json:"language"`
 	Settings   wallet.Settings `json:"settings,omitzero"`
+	// FormerWallets are sealed, though the addresses of connected wallets are not: nobody can look up any more whose they were.
+	FormerWallets []wallet.FormerWallet `json:"former_wallets,omitempty"`
 }
 
 // User returns a user with the sealed fields in place. ErrNotFound: there is none, or they were erased.
@@ -42,8 +44,8 @@ func (t *tx) User(id wallet.UserID) (wallet.User, error) {
 		return wallet.User{}, fmt.Errorf("%w: %v", store.ErrDamaged, err)
 	}
 	u := r.User
-	u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language, u.Settings =
-		p.TelegramID, p.Username, p.FirstName, p.LastName, p.Language, p.Settings
+	u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language, u.Settings, u.FormerWallets =
+		p.TelegramID, p.Username, p.FirstName, p.LastName, p.Language, p.Settings, p.FormerWallets
 	return u, nil
 }
 
@@ -110,13 +112,13 @@ func (t *tx) PutUser(u wallet.User) error {
 	if err := t.noteReader(u); err != nil {
 		return err
 	}
-	// What Telegram says about the person, and how they want to be spoken to, goes into the sealed part only.
-	sealed, err := json.Marshal(person{u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language, u.Settings})
+	// What Telegram says about the person, how they want to be spoken to, and their former wallets go into the sealed part only.
+	sealed, err := json.Marshal(person{u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language, u.Settings, u.FormerWallets})
 	if err != nil {
 		return err
 	}
 	r.TelegramID, r.Username, r.FirstName, r.LastName, r.Language = 0, "", "", "", ""
-	r.Settings = wallet.Settings{}
+	r.Settings, r.FormerWallets = wallet.Settings{}, nil
 	raw, err := t.seal(users, key, u.ID, r, field{"person", sealed})
 	if err != nil {
 		return err
