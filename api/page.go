@@ -74,11 +74,21 @@ func (s *Server) fromPage(next func(*fiber.Ctx, object) error) fiber.Handler {
 	}
 }
 
-// opened logs that the link which a request names was opened, once for each link and device.
+// opened logs that the link which a request names was opened, once for each link and device. A recovery link is not: who opens it freezes the account, and that is
+// logged.
 func (s *Server) opened(c *fiber.Ctx, fields object) error {
-	kind, name := wallet.LinkToSign, "id"
-	if strings.HasPrefix(c.Path(), "/w/bind") {
-		kind, name = wallet.LinkToConnect, "token"
+	kind, name := "", "token"
+	switch path := c.Path(); {
+	case strings.HasPrefix(path, "/w/tx/"):
+		kind, name = wallet.LinkToSign, "id"
+	case strings.HasPrefix(path, "/w/bind"):
+		kind = wallet.LinkToConnect
+	case strings.HasPrefix(path, "/w/limits/"):
+		kind = wallet.LinkToSetLimits
+	case strings.HasPrefix(path, "/w/unfreeze"):
+		kind = wallet.LinkToUnfreeze
+	default:
+		return nil
 	}
 	secret, err := fields.text(name)
 	if err != nil || secret == "" { // refused as strange

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"purser/handlers"
 	"purser/wallet"
@@ -63,9 +64,11 @@ func TestAKeysNewAddressesAreLogged(t *testing.T) {
 // TestEveryRequestOfALinkIsAnOpening: whichever path a device begins with, so that nobody reads or signs by a link unseen.
 func TestEveryRequestOfALinkIsAnOpening(t *testing.T) {
 	r := behindProxy(t)
-	paths := map[string][]string{"sign": {"/w/tx/get", "/w/tx/refresh", "/w/tx/blocks", "/w/tx/signature", "/w/tx/reject"}, "connect": {"/w/bind/challenge", "/w/bind/accounts", "/w/bind"}}
+	paths := map[string][]string{"sign": {"/w/tx/get", "/w/tx/refresh", "/w/tx/blocks", "/w/tx/signature", "/w/tx/reject"}, "connect": {"/w/bind/challenge", "/w/bind/accounts", "/w/bind"},
+		"limits": {"/w/limits/challenge", "/w/limits/sign"}, "unfreeze": {"/w/unfreeze/challenge", "/w/unfreeze"}}
 	number := 0
-	for _, link := range []string{"sign", "connect"} {
+	r.limits(r.alice, wallet.Policy{NewWait: time.Hour})
+	for _, link := range []string{"sign", "connect", "limits"} {
 		for _, path := range paths[link] {
 			number++
 			from := fmt.Sprint("203.0.113.", number)
@@ -73,10 +76,15 @@ func TestEveryRequestOfALinkIsAnOpening(t *testing.T) {
 				r.Pass(wallet.BindWindow * 145)
 				number = 1
 			}
-			body := fields{"token": r.Link(r.alice.User)}
-			if link == "sign" {
+			var body fields
+			switch link {
+			case "sign":
 				_, id := r.toSign()
 				body = fields{"id": id}
+			case "connect":
+				body = fields{"token": r.Link(r.alice.User)}
+			case "limits":
+				body = fields{"token": r.limits(r.alice, wallet.Policy{})}
 			}
 			before := len(r.firsts(r.alice.User.ID))
 			for range 2 {
@@ -104,6 +112,22 @@ func TestEveryRequestOfALinkIsAnOpening(t *testing.T) {
 	}
 	if strings.Contains(fmt.Sprint(r.firsts(r.alice.User.ID)), id) {
 		t.Error("the log holds the secret of a link")
+	}
+	// A recovery link is logged as the freeze alone. Then links to unfreeze.
+	before = len(r.firsts(r.alice.User.ID))
+	r.wantPage(r.page("/w/freeze", fields{"token": r.recoveryLink(r.alice)}, "X-Forwarded-For", "198.51.100.8"), 200, "")
+	if got := r.firsts(r.alice.User.ID)[before:]; len(got) > 0 {
+		t.Errorf("of a recovery link: %q", got)
+	}
+	for i, path := range paths["unfreeze"] {
+		body, from := fields{"token": r.unfreezeLink(r.alice)}, fmt.Sprint("198.51.100.10", i)
+		for range 2 {
+			r.page(path, body, "X-Forwarded-For", from, "User-Agent", androidChrome)
+		}
+		got := r.firsts(r.alice.User.ID)[before:]
+		if want := "link.opened unfreeze " + from + " Chrome (Android)"; len(got) != i+1 || got[i] != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
 	}
 }
 

@@ -343,7 +343,7 @@ func tailOf(a wallet.Address) string {
 // entryVars are the variables of all texts about an entry.
 func (s *replyTx) entryVars(e wallet.SecurityEntry) (vars, error) {
 	d := e.Details
-	v := vars{"Wallet": tailOf(d.Wallet), "Hint": d.KeyHint, "Bot": d.KeyKind == wallet.BotKey, "Connect": d.Link == wallet.LinkToConnect, "First": d.First, "Client": d.Client,
+	v := vars{"Wallet": tailOf(d.Wallet), "Hint": d.KeyHint, "Bot": d.KeyKind == wallet.BotKey, "Connect": d.Link == wallet.LinkToConnect, "SetsLimits": d.Link == wallet.LinkToSetLimits, "Unfreezes": d.Link == wallet.LinkToUnfreeze, "First": d.First, "Client": d.Client,
 		"App": d.AppName, "Form": strings.ToUpper(d.Value), "Off": d.Value == "off", "ByLink": d.Value == string(wallet.FrozenByLink), "On": len(strings.Fields(d.Value)), "All": len(wallet.Categories()), "Kind": string(e.Kind),
 		"Last": d.Last, "At": s.words.moment(e.At)}
 	var scopes []string

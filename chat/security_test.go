@@ -33,6 +33,10 @@ func (r *harness) happensToSecurity(who, line string) bool {
 		r.Must(r.Security.OpenedLink(r.Context(), wallet.LinkToConnect, secret, client))
 	case "s":
 		r.Must(r.Security.OpenedLink(r.Context(), wallet.LinkToSign, secret, client))
+	case "l":
+		r.Must(r.Security.OpenedLink(r.Context(), wallet.LinkToSetLimits, secret, client))
+	case "u":
+		r.Must(r.Security.OpenedLink(r.Context(), wallet.LinkToUnfreeze, secret, client))
 	default:
 		_, err := r.Portal.Open(r.Context(), secret, client)
 		r.Must(err)
@@ -191,6 +195,35 @@ func TestEachFirstHasAMessage(t *testing.T) {
 		said := strings.Join(r.seen, "")
 		if !strings.Contains(said, "203.0.113.7") || !strings.Contains(said, "today.") || strings.Contains(said, " <b>,") || !strings.Contains(said, "[Log]") {
 			t.Errorf("%s: %q", kind, said)
+		}
+	}
+}
+
+// TestEachKindOfLinkIsNamed: in its message and in the log, in every language.
+func TestEachKindOfLinkIsNamed(t *testing.T) {
+	for _, language := range []string{"en", "es", "pt", "ru", "tr", "zh", "ar"} {
+		r := newHarness(t)
+		r.speaks("alice", language)
+		r.says("alice", "/start")
+		messages, entries := map[string]string{}, map[string]string{}
+		for _, link := range []string{wallet.LinkToSign, wallet.LinkToConnect, wallet.LinkToSetLimits, wallet.LinkToUnfreeze} {
+			r.seen = nil
+			r.Must(r.Update(func(tx store.Tx) error {
+				return store.LogSecurityFirst(tx, r.userOf("alice"), r.Now(), wallet.LogLinkOpened, wallet.SecurityDetails{Link: link, Client: "203.0.113.7", Device: "Firefox (Linux)"})
+			}))
+			r.settle()
+			message := strings.Join(r.seen, "")
+			if other := messages[message]; other != "" || !strings.Contains(message, "203.0.113.7") {
+				t.Errorf("%s: the message about a link to %s is that of one to %s: %q", language, link, other, message)
+			}
+			messages[message] = link
+			r.seen = nil
+			r.says("alice", "/security log")
+			entry := regexp.MustCompile(`</b>[^\n]*203\.0\.113\.7`).FindString(strings.Join(r.seen, "")) // the newest, without its number
+			if other := entries[entry]; other != "" || entry == "" {
+				t.Errorf("%s: the entry of a link to %s is that of one to %s: %q", language, link, other, entry)
+			}
+			entries[entry] = link
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (s *Security) UsedKey(ctx context.Context, key wallet.Key, address string) 
 }
 
 // OpenedLink logs that a link was opened on a device, and notifies its person if the device is new. It is called for every
-// request that names a link, and writes once for each link and device. link is LinkToSign or LinkToConnect, and secret that
+// request that names a link, and writes once for each link and device. link is one of wallet.LinkToSign ..., and secret that
 // of the link. A link that nobody has is logged nowhere.
 func (s *Security) OpenedLink(ctx context.Context, link, secret string, from Client) error {
 	mark, device, now := wallet.SeenMark(link, secret, from.Address, from.Device), deviceMark(from), s.Now()
@@ -110,11 +110,25 @@ func (s *Security) OpenedLink(ctx context.Context, link, secret string, from Cli
 
 // personOfLink returns whose link it is, "" for a dead one.
 func personOfLink(tx store.Tx, link, secret string, now time.Time) (wallet.UserID, error) {
-	if link == wallet.LinkToSign {
+	hash := sha256.Sum256([]byte(secret))
+	switch link {
+	case wallet.LinkToSign:
 		t, err := tx.TransactionBySignID(secret)
 		return t.Owner, unlessErased(err)
+	case wallet.LinkToSetLimits:
+		limits, err := tx.PolicyLink(hash)
+		if err != nil || !limits.OpenAt(now) {
+			return "", unlessErased(err)
+		}
+		return limits.User, nil
+	case wallet.LinkToUnfreeze:
+		freeze, err := tx.FreezeLink(hash)
+		if err != nil || freeze.Use != wallet.LinkUnfreezes || !freeze.OpenAt(now) {
+			return "", unlessErased(err)
+		}
+		return freeze.User, nil
 	}
-	bind, err := tx.Bind(sha256.Sum256([]byte(secret)))
+	bind, err := tx.Bind(hash)
 	if err != nil || bind.KeyID != "" || !bind.OpenAt(now) && !bind.ChoosableAt(now) { // a program's attempt has no link
 		return "", unlessErased(err)
 	}

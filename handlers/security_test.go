@@ -330,6 +330,59 @@ func TestNoKindOfEntriesPushesOutTheOthers(t *testing.T) {
 	}
 }
 
+// TestLinksThatSetLimitsAndUnfreezeAreLogged: like the others, once for each device, while they are open. A recovery link is none of them.
+func TestLinksThatSetLimitsAndUnfreezeAreLogged(t *testing.T) {
+	r := newHarness(t)
+	alice := r.rich(1001, sol)
+	id := alice.User.ID
+	phone, laptop := handlers.Client{Address: "203.0.113.7", Device: "Chrome (Android)"}, handlers.Client{Address: "203.0.113.7", Device: "Firefox (Linux)"}
+	open := func(link, secret string, from handlers.Client) {
+		t.Helper()
+		r.Must(r.Security.OpenedLink(r.Context(), link, secret, from))
+	}
+	var limits, recovery string
+	r.Must(r.Update(func(tx store.Tx) error {
+		if _, err := r.Policies.Change(tx, id, alice.Address(), wallet.Policy{NewWait: time.Hour}); err != nil {
+			return err
+		}
+		change, err := r.Policies.Change(tx, id, alice.Address(), wallet.Policy{})
+		limits = change.Token
+		return err
+	}))
+	r.Must(r.Update(func(tx store.Tx) (err error) { recovery, err = r.Freezing.NewLink(tx, id); return err }))
+	n := len(r.logOf(id))
+	for range 2 {
+		open(wallet.LinkToSetLimits, limits, phone)
+	}
+	n = r.logs("a link to set limits", id, n, "link.opened limits 203.0.113.7 Chrome (Android) first")
+	for _, link := range []string{wallet.LinkToSetLimits, wallet.LinkToUnfreeze} {
+		for _, secret := range []string{"", "guess", recovery} {
+			open(link, secret, laptop)
+		}
+	}
+	open(wallet.LinkToUnfreeze, limits, laptop)
+	r.logs("links of other kinds", id, n)
+	r.freeze(id)
+	n = len(r.logOf(id))
+	open(wallet.LinkToSetLimits, limits, laptop)
+	n = r.logs("a link that the freeze ended", id, n)
+	unfreeze, _ := r.unfreezeLink(id)
+	open(wallet.LinkToSetLimits, unfreeze, laptop)
+	n = r.logs("a link to unfreeze is none to set limits", id, n)
+	for range 2 {
+		open(wallet.LinkToUnfreeze, unfreeze, laptop)
+	}
+	n = r.logs("a link to unfreeze", id, n, "link.opened unfreeze 203.0.113.7 Firefox (Linux) first")
+	open(wallet.LinkToUnfreeze, unfreeze, phone)
+	n = r.logs("on a known device", id, n, "link.opened unfreeze 203.0.113.7 Chrome (Android)")
+	if got := r.noticed(id); got != 2 {
+		t.Errorf("%d messages", got)
+	}
+	r.Pass(wallet.UnfreezeWindow)
+	open(wallet.LinkToUnfreeze, unfreeze, handlers.Client{Address: "198.51.100.1"})
+	r.logs("a dead link", id, n)
+}
+
 // TestALinkIsLoggedOncePerDevice: with a message for a device that is new to the person, and nothing for a dead link.
 func TestALinkIsLoggedOncePerDevice(t *testing.T) {
 	r := newHarness(t)

@@ -21,7 +21,7 @@ const (
 	LogWalletMoved        SecurityKind = "wallet.moved"   // it went to another account
 	LogWalletDisconnected SecurityKind = "wallet.disconnected"
 	LogDefaultChanged     SecurityKind = "wallet.default"
-	LogLinkOpened         SecurityKind = "link.opened" // a signing or connecting link, on a device
+	LogLinkOpened         SecurityKind = "link.opened" // one of the links LinkToSign ..., on a device
 	LogKeyCreated         SecurityKind = "key.created"
 	LogKeyRotated         SecurityKind = "key.rotated"
 	LogKeyRevoked         SecurityKind = "key.revoked"
@@ -57,7 +57,7 @@ type SecurityDetails struct {
 	App     AppID   `json:"app,omitempty"`      // the app that the entry is about
 	AppName string  `json:"app_name,omitempty"` // its name at the time
 	Scopes  []Scope `json:"scopes,omitempty"`   // what was granted, or what a key can do
-	Link    string  `json:"link,omitempty"`     // LinkToSign or LinkToConnect
+	Link    string  `json:"link,omitempty"`     // of LogLinkOpened what the link is for: LinkToSign ...
 	Client  string  `json:"client,omitempty"`   // client address: an IPv4 address, or an IPv6 network of 64 bits
 	Device  string  `json:"device,omitempty"`   // DeviceName of the browser
 	First   bool    `json:"first,omitempty"`    // the device was not seen before
@@ -70,8 +70,10 @@ type SecurityDetails struct {
 
 // The values of SecurityDetails.Link.
 const (
-	LinkToSign    = "sign"
-	LinkToConnect = "connect"
+	LinkToSign      = "sign"
+	LinkToConnect   = "connect"
+	LinkToSetLimits = "limits"
+	LinkToUnfreeze  = "unfreeze"
 )
 
 // fields lists the details by name in a fixed order, without those that are empty. A detail that is added later so leaves
