@@ -73,9 +73,6 @@ func receiving(tx store.Tx, user wallet.User, now time.Time) (wallet.Wallet, err
 	return wallet.Wallet{}, found(store.ErrNotFound, wallet.WalletNotFound, "wallet_access.none")
 }
 
-// seenChange is for how long the device of a previous default wallet is shown the change.
-const seenChange = 30 * 24 * time.Hour
-
 // defaultChangedAt returns when another wallet than a transaction's became the default of its owner, for the device of the previous one; zero if none did lately.
 func defaultChangedAt(tx store.Tx, t wallet.Transaction, now time.Time) (time.Time, error) {
 	if t.Owner == "" {
@@ -88,9 +85,5 @@ func defaultChangedAt(tx store.Tx, t wallet.Transaction, now time.Time) (time.Ti
 	if err != nil {
 		return time.Time{}, err
 	}
-	change := user.DefaultChange
-	if change == nil || change.From != t.From || user.DefaultWallet == t.From || !now.Before(change.At.Add(seenChange)) {
-		return time.Time{}, nil
-	}
-	return change.At, nil
+	return user.DefaultChangedAt(t.From, now), nil
 }

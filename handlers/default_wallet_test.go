@@ -192,7 +192,16 @@ func TestTheDeviceOfThePreviousDefaultIsTold(t *testing.T) {
 	if !view.DefaultChangedAt.Equal(at) {
 		t.Errorf("a payment of the previous default: %s, want %s", view.DefaultChangedAt, at)
 	}
-	r.Pass(30*24*time.Hour - time.Millisecond)
+	// A day later the default changes once more, and again: the first one's device is still told.
+	third, fourth := r.own(id), r.own(id)
+	for _, address := range []wallet.Address{third, fourth} {
+		r.Pass(wallet.ReceivingDelay)
+		use(address)
+		if view, err = r.Signing.Get(r.Context(), confirmed.SignID); err != nil || !view.DefaultChangedAt.Equal(at) {
+			t.Errorf("after another change: %s, %v", view.DefaultChangedAt, err)
+		}
+	}
+	r.Pass(28*24*time.Hour - time.Millisecond)
 	if view, err = r.Signing.Get(r.Context(), confirmed.SignID); err != nil || view.DefaultChangedAt.IsZero() {
 		t.Errorf("within 30 days: %s, %v", view.DefaultChangedAt, err)
 	}
@@ -200,15 +209,7 @@ func TestTheDeviceOfThePreviousDefaultIsTold(t *testing.T) {
 	if view, err = r.Signing.Get(r.Context(), confirmed.SignID); err != nil || !view.DefaultChangedAt.IsZero() {
 		t.Errorf("after 30 days: %s, %v", view.DefaultChangedAt, err)
 	}
-	third := r.own(id)
-	r.Must(r.Update(func(tx store.Tx) error { // a change between two other wallets
-		user, err := tx.User(id)
-		if err != nil {
-			return err
-		}
-		user.DefaultWallet, user.DefaultChange = third, &wallet.DefaultChange{From: next, At: r.Now()}
-		return tx.PutUser(user)
-	}))
+	use(r.own(id)) // a change between two other wallets
 	if view, err = r.Signing.Get(r.Context(), confirmed.SignID); err != nil || !view.DefaultChangedAt.IsZero() {
 		t.Errorf("a change of other wallets: %s, %v", view.DefaultChangedAt, err)
 	}

@@ -22,7 +22,7 @@ type Users struct {
 }
 
 // Upsert returns the profile of a person who just wrote, and whether it is new. It creates the profile at the first
-// message, updates changed names, forgets old former wallets, and clears Unreachable, since the bot can evidently reach them again.
+// message, updates changed names, forgets old former wallets and defaults, and clears Unreachable, since the bot can evidently reach them again.
 func (u *Users) Upsert(tx store.Tx, p Person) (wallet.User, bool, error) {
 	known, err := tx.UserByTelegram(p.TelegramID)
 	if errors.Is(err, store.ErrNotFound) {

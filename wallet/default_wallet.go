@@ -1,12 +1,21 @@
 package wallet
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // ReceivingDelay is how long payers are given the previous default wallet after it changed. Somebody who holds the chat can choose
 // another wallet, and its owner must have time to notice before money goes there (docs/decisions/0055).
 const ReceivingDelay = 24 * time.Hour
 
-// DefaultChange is the newest change of a person's default wallet.
+// FormerDefaultKeptFor is for how long the device of a former default wallet is shown the change. A person has at most MaxFormerDefaults.
+const (
+	FormerDefaultKeptFor = 30 * 24 * time.Hour
+	MaxFormerDefaults    = 10
+)
+
+// DefaultChange is a change of a person's default wallet.
 type DefaultChange struct {
 	From Address   `json:"from"` // the wallet that payers were given before
 	At   time.Time `json:"at"`   // when the wait began: with the change, or with the end of a freeze
@@ -18,9 +27,38 @@ func (u User) WithDefault(address Address, now time.Time) User {
 	from, _ := u.ReceivesAt(now)
 	u.DefaultWallet, u.DefaultChange = address, nil
 	if !from.IsZero() && from != address {
-		u.DefaultChange = &DefaultChange{From: from, At: now}
+		u = u.changedFrom(from, now)
 	}
 	return u
+}
+
+// changedFrom returns the user with a change of the default wallet whose wait begins now, which is remembered in FormerDefaults. If there are too many, the
+// change is not: somebody who holds the chat can choose as many wallets as they like, and must not push out the owner's.
+func (u User) changedFrom(from Address, now time.Time) User {
+	u, _ = u.WithoutOldWallets(now)
+	change := DefaultChange{From: from, At: now}
+	u.DefaultChange = &change
+	all := u.FormerDefaults // a copy
+	at := slices.IndexFunc(all, func(c DefaultChange) bool { return c.From == from })
+	switch {
+	case at >= 0:
+		all[at] = change
+	case len(all) < MaxFormerDefaults:
+		all = append(all, change)
+	}
+	u.FormerDefaults = all
+	return u
+}
+
+// DefaultChangedAt returns when another wallet than this one became the default, for the device of this one; zero for a wallet that is the default, or was not in
+// the last FormerDefaultKeptFor.
+func (u User) DefaultChangedAt(address Address, now time.Time) time.Time {
+	for _, c := range u.FormerDefaults {
+		if c.From == address && u.DefaultWallet != address && now.Before(c.At.Add(FormerDefaultKeptFor)) {
+			return c.At
+		}
+	}
+	return time.Time{}
 }
 
 // ReceivesAt returns the wallet that payers are given at now; zero for none. waits says that it is the previous one, because the default changed less than
@@ -46,7 +84,7 @@ func (c DefaultChange) Until() time.Time { return c.At.Add(ReceivingDelay) }
 // was frozen its owner could not take it back.
 func (u User) Unfrozen(now time.Time) User {
 	if _, waits := u.ReceivesAt(now); waits {
-		u.DefaultChange = &DefaultChange{From: u.DefaultChange.From, At: now}
+		u = u.changedFrom(u.DefaultChange.From, now)
 	}
 	u.Freeze = nil
 	return u

@@ -1,6 +1,7 @@
 package wallet_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -53,5 +54,67 @@ func TestPayersGetThePreviousDefaultForADay(t *testing.T) {
 		if user = user.Unfrozen(now); user.Freeze != nil {
 			t.Errorf("%s: still frozen", name)
 		}
+	}
+}
+
+// TestFormerDefaultsAreKeptFor30Days: each of them, whatever becomes the default later. Nobody pushes the first out.
+func TestFormerDefaultsAreKeptFor30Days(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	own := wallet.Address{1}
+	user := wallet.User{DefaultWallet: own}.WithDefault(wallet.Address{2}, now)
+	first, month := now, 30*24*time.Hour
+	want := func(what string, address wallet.Address, at time.Time) {
+		t.Helper()
+		if got := user.DefaultChangedAt(address, now); !got.Equal(at) {
+			t.Errorf("%s: %s, want %s", what, got, at)
+		}
+	}
+	want("a change", own, first)
+	want("the default", wallet.Address{2}, time.Time{})
+	for i := range byte(20) {
+		now = now.Add(wallet.ReceivingDelay)
+		before := slices.Clone(user.FormerDefaults)
+		next := user.WithDefault(wallet.Address{3 + i}, now)
+		if !slices.Equal(before, user.FormerDefaults) {
+			t.Fatal("it changes the list that it was given")
+		}
+		user = next
+		want("after more of them", own, first)
+		if i < wallet.MaxFormerDefaults-1 {
+			want("the previous one", wallet.Address{2 + i}, now)
+		}
+	}
+	if n := len(user.FormerDefaults); n != wallet.MaxFormerDefaults {
+		t.Errorf("%d are kept", n)
+	}
+	// Chosen again and left again, it is told of the newest change.
+	now = now.Add(wallet.ReceivingDelay)
+	user = user.WithDefault(own, now)
+	want("chosen again", own, time.Time{})
+	now = now.Add(wallet.ReceivingDelay)
+	user = user.WithDefault(wallet.Address{99}, now)
+	want("left again", own, now)
+	// After a freeze the wait begins again, and so does this.
+	left := now
+	user.Freeze = &wallet.Freeze{At: now.Add(time.Hour)}
+	now = now.Add(50 * 24 * time.Hour)
+	if kept, forgets := user.WithoutOldWallets(now); forgets || len(kept.FormerDefaults) != wallet.MaxFormerDefaults {
+		t.Errorf("a frozen person's: %+v", kept.FormerDefaults)
+	}
+	user = user.Unfrozen(now)
+	if left.Equal(now) {
+		t.Fatal("the test is broken")
+	}
+	want("after a freeze", own, now)
+	at := now
+	now = now.Add(month - 1)
+	want("within 30 days", own, at)
+	if kept, _ := user.WithoutOldWallets(now); len(kept.FormerDefaults) != 1 {
+		t.Errorf("within 30 days: %+v", kept.FormerDefaults)
+	}
+	now = now.Add(1)
+	want("after 30 days", own, time.Time{})
+	if kept, forgets := user.WithoutOldWallets(now); !forgets || kept.FormerDefaults != nil {
+		t.Errorf("after 30 days: %+v", kept.FormerDefaults)
 	}
 }

@@ -49,8 +49,8 @@ const (
 	MaxFormerWallets    = 20
 )
 
-// WithoutOldWallets returns the user without the former wallets that were disconnected FormerWalletKeptFor before now, and whether there were any. A frozen
-// user keeps them all: the freeze may last longer.
+// WithoutOldWallets returns the user without the former wallets that were disconnected FormerWalletKeptFor before now and the former defaults of
+// FormerDefaultKeptFor before, and whether there were any. A frozen user keeps them all: the freeze may last longer.
 func (u User) WithoutOldWallets(now time.Time) (User, bool) {
 	var kept []FormerWallet
 	for _, f := range u.FormerWallets {
@@ -58,8 +58,14 @@ func (u User) WithoutOldWallets(now time.Time) (User, bool) {
 			kept = append(kept, f)
 		}
 	}
-	forgets := len(kept) < len(u.FormerWallets)
-	u.FormerWallets = kept
+	var defaults []DefaultChange
+	for _, c := range u.FormerDefaults {
+		if u.Freeze != nil || now.Before(c.At.Add(FormerDefaultKeptFor)) {
+			defaults = append(defaults, c)
+		}
+	}
+	forgets := len(kept) < len(u.FormerWallets) || len(defaults) < len(u.FormerDefaults)
+	u.FormerWallets, u.FormerDefaults = kept, defaults
 	return u, forgets
 }
 

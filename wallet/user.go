@@ -20,6 +20,8 @@ type User struct {
 	// DefaultChange is the newest change of DefaultWallet; nil if payers were given the same wallet before.
 	DefaultChange *DefaultChange `json:"default_change,omitempty"`
 
+	// FormerDefaults are the newest changes of DefaultWallet from each of the wallets that payers were given in the last FormerDefaultKeptFor.
+	FormerDefaults []DefaultChange `json:"former_defaults,omitempty"`
 	// FormerWallets are the disconnected wallets whose keys can still end a freeze, in order of connection.
 	FormerWallets []FormerWallet `json:"former_wallets,omitempty"`
 

@@ -23,8 +23,9 @@ type person struct {
 	LastName   string          `json:"last_name"`
 	Language   string          `json:"language"`
 	Settings   wallet.Settings `json:"settings,omitzero"`
-	// FormerWallets are sealed, though the addresses of connected wallets are not: nobody can look up any more whose they were.
-	FormerWallets []wallet.FormerWallet `json:"former_wallets,omitempty"`
+	// Former wallets are sealed, though the addresses of connected wallets are not: nobody can look up any more whose they were.
+	FormerWallets  []wallet.FormerWallet  `json:"former_wallets,omitempty"`
+	FormerDefaults []wallet.DefaultChange `json:"former_defaults,omitempty"`
 }
 
 // User returns a user with the sealed fields in place. ErrNotFound: there is none, or they were erased.
@@ -44,8 +45,8 @@ func (t *tx) User(id wallet.UserID) (wallet.User, error) {
 		return wallet.User{}, fmt.Errorf("%w: %v", store.ErrDamaged, err)
 	}
 	u := r.User
-	u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language, u.Settings, u.FormerWallets =
-		p.TelegramID, p.Username, p.FirstName, p.LastName, p.Language, p.Settings, p.FormerWallets
+	u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language, u.Settings, u.FormerWallets, u.FormerDefaults =
+		p.TelegramID, p.Username, p.FirstName, p.LastName, p.Language, p.Settings, p.FormerWallets, p.FormerDefaults
 	return u, nil
 }
 
@@ -113,12 +114,12 @@ func (t *tx) PutUser(u wallet.User) error {
 		return err
 	}
 	// What Telegram says about the person, how they want to be spoken to, and their former wallets go into the sealed part only.
-	sealed, err := json.Marshal(person{u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language, u.Settings, u.FormerWallets})
+	sealed, err := json.Marshal(person{u.TelegramID, u.Username, u.FirstName, u.LastName, u.Language, u.Settings, u.FormerWallets, u.FormerDefaults})
 	if err != nil {
 		return err
 	}
 	r.TelegramID, r.Username, r.FirstName, r.LastName, r.Language = 0, "", "", "", ""
-	r.Settings, r.FormerWallets = wallet.Settings{}, nil
+	r.Settings, r.FormerWallets, r.FormerDefaults = wallet.Settings{}, nil, nil
 	raw, err := t.seal(users, key, u.ID, r, field{"person", sealed})
 	if err != nil {
 		return err
