@@ -76,7 +76,7 @@ it('a revocation: the same again is warned of as the same, and one of the same a
 
 for (const [name, data, keys, reason] of [
   ['an approval', [4, ...new Array(8).fill(255)], (i) => [i.keys[0], { ...i.keys[0], pubkey: i.keys[2].pubkey, isWritable: false }, i.keys[1]], 'let somebody else spend this wallet’s tokens'],
-  ['a revocation for somebody else', [5], (i) => [i.keys[0], { ...i.keys[2] }], 'takes back a right for somebody else'],
+  ['a revocation for somebody else', [5], (i) => [i.keys[0], { ...i.keys[2] }], 'revokes an approval on an account that isn’t yours'],
   ['a revocation with something behind it', [5, 0], (i) => i.keys, 'Revoke instruction is incomplete'],
 ]) {
   it(`${name} is blocked, and the page says why`, () => {
