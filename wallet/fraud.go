@@ -304,7 +304,7 @@ func (t Transaction) TypedFor(typed string) error {
 	return nil
 }
 
-// ruleNamed finds a rule of Rules; false for a name that this binary does not know.
+// ruleNamed finds a rule of FraudRules; false for a name that this binary does not know.
 func ruleNamed(name RuleName) (Rule, bool) {
 	all := FraudRules()
 	at := slices.IndexFunc(all, func(r Rule) bool { return r.Name == name })
