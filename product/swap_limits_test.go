@@ -42,7 +42,13 @@ func TestSwapsCountInSpendingLimits(t *testing.T) {
 	if _, err := s.Confirm(s.Caller(), second.ID); wallet.ReasonOf(err).Key != "rule.limit_day" {
 		t.Errorf("the second is confirmed: %v", err)
 	}
-	limits(wallet.Policy{Payment: []wallet.TokenLimit{{Units: 3 * world.SOL}}, Day: []wallet.TokenLimit{{Units: 5 * world.SOL}}, Recipients: &[]wallet.Address{}, NewWait: wallet.MaxNewWait})
-	s.refused(wallet.PolicyViolation, "rule.limit_swap", swapOf("0.1", "SOL", solana.MintAddress("purser", "BEAN")))
+	waits := wallet.Policy{Payment: []wallet.TokenLimit{{Units: 3 * world.SOL}}, Day: []wallet.TokenLimit{{Units: 5 * world.SOL}}, NewWait: wallet.MaxNewWait}
+	limits(waits)
 	s.proposes(swapOf("0.1", "SOL", "USDC")) // nobody is paid, and it need not wait
+	listed := waits
+	listed.Recipients = &[]wallet.Address{}
+	limits(listed)
+	for _, bought := range []string{"USDC", solana.MintAddress("purser", "BEAN")} { // nobody can say whom the pools belong to
+		s.refused(wallet.PolicyViolation, "rule.limit_swap", swapOf("0.1", "SOL", bought))
+	}
 }
