@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -164,14 +165,18 @@ func TestAFrozenAccountShowsWhoCanSpend(t *testing.T) {
 // blind is a chain that cannot say who may spend. It fails at once, and notes how long it was given.
 type blind struct {
 	handlers.RevokeChain
+	of  wallet.Address // zero: of all
+	err error
+
+	mu       sync.Mutex // wallets are asked at the same time
 	patience time.Duration
-	of       wallet.Address // zero: of all
-	err      error
 }
 
 func (b *blind) TokenDelegates(ctx context.Context, owner wallet.Address) ([]wallet.TokenDelegate, error) {
 	if deadline, ok := ctx.Deadline(); ok {
+		b.mu.Lock()
 		b.patience = max(b.patience, time.Until(deadline))
+		b.mu.Unlock()
 	}
 	if b.of.IsZero() || b.of == owner {
 		return nil, b.err
