@@ -178,7 +178,7 @@ const swapSummary = (pay, offer) => [
   (offer.app || offer.keyHint) && h('div', { class: 'claimed' }, h('p', { class: 'label' }, t('sign.server_says')), requester(offer)),
 ].flat(2);
 
-/** Whose right to spend is taken back: that of whoever is the delegate of one token account. */
+/** Whose approval is revoked: that of the delegate of one token account, who is not in the bytes. */
 const revokeSummary = (pay, offer) => [
   h('p', { class: 'label' }, t('sign.revoke')),
   pay.symbol && h('p', { class: 'amount', translate: 'no' }, pay.symbol),
