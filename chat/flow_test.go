@@ -71,7 +71,7 @@ const lifecycleHead = `# The life of a transaction
 | state | what it means to the person | what ends it |
 |---|---|---|
 | ` + "`awaiting_confirmation`" + ` | A payment is proposed. Nothing is reserved yet | Confirm or Reject in the chat, or 5 minutes |
-| ` + "`delayed`" + ` | You confirmed, and a safety rule makes it wait. The amount is reserved, and nothing can be signed yet | the end of the delay, or Cancel. If it isn't possible any more when the delay ends, it becomes failed |
+| ` + "`delayed`" + ` | You confirmed, and a fraud rule or a spending limit makes it wait. The amount is reserved, and nothing can be signed yet | the end of the delay, or Cancel. If it isn't possible any more when the delay ends, it becomes failed |
 | ` + "`awaiting_signature`" + ` | You confirmed. The amount is reserved until your device signs | a signature, Reject, or 15 minutes: 12 hours after a delay |
 | ` + "`signed`" + ` | Your device signed. purser stored the signed bytes and sends them to Solana | a Solana node accepts it, it lands, or it can never land |
 | ` + "`pending`" + ` | A Solana node accepted it | it lands, or it can never land |
