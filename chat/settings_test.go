@@ -321,3 +321,16 @@ func TestQuietHoursHoldReceipts(t *testing.T) {
 		t.Error("nothing is said by day")
 	}
 }
+
+// TestLargeIsInTheCurrencyOfItsDay: a number typed while values were in euros stays one of euros.
+func TestLargeIsInTheCurrencyOfItsDay(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", sol)
+	for _, words := range []string{"currency EUR", "large 500", "currency JPY"} {
+		r.seen = nil
+		r.says("alice", "/notifications "+words)
+	}
+	if card := strings.Join(r.seen, ""); !strings.Contains(card, "Payments of 500 EUR or more") || !strings.Contains(card, "Currency: JPY") {
+		t.Errorf("the settings: %s", card)
+	}
+}
