@@ -609,6 +609,39 @@ func TestHistoryIsSearchedForWhatThePollHasNotKnownForAWhile(t *testing.T) {
 	}
 }
 
+// TestRestartsDoNotPutOffTheSearch: a process that never lives for as long as the quiet time, and a node that knows nothing of a
+// confirmed payment any more.
+func TestRestartsDoNotPutOffTheSearch(t *testing.T) {
+	r := newHarness(t)
+	node := newScripted()
+	r.Settler.Chain = node
+	tx := r.sign(1)
+	r.Look()
+	node.lands(tx.Signature, false)
+	r.Pass(r.Settler.Pace.QuietTime / 2) // the quiet time begins with the landing
+	r.Look()
+	r.is(tx.ID, wallet.Confirmed)
+	node.mu.Lock()
+	delete(node.landings, tx.Signature)
+	node.mu.Unlock()
+	lives := func() {
+		r.Restart()
+		r.Settler.Chain = node
+		r.Pass(time.Second)
+		r.Look()
+	}
+	for lived := time.Second; lived < r.Settler.Pace.QuietTime; lived += time.Second {
+		lives()
+	}
+	if got := node.count("Find"); got != 0 {
+		t.Errorf("history was searched %d times within the quiet time", got)
+	}
+	lives()
+	if got := node.count("Find"); got != 1 {
+		t.Errorf("after the quiet time history was searched %d times", got)
+	}
+}
+
 // TestAHintHasAPaymentLookedAtAtOnce, whatever the pace is.
 func TestAHintHasAPaymentLookedAtAtOnce(t *testing.T) {
 	r := newHarness(t)

@@ -16,7 +16,8 @@ type watch struct {
 	sync.Mutex
 	broadcastAt time.Time // earliest time of the next broadcast
 	searchAt    time.Time // earliest time of the next search through history
-	knownAt     time.Time // when Statuses last knew the transaction, or when watching began
+	known       bool      // Statuses has known the transaction
+	knownAt     time.Time // when that was last, or when watching began
 	landedAt    time.Time // when it was first seen on chain; zero while it is not
 	askedAt     time.Time // the owner's newest recheck request that was followed
 	troubles    int       // failed looks in a row; sets the next wait (later)

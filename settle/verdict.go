@@ -19,7 +19,7 @@ func (s *Settler) judge(ctx context.Context, t wallet.Transaction, w *watch) (ch
 	}
 	now := s.Now()
 	if landing != nil {
-		w.knownAt = now
+		w.known, w.knownAt = true, now
 		if w.landedAt.IsZero() {
 			w.landedAt = now
 		}
@@ -72,7 +72,20 @@ func (s *Settler) worthSearching(t wallet.Transaction, w *watch, now time.Time) 
 	if t.Signature.IsZero() || t.Indeterminate { // only a search by reference can find it
 		return true
 	}
-	return now.Sub(w.knownAt) >= s.Pace.QuietTime || s.outOfTime(t, now)
+	return now.Sub(quietSince(t, w)) >= s.Pace.QuietTime || s.outOfTime(t, now)
+}
+
+// quietSince is since when the status poll has not known a transaction. Until a poll of this process has known it, that is the last
+// news in its row: a process that is started again and again would otherwise never have watched for long enough.
+func quietSince(t wallet.Transaction, w *watch) time.Time {
+	news := t.SubmittedAt
+	if t.ConfirmedAt.After(news) {
+		news = t.ConfirmedAt
+	}
+	if w.known || news.IsZero() || news.After(w.knownAt) {
+		return w.knownAt
+	}
+	return news
 }
 
 // outOfTime is the part of the never-to-land rule that depends on our own clock: NeverLandsAfter has passed since the
