@@ -72,10 +72,11 @@ test("signSwap shows its signer no other swap", async () => {
 
 test("a changed byte is signed only if the signing page reads the same swap", async () => {
   let same = 0;
-  for (const fixture of fixtures.filter((f) => swaps(f).length === 1)) {
+  // Every byte of the first; of the others every fifth, each beginning with another one: deriving addresses takes its time.
+  for (const [n, fixture] of fixtures.filter((f) => swaps(f).length === 1).entries()) {
     const [want] = swaps(fixture);
     const message = bytesOf(fixture);
-    for (let i = 0; i < message.length; i++) {
+    for (let i = n % 5; i < message.length; i += n === 0 ? 1 : 5) {
       const changed = message.slice();
       changed[i] ^= 1;
       if (!await accepts(changed, { ...want, from: fixture.signer })) continue;
