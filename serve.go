@@ -54,7 +54,7 @@ type process struct {
 	sweeper   *store.Sweeper
 	server    *api.Server
 	admin     *api.Admin
-	barred    *barredFile
+	blocked   *blockedFile
 	pages     *pages.Server
 
 	listener net.Listener
@@ -209,8 +209,8 @@ func (p *process) addFronts(c config.Config, log *slog.Logger) (err error) {
 	p.headlines = &notify.News{Store: p.store, Node: node, Now: time.Now, Log: log, Random: rand.Reader}
 	p.sweeper = &store.Sweeper{Store: p.store, Node: node, Now: time.Now, Log: log, Every: time.Minute}
 	p.overview = &work.Overview{Store: p.store, Queues: store.JobQueues(), Every: time.Minute, Late: 5 * time.Minute, Now: time.Now, Log: log}
-	p.barred = &barredFile{path: c.Fraud.File, inline: c.Fraud.Addresses, into: p.Barred, log: log}
-	if err := p.barred.start(); err != nil {
+	p.blocked = &blockedFile{path: c.Fraud.File, inline: c.Fraud.Addresses, into: p.Blocked, log: log}
+	if err := p.blocked.start(); err != nil {
 		return err
 	}
 	p.admin = &api.Admin{Keys: p.Keys, Queues: p.Queues, Log: log}
@@ -308,7 +308,7 @@ func (p *process) run(ctx context.Context) error {
 	workers := []func(context.Context) error{
 		func(ctx context.Context) error { return p.pages.Run(ctx, p.bound.Listener(p.reading)) },
 		func(ctx context.Context) error { return p.admin.Run(ctx, p.socket) },
-		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.summaries.Run, p.headlines.Run, p.Settler.Run, p.Watcher.Run, p.Market.Run, p.node.Run, p.sweeper.Run, p.overview.Run, p.Keys.Run, p.sameCluster, p.barred.runBarred,
+		p.store.Run, p.bot.Run, p.chat.Run, p.notifier.Run, p.summaries.Run, p.headlines.Run, p.Settler.Run, p.Watcher.Run, p.Market.Run, p.node.Run, p.sweeper.Run, p.overview.Run, p.Keys.Run, p.sameCluster, p.blocked.runOnClock,
 	}
 	if p.News != nil {
 		workers = append(workers, p.News.Run)

@@ -24,7 +24,7 @@ func limitScenarios() []scenario {
 	}
 	payment := func(s *scene) wallet.Policy { return wallet.Policy{Payment: usdc(s, 5)} }
 	day := func(s *scene) wallet.Policy { return wallet.Policy{Day: usdc(s, 8)} }
-	wait := func(*scene) wallet.Policy { return wallet.Policy{NewWait: 24 * time.Hour} }
+	wait := func(*scene) wallet.Policy { return wallet.Policy{NewRecipientWait: 24 * time.Hour} }
 	only := func(s *scene) wallet.Policy { return wallet.Policy{Recipients: &[]wallet.Address{s.bob.Address()}} }
 	return []scenario{
 		{name: "as much as one payment may", setUp: usual(limited(payment, same))},

@@ -136,9 +136,9 @@ func recipientScenarios() []scenario {
 		{name: "a lookalike gets much", setUp: func(s *scene) { like(contact, 4, 4)(s); s.amount = "2000" },
 			chat: "address_poisoning:warn large_first_payment:warn", key: "app_amount:note", app: "app_amount:warn"},
 		{name: "a faint likeness", setUp: like(contact, 3, 3), chat: "new_recipient:note"},
-		{name: "a barred address", setUp: func(s *scene) { s.Barred.Replace([]wallet.Address{s.to}) }, chat: "listed_address:refuse"},
-		{name: "a barred contact", setUp: friend(func(s *scene) { s.Barred.Replace([]wallet.Address{s.Stranger(), s.to}) }), chat: "listed_address:refuse"},
-		{name: "an address that is barred no longer", setUp: func(s *scene) { s.Barred.Replace([]wallet.Address{s.to}); s.Barred.Replace(nil) }, chat: "new_recipient:note"},
+		{name: "a blocked address", setUp: func(s *scene) { s.Blocked.Replace([]wallet.Address{s.to}) }, chat: "listed_address:refuse"},
+		{name: "a blocked contact", setUp: friend(func(s *scene) { s.Blocked.Replace([]wallet.Address{s.Stranger(), s.to}) }), chat: "listed_address:refuse"},
+		{name: "an address that is blocked no longer", setUp: func(s *scene) { s.Blocked.Replace([]wallet.Address{s.to}); s.Blocked.Replace(nil) }, chat: "new_recipient:note"},
 		{name: "the sender of planted dust", setUp: func(s *scene) { s.planted(s.to) }, chat: "planted_sender:warn"},
 		{name: "a contact who sent dust", setUp: friend(func(s *scene) { s.planted(s.to) })},
 		{name: "somebody who sent dust and money", setUp: func(s *scene) {

@@ -222,7 +222,7 @@ func TestNothingMovesAndNothingUnfreezesThroughAnyDoor(t *testing.T) {
 	operators, _ := c.key(wallet.BotKey, 0, "")
 	r.want(r.get("/v1/key", ownAPI), 200, "", "") // and is remembered as good
 
-	r.limits(c.person, wallet.Policy{NewWait: time.Hour})
+	r.limits(c.person, wallet.Policy{NewRecipientWait: time.Hour})
 	limits := r.limits(c.person, wallet.Policy{})
 
 	r.wantPage(r.page("/w/freeze", map[string]any{"token": recovery}), 200, "")

@@ -36,7 +36,7 @@ func policyOf(p wallet.Policy) policyAnswer {
 		}
 		return out
 	}
-	a := policyAnswer{Payment: limits(p.Payment), Day: limits(p.Day), WaitHours: int64(p.NewWait / time.Hour)}
+	a := policyAnswer{Payment: limits(p.Payment), Day: limits(p.Day), WaitHours: int64(p.NewRecipientWait / time.Hour)}
 	if p.Recipients != nil {
 		a.Recipients = append([]wallet.Address{}, *p.Recipients...)
 	}

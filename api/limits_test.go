@@ -68,11 +68,11 @@ func TestThePageSignsLimits(t *testing.T) {
 	usdc, _ := r.Tokens.BySymbol("USDC")
 	to := []wallet.Address{r.bob.Address(), r.alice.Address()}
 	slices.SortFunc(to, func(a, b wallet.Address) int { return strings.Compare(a.String(), b.String()) })
-	tight := wallet.Policy{Payment: []wallet.TokenLimit{{Mint: usdc.Mint, Units: 1 << 63}, {Units: sol}}, NewWait: 24 * time.Hour, Recipients: &to}
+	tight := wallet.Policy{Payment: []wallet.TokenLimit{{Mint: usdc.Mint, Units: 1 << 63}, {Units: sol}}, NewRecipientWait: 24 * time.Hour, Recipients: &to}
 	loose := wallet.Policy{Day: []wallet.TokenLimit{{Units: 3}}}
 	r.limits(r.alice, tight)
 	token := r.limits(r.alice, loose)
-	now := tight.Meet(loose)
+	now := tight.Intersect(loose)
 	c := r.page("/w/limits/challenge", map[string]any{"token": token})
 	want := map[string]any{
 		"payment":    []any{map[string]any{"mint": "SOL", "units": "1000000000"}, map[string]any{"mint": usdc.Mint.String(), "units": "9223372036854775808"}},
@@ -125,7 +125,7 @@ func TestThePageSignsLimits(t *testing.T) {
 	}
 	// What holds already is set at once, on another device.
 	r.Must(r.Update(func(tx store.Tx) (err error) {
-		token, err = r.Policies.SetOnDevice(tx, r.alice.User.ID, r.alice.Address())
+		token, err = r.Policies.LinkForCurrent(tx, r.alice.User.ID, r.alice.Address())
 		return err
 	}))
 	r.secrets = append(r.secrets, token)
@@ -146,18 +146,18 @@ func TestThePageLearnsTheLimitsOfAPayment(t *testing.T) {
 	if a := r.page("/w/tx/get", map[string]any{"id": id}); a.status != 200 || !strings.Contains(string(a.body), `"limits":null`) || a.field("ready_at") != nil {
 		t.Errorf("without limits: %s", a.body)
 	}
-	policy := wallet.Policy{Payment: []wallet.TokenLimit{{Units: 5 * sol}}, NewWait: 48 * time.Hour}
+	policy := wallet.Policy{Payment: []wallet.TokenLimit{{Units: 5 * sol}}, NewRecipientWait: 48 * time.Hour}
 	r.limits(r.alice, policy)
 	var token string
 	r.Must(r.Update(func(tx store.Tx) (err error) {
-		token, err = r.Policies.SetOnDevice(tx, r.alice.User.ID, r.alice.Address())
+		token, err = r.Policies.LinkForCurrent(tx, r.alice.User.ID, r.alice.Address())
 		return err
 	}))
 	r.secrets = append(r.secrets, token)
 	body := r.signedLimits(token, r.alice.Key, policy, nil)
 	c := r.page("/w/limits/challenge", map[string]any{"token": token})
 	r.wantPage(r.page("/w/limits/sign", body), 200, "")
-	stricter := wallet.Policy{Payment: []wallet.TokenLimit{{Units: 4 * sol}}, NewWait: 48 * time.Hour}
+	stricter := wallet.Policy{Payment: []wallet.TokenLimit{{Units: 4 * sol}}, NewRecipientWait: 48 * time.Hour}
 	r.limits(r.alice, stricter)
 	units := func(a answer, path ...string) any {
 		limits, _ := a.field(append([]string{"limits"}, append(path, "payment")...)...).([]any)
@@ -205,8 +205,8 @@ func TestThePageLearnsTheLimitsOfAPayment(t *testing.T) {
 	}
 	check("refresh after it", r.page("/w/tx/refresh", map[string]any{"id": waits.SignID}))
 	// A looser change that was signed waits, and is no part of what is signed yet.
-	looser := r.limits(r.alice, wallet.Policy{NewWait: 48 * time.Hour})
-	r.wantPage(r.page("/w/limits/sign", r.signedLimits(looser, r.alice.Key, wallet.Policy{NewWait: 48 * time.Hour}, nil)), 200, "")
+	looser := r.limits(r.alice, wallet.Policy{NewRecipientWait: 48 * time.Hour})
+	r.wantPage(r.page("/w/limits/sign", r.signedLimits(looser, r.alice.Key, wallet.Policy{NewRecipientWait: 48 * time.Hour}, nil)), 200, "")
 	if a := r.page("/w/tx/get", map[string]any{"id": waits.SignID}); a.field("limits", "waits") != any(true) || units(a, "current") != "4000000000" || units(a, "signed", "policy") != "5000000000" {
 		t.Errorf("with a change that waits: %s", a.body)
 	}
@@ -227,7 +227,7 @@ func TestNothingAllowsMoreThroughAnyDoor(t *testing.T) {
 	r := newHarness(t)
 	r.bot.auto = sentAtOnce
 	c := newCustomer(r)
-	current := wallet.Policy{Payment: []wallet.TokenLimit{{Units: sol}}, Day: []wallet.TokenLimit{{Units: 2 * sol}}, Recipients: &[]wallet.Address{r.bob.Address()}, NewWait: 24 * time.Hour}
+	current := wallet.Policy{Payment: []wallet.TokenLimit{{Units: sol}}, Day: []wallet.TokenLimit{{Units: 2 * sol}}, Recipients: &[]wallet.Address{r.bob.Address()}, NewRecipientWait: 24 * time.Hour}
 	r.limits(c.person, current)
 	token := r.limits(c.person, wallet.Policy{})
 	challenge := r.page("/w/limits/challenge", map[string]any{"token": token})

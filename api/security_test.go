@@ -67,7 +67,7 @@ func TestEveryRequestOfALinkIsAnOpening(t *testing.T) {
 	paths := map[string][]string{"sign": {"/w/tx/get", "/w/tx/refresh", "/w/tx/blocks", "/w/tx/signature", "/w/tx/reject"}, "connect": {"/w/bind/challenge", "/w/bind/accounts", "/w/bind"},
 		"limits": {"/w/limits/challenge", "/w/limits/sign"}, "unfreeze": {"/w/unfreeze/challenge", "/w/unfreeze"}}
 	number := 0
-	r.limits(r.alice, wallet.Policy{NewWait: time.Hour})
+	r.limits(r.alice, wallet.Policy{NewRecipientWait: time.Hour})
 	for _, link := range []string{"sign", "connect", "limits"} {
 		for _, path := range paths[link] {
 			number++

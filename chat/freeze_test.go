@@ -198,7 +198,7 @@ func TestTheChatMovesNothingAndUnfreezesNothing(t *testing.T) {
 	r.Must(err)
 	r.says("alice", "/send 1 SOL "+bob)
 	waits := r.newest("alice")
-	r.limits("alice", wallet.Policy{NewWait: time.Hour})
+	r.limits("alice", wallet.Policy{NewRecipientWait: time.Hour})
 	r.limits("alice", wallet.Policy{})
 	r.says("alice", "/freeze")
 	r.says("alice", "/unfreeze") // a link to unfreeze is open, and does nothing in the chat

@@ -51,7 +51,7 @@ func TestTheChatAllowsNothingMoreWithoutTheDevice(t *testing.T) {
 		r.says("alice", "/security limits "+more)
 	}
 	before := r.limitsOf("alice")
-	if len(before.Current.Payment) != 1 || len(before.Current.Day) != 1 || before.Current.NewWait != 24*time.Hour || len(*before.Current.Recipients) != 1 {
+	if len(before.Current.Payment) != 1 || len(before.Current.Day) != 1 || before.Current.NewRecipientWait != 24*time.Hour || len(*before.Current.Recipients) != 1 {
 		t.Fatalf("the limits are %+v", before)
 	}
 	held := func(what string) {

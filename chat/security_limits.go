@@ -42,11 +42,11 @@ func (s *replyTx) limitLines(p wallet.Policy) (html, error) {
 	if err := s.recipientLines(p, add); err != nil {
 		return "", err
 	}
-	if p.NewWait <= 0 {
+	if p.NewRecipientWait <= 0 {
 		err := add("security_limits.no_wait", nil)
 		return html(strings.Join(lines, "\n")), err
 	}
-	wait, err := s.words.text("duration.hours", vars{"Count": int64(p.NewWait / time.Hour)})
+	wait, err := s.words.text("duration.hours", vars{"Count": int64(p.NewRecipientWait / time.Hour)})
 	if err != nil {
 		return "", err
 	}

@@ -358,7 +358,7 @@ func answeredLimit(of limitsAsked, edit limitEdit, wanted Trigger, err error) (A
 }
 
 // newWaits are the waits for new recipients that buttons offer, in hours.
-func newWaits() []int { return []int{0, 1, 24, 72, int(wallet.MaxNewWait / time.Hour)} }
+func newWaits() []int { return []int{0, 1, 24, 72, int(wallet.MaxNewRecipientWait / time.Hour)} }
 
 // tapWait offers waits for new recipients.
 func (c *Chat) tapWait(_ context.Context, _ Inbound, object string) (Action, error) {
@@ -476,7 +476,7 @@ func (c *Chat) tapLimitsOnDevice(_ context.Context, _ Inbound, object string) (A
 		if err != nil {
 			return s.refuse(err)
 		}
-		token, err := s.Policies.SetOnDevice(s.tx, s.user.ID, address)
+		token, err := s.Policies.LinkForCurrent(s.tx, s.user.ID, address)
 		if err != nil {
 			return s.refuse(err)
 		}

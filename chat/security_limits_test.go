@@ -77,9 +77,9 @@ func TestASignedLooseningIsToldWithWhatItWillAllow(t *testing.T) {
 			for range 12 {
 				to = append(to, r.Stranger())
 			}
-			r.limits("alice", wallet.Policy{Recipients: &[]wallet.Address{}, NewWait: 48 * time.Hour, Payment: []wallet.TokenLimit{{Mint: odd, Units: 77}}})
+			r.limits("alice", wallet.Policy{Recipients: &[]wallet.Address{}, NewRecipientWait: 48 * time.Hour, Payment: []wallet.TokenLimit{{Mint: odd, Units: 77}}})
 			token := r.limits("alice", wallet.Policy{Payment: []wallet.TokenLimit{{Units: 1_500_000_000}, {Mint: odd, Units: 12_345}}, Day: []wallet.TokenLimit{{Mint: usdc.Mint, Units: 250_000}},
-				Recipients: &to, NewWait: 7 * time.Hour})
+				Recipients: &to, NewRecipientWait: 7 * time.Hour})
 			r.settle()
 			r.seen = nil
 			r.Must(r.signsLimits(token, r.people["alice"].Key))
@@ -112,7 +112,7 @@ func TestASignedLooseningIsToldWithWhatItWillAllow(t *testing.T) {
 			// What holds already is told too, without a time.
 			var again string
 			r.Must(r.Update(func(tx store.Tx) (err error) {
-				again, err = r.Policies.SetOnDevice(tx, r.userOf("alice"), r.people["alice"].Address())
+				again, err = r.Policies.LinkForCurrent(tx, r.userOf("alice"), r.people["alice"].Address())
 				return err
 			}))
 			r.seen = nil
@@ -130,7 +130,7 @@ func TestAPaymentToANewRecipientHasItsLinkWhileItWaits(t *testing.T) {
 	r := newHarness(t)
 	r.rich("alice", 50_000_000_000)
 	r.rich("bob", 1_000_000_000)
-	r.limits("alice", wallet.Policy{NewWait: 24 * time.Hour})
+	r.limits("alice", wallet.Policy{NewRecipientWait: 24 * time.Hour})
 	r.says("alice", "/send 1 SOL "+r.people["bob"].Address().String())
 	waits := r.newest("alice")
 	r.seen = nil
@@ -147,7 +147,7 @@ func TestAPaymentToANewRecipientHasItsLinkWhileItWaits(t *testing.T) {
 		}
 	}
 	// Refused at its end: the owner reads the rule's own words.
-	r.limits("alice", wallet.Policy{NewWait: 24 * time.Hour, Payment: []wallet.TokenLimit{{Units: 500_000_000}}})
+	r.limits("alice", wallet.Policy{NewRecipientWait: 24 * time.Hour, Payment: []wallet.TokenLimit{{Units: 500_000_000}}})
 	r.seen = nil
 	r.clock(24 * time.Hour)
 	r.Look()
@@ -164,7 +164,7 @@ func TestTheChatAllowsNothingMore(t *testing.T) {
 	r.rich("alice", 5_000_000_000)
 	r.rich("bob", 5_000_000_000)
 	bob, address := r.people["bob"].Address().String(), r.people["alice"].Address().String()
-	strict := wallet.Policy{Payment: []wallet.TokenLimit{{Units: 1_000_000_000}}, Day: []wallet.TokenLimit{{Units: 2_000_000_000}}, Recipients: &[]wallet.Address{r.people["bob"].Address()}, NewWait: 24 * time.Hour}
+	strict := wallet.Policy{Payment: []wallet.TokenLimit{{Units: 1_000_000_000}}, Day: []wallet.TokenLimit{{Units: 2_000_000_000}}, Recipients: &[]wallet.Address{r.people["bob"].Address()}, NewRecipientWait: 24 * time.Hour}
 	r.limits("alice", strict)
 	r.limits("alice", wallet.Policy{})
 	steps := 0

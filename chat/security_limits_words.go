@@ -165,10 +165,10 @@ func readWait(words []string) (limitEdit, error) {
 	}
 	n, err := strconv.ParseUint(word, 10, 16) // so many days are no overflow
 	if err != nil || len(words) > 1 {
-		return nil, wallet.Refuse(wallet.InvalidRequest, "limits.hours", wallet.NumberArg("Most", uint64(wallet.MaxNewWait/time.Hour)))
+		return nil, wallet.Refuse(wallet.InvalidRequest, "limits.hours", wallet.NumberArg("Most", uint64(wallet.MaxNewRecipientWait/time.Hour)))
 	}
 	return func(p wallet.Policy) (wallet.Policy, error) {
-		p.NewWait = time.Duration(n) * unit
+		p.NewRecipientWait = time.Duration(n) * unit
 		return p, nil
 	}, nil
 }

@@ -6,7 +6,7 @@ import (
 	"purser/wallet"
 )
 
-// fraud is which addresses the operator has barred.
+// fraud is which addresses the operator has blocked.
 func (ch *checker) fraud() Fraud {
 	f := Fraud{File: ch.values["fraud.addresses_file"]}
 	for _, item := range split(ch.values["fraud.addresses"]) {

@@ -96,7 +96,7 @@ type Stake struct {
 	Validators []wallet.Address // vote accounts, the first is the default; none: ranked by what the chain says
 }
 
-// Fraud is which addresses the operator has barred.
+// Fraud is which addresses the operator has blocked.
 type Fraud struct {
 	Addresses []wallet.Address // that nobody may pay, each once
 	File      string           // of further ones, one a line; "": none

@@ -112,7 +112,7 @@ http:
   public_url: https://Wallet.Example.org:443/
   pages_url: https://Docs.Example.org
   trusted_proxies: 10.0.0.7/8, ::1
-fraud: {addresses: "11111111111111111111111111111111, TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA, 11111111111111111111111111111111", addresses_file: /etc/purser/barred}
+fraud: {addresses: "11111111111111111111111111111111, TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA, 11111111111111111111111111111111", addresses_file: /etc/purser/blocked}
 market: {sources: "pyth, jupiter, pyth", keys: ["pyth=hidden-pyth", "jupiter=hidden-jupiter"], url: "https://prices.example.org/", pools_url: "https://pools.example.org", rates_url: "https://rates.example.org/", calls_per_minute: "600"}
 news: {feeds: ["https://news.example.org/rss?key=hidden", "http://10.1.0.9:8000/feed", "https://news.example.org/rss?key=hidden"]}
 verification: {steps: [contact, email, approval, contact]}
@@ -153,7 +153,7 @@ webhooks.allow_http: true
 webhooks.schedule: 5s,1m30s,24h0m0s
 webhooks.retention: 1h30m0s
 fraud.addresses: 2
-fraud.addresses_file: /etc/purser/barred
+fraud.addresses_file: /etc/purser/blocked
 market.sources: pyth,jupiter
 market.pools_url: https://pools.example.org
 market.rates_url: https://rates.example.org
@@ -175,8 +175,8 @@ log.format: json
 	if !slices.Equal(c.Market.Sources, sources) {
 		t.Errorf("sources: %+v", c.Market.Sources)
 	}
-	if !slices.Equal(c.Fraud.Addresses, []wallet.Address{{}, wallet.TokenProgram}) || c.Fraud.File != "/etc/purser/barred" {
-		t.Errorf("barred: %+v", c.Fraud)
+	if !slices.Equal(c.Fraud.Addresses, []wallet.Address{{}, wallet.TokenProgram}) || c.Fraud.File != "/etc/purser/blocked" {
+		t.Errorf("blocked: %+v", c.Fraud)
 	}
 	if feeds := c.News.Addresses(); !slices.Equal(feeds, []string{"https://news.example.org/rss?key=hidden", "http://10.1.0.9:8000/feed"}) {
 		t.Errorf("feeds: %q", feeds)
@@ -215,7 +215,7 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		says       []string
 	}{
 		{"misspelt key", "http: {listne: x}", []string{`"http.listne"`, "spelling"}},
-		{"no barred address", "fraud: {addresses: x}", []string{"fraud.addresses", `"x" is no address`}},
+		{"no blocked address", "fraud: {addresses: x}", []string{"fraud.addresses", `"x" is no address`}},
 		{"key of a later day", "backup: {every: x}", []string{`"backup.every"`}},
 		{"scalar for a section", "telegram: s3cret", []string{`"telegram"`}},
 		{"mapping for a value", "telegram: {token: {a: s3cret}}", []string{`"telegram.token.a"`}},

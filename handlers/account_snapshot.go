@@ -138,7 +138,7 @@ func (f accountSnapshot) checkAccounts() error {
 func (f accountSnapshot) checkToken() error {
 	no := func(key string, args ...wallet.Arg) error { return wallet.Refuse(wallet.PolicyViolation, key, args...) }
 	mint, name := f.held.Mint, wallet.TextArg("Token", f.token.Name())
-	refused := wallet.Refusal(wallet.Judge(wallet.Facts{Transaction: wallet.Transaction{Token: f.token}, Mint: &mint}, wallet.TokenRules()))
+	refused := wallet.Refusal(wallet.Judge(wallet.RuleInput{Transaction: wallet.Transaction{Token: f.token}, Mint: &mint}, wallet.TokenRules()))
 	switch {
 	case mint.Decimals != f.token.Decimals:
 		return no("token.other_decimals", name)

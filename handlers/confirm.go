@@ -76,7 +76,7 @@ func (s *Transactions) CommitConfirm(tx store.Tx, c Confirmation) (wallet.Transa
 	if err := snapshot.StillFits(t); err != nil {
 		return t, err
 	}
-	if t, err = s.screenedAgain(tx, t, snapshot); err != nil {
+	if t, err = s.reassess(tx, t, snapshot); err != nil {
 		return t, err
 	}
 	if t, err = s.covered(tx, t, c.snapshot); err != nil {

@@ -73,12 +73,12 @@ func (s *Transactions) Release(ctx context.Context, t wallet.Transaction) (func(
 // refusedNow judges a delayed transaction by all fraud rules again. refused is the reason of one that refuses it, in words that everybody may read: it is
 // part of an event. found are then the exact ones.
 func (s *Transactions) refusedNow(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (found []wallet.Finding, refused, err error) {
-	collected, err := s.collect(tx, t, snapshot)
+	input, err := s.ruleInput(tx, t, snapshot)
 	if err != nil {
 		return nil, nil, err
 	}
-	found = wallet.Judge(collected, wallet.FraudRules())
-	switch refused = wallet.RefusalTo(wallet.DoorApp, found); {
+	found = wallet.Judge(input, wallet.FraudRules())
+	switch refused = wallet.RefusalTo(wallet.ChannelApp, found); {
 	case wallet.ReasonOf(refused).Key == "rule.limit_general":
 		return found, wallet.Refuse(wallet.PolicyViolation, "failed_because.limits"), nil
 	default:

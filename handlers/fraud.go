@@ -12,14 +12,14 @@ import (
 	"purser/wallet"
 )
 
-// BarredAddresses are the addresses that the operator has barred (fraud.addresses). They may be replaced while purser runs. The
-// zero value bars none. It is safe for concurrent use.
-type BarredAddresses struct {
+// BlockedAddresses are the addresses that the operator has blocked (fraud.addresses). They may be replaced while purser runs. The
+// zero value blocks none. It is safe for concurrent use.
+type BlockedAddresses struct {
 	set atomic.Pointer[map[wallet.Address]struct{}]
 }
 
-// Replace bars these addresses, and no others.
-func (b *BarredAddresses) Replace(all []wallet.Address) {
+// Replace blocks these addresses, and no others.
+func (b *BlockedAddresses) Replace(all []wallet.Address) {
 	set := make(map[wallet.Address]struct{}, len(all))
 	for _, a := range all {
 		set[a] = struct{}{}
@@ -27,14 +27,14 @@ func (b *BarredAddresses) Replace(all []wallet.Address) {
 	b.set.Store(&set)
 }
 
-// Has reports whether an address is barred.
-func (b *BarredAddresses) Has(a wallet.Address) bool {
+// Has reports whether an address is blocked.
+func (b *BlockedAddresses) Has(a wallet.Address) bool {
 	set := b.set.Load()
 	if set == nil {
 		return false
 	}
-	_, barred := (*set)[a]
-	return barred
+	_, blocked := (*set)[a]
+	return blocked
 }
 
 // Known lists the addresses that a person has chosen to deal with, as store.KnownTo does, for a front that explains a mistyped one.
@@ -42,15 +42,15 @@ func (s *Transactions) Known(ctx context.Context, who wallet.UserID) ([]wallet.A
 	return read(ctx, s.Store, func(tx store.Tx) ([]wallet.Address, error) { return store.KnownTo(tx, who) })
 }
 
-// screen judges a complete proposal by the fraud rules, and sets the delay that they want. unasked says that a program would sign it without a
-// confirmation in chat: then warnings become notes, or, if the recipient is suspicious, it is not unasked any more.
-func (s *Transactions) screen(ctx context.Context, t wallet.Transaction, rules wallet.Rules, unasked bool, snapshot Snapshot) (wallet.Transaction, bool, error) {
-	judged, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) { return s.screened(tx, t, snapshot) })
+// assess judges a complete proposal by the fraud rules, and sets the delay that they want. signedByProgram says that a program would sign it without a
+// confirmation in chat: then warnings become notes, or, if the recipient is suspicious, it is not signedByProgram any more.
+func (s *Transactions) assess(ctx context.Context, t wallet.Transaction, rules wallet.Rules, signedByProgram bool, snapshot Snapshot) (wallet.Transaction, bool, error) {
+	judged, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) { return s.assessIn(tx, t, snapshot) })
 	if err != nil {
 		return t, false, err
 	}
-	if unasked = unasked && !wallet.Attended(judged.Findings); unasked {
-		judged = t.Found(wallet.Unattended(judged.Findings))
+	if signedByProgram = signedByProgram && !wallet.AsksOwner(judged.Findings); signedByProgram {
+		judged = t.Found(wallet.AsNotes(judged.Findings))
 	}
 	if s.Judge != nil {
 		if judged, err = s.Judge(ctx, judged); err != nil {
@@ -58,50 +58,50 @@ func (s *Transactions) screen(ctx context.Context, t wallet.Transaction, rules w
 		}
 	}
 	judged, err = delayable(judged, rules)
-	return judged, unasked, err
+	return judged, signedByProgram, err
 }
 
-// screened judges a complete proposal by the fraud rules. It is POLICY_VIOLATION if one of them refuses it, with a reason for who proposed it.
-func (s *Transactions) screened(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (wallet.Transaction, error) {
-	collected, err := s.collect(tx, t, snapshot)
+// assessIn judges a complete proposal by the fraud rules. It is POLICY_VIOLATION if one of them refuses it, with a reason for who proposed it.
+func (s *Transactions) assessIn(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (wallet.Transaction, error) {
+	input, err := s.ruleInput(tx, t, snapshot)
 	if err != nil {
 		return t, err
 	}
-	found := wallet.Judge(collected, wallet.FraudRules())
-	if err := wallet.RefusalTo(collected.Door, found); err != nil {
+	found := wallet.Judge(input, wallet.FraudRules())
+	if err := wallet.RefusalTo(input.Channel, found); err != nil {
 		return t, err
 	}
-	t.PoisoningSuspect, _ = collected.Suspect()
+	t.PoisoningSuspect, _ = input.Suspect()
 	return t.Found(found), nil
 }
 
-// limitedAgain judges a payment that a program signs by itself by the owner's spending limits, in the store transaction that stores it: nobody confirms
+// reassessLimits judges a payment that a program signs by itself by the owner's spending limits, in the store transaction that stores it: nobody confirms
 // it, and two at once must not pass a limit together.
-func (s *Transactions) limitedAgain(tx store.Tx, t wallet.Transaction) (wallet.Transaction, error) {
+func (s *Transactions) reassessLimits(tx store.Tx, t wallet.Transaction) (wallet.Transaction, error) {
 	rules, err := tx.Kinds().Of(t.Kind)
 	if err != nil {
 		return t, err
 	}
-	f := wallet.Facts{Transaction: t, Pays: rules.Pays, Person: t.Owner != "", Now: s.Now()}
+	f := wallet.RuleInput{Transaction: t, Pays: rules.Pays, Person: t.Owner != "", Now: s.Now()}
 	if err := addPolicy(tx, &f, rules); err != nil {
 		return t, err
 	}
-	if f.Door, err = doorOf(tx, t); err != nil {
+	if f.Channel, err = channelOf(tx, t); err != nil {
 		return t, err
 	}
 	found := wallet.Judge(f, wallet.LimitRules())
-	if err := wallet.RefusalTo(f.Door, found); err != nil {
+	if err := wallet.RefusalTo(f.Channel, found); err != nil {
 		return t, err
 	}
 	others := slices.DeleteFunc(slices.Clone(t.Findings), func(f wallet.Finding) bool { return f.Rule == wallet.RuleLimitNewRecipient })
 	return delayable(t.Found(append(others, found...)), rules)
 }
 
-// screenedAgain judges a transaction once more when its owner confirms it. If something is worse than what the owner was shown, it
+// reassess judges a transaction once more when its owner confirms it. If something is worse than what the owner was shown, it
 // stores that, and the error is POLICY_VIOLATION with the reason of judgedAgain: the owner is to look and confirm again. The caller commits
 // all the same, so that the owner is shown what is stored.
-func (s *Transactions) screenedAgain(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (wallet.Transaction, error) {
-	again, err := s.screened(tx, t, snapshot)
+func (s *Transactions) reassess(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (wallet.Transaction, error) {
+	again, err := s.assessIn(tx, t, snapshot)
 	if err != nil {
 		return t, err
 	}
@@ -134,17 +134,17 @@ func IsJudgedAgain(err error) bool { return wallet.ReasonOf(err).Key == judgedAg
 // recentPayments is how many of a person's newest transactions are searched for their own payments, and for what the recipient sent.
 const recentPayments = 200
 
-// collect returns what a proposal is judged by. It reads the store only: prices are the newest that are stored, and value nothing
+// ruleInput returns what a proposal is judged by. It reads the store only: prices are the newest that are stored, and value nothing
 // when they are old (wallet.StalePrice).
-func (s *Transactions) collect(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (f wallet.Facts, err error) {
+func (s *Transactions) ruleInput(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (f wallet.RuleInput, err error) {
 	rules, err := tx.Kinds().Of(t.Kind)
 	if err != nil {
 		return f, err
 	}
-	f = wallet.Facts{Transaction: t, Pays: rules.Pays, Person: t.Owner != "", Left: snapshot.Remaining(t), Now: s.Now(), LocalHour: -1,
+	f = wallet.RuleInput{Transaction: t, Pays: rules.Pays, Person: t.Owner != "", Left: snapshot.Remaining(t), Now: s.Now(), LocalHour: -1,
 		Value: wallet.Worth{Unknown: true}}
-	if s.Barred != nil {
-		f.Barred = s.Barred.Has
+	if s.Blocked != nil {
+		f.Blocked = s.Blocked.Has
 	}
 	if m, ok := snapshot.(interface{ tokenMint() *wallet.Mint }); ok {
 		f.Mint = m.tokenMint()
@@ -155,7 +155,7 @@ func (s *Transactions) collect(tx store.Tx, t wallet.Transaction, snapshot Snaps
 	if !f.Person {
 		return f, nil
 	}
-	if f.Door, err = doorOf(tx, t); err != nil {
+	if f.Channel, err = channelOf(tx, t); err != nil {
 		return f, err
 	}
 	if err := errors.Join(addPolicy(tx, &f, rules), s.addPerson(tx, &f)); err != nil || !f.Pays {
@@ -164,23 +164,23 @@ func (s *Transactions) collect(tx store.Tx, t wallet.Transaction, snapshot Snaps
 	return f, s.addPast(tx, &f)
 }
 
-// doorOf returns where a proposal came in. A key that is gone counts as that of an app.
-func doorOf(tx store.Tx, t wallet.Transaction) (wallet.Door, error) {
+// channelOf returns where a proposal came in. A key that is gone counts as that of an app.
+func channelOf(tx store.Tx, t wallet.Transaction) (wallet.Channel, error) {
 	if t.KeyID == "" {
-		return wallet.DoorChat, nil
+		return wallet.ChannelChat, nil
 	}
 	key, err := tx.Key(t.KeyID)
 	switch {
 	case err == nil && key.Owner == t.Owner:
-		return wallet.DoorKey, nil
+		return wallet.ChannelKey, nil
 	case err == nil || errors.Is(err, store.ErrNotFound):
-		return wallet.DoorApp, nil
+		return wallet.ChannelApp, nil
 	}
 	return "", err
 }
 
 // addPolicy adds the owner's spending limits for the wallet, and of what it paid only what they need.
-func addPolicy(tx store.Tx, f *wallet.Facts, rules wallet.Rules) error {
+func addPolicy(tx store.Tx, f *wallet.RuleInput, rules wallet.Rules) error {
 	t := f.Transaction
 	if !f.Person || !rules.Limited() {
 		return nil
@@ -206,7 +206,7 @@ func addPolicy(tx store.Tx, f *wallet.Facts, rules wallet.Rules) error {
 		}
 		f.SpentInDay = t.SpentInDay(counted, f.Now)
 	}
-	if f.Policy.NewWait > 0 && rules.Pays {
+	if f.Policy.NewRecipientWait > 0 && rules.Pays {
 		f.PaidBefore, err = tx.HasPaid(t.Owner, t.From, t.To, paymentsSearched)
 	}
 	return err
@@ -216,7 +216,7 @@ func addPolicy(tx store.Tx, f *wallet.Facts, rules wallet.Rules) error {
 const paymentsSearched = 10_000
 
 // addPerson adds whom the owner knows, their clock, and what is large for them.
-func (s *Transactions) addPerson(tx store.Tx, f *wallet.Facts) error {
+func (s *Transactions) addPerson(tx store.Tx, f *wallet.RuleInput) error {
 	user, err := tx.User(f.Transaction.Owner)
 	if err != nil {
 		return err
@@ -253,7 +253,7 @@ func LargeFor(tx store.Tx, settings wallet.Settings, now time.Time) (wallet.USD,
 }
 
 // addPast adds the newest device on which the owner's links were opened, their recent payments, what they and this one are worth, and whether the recipient planted transfers.
-func (s *Transactions) addPast(tx store.Tx, f *wallet.Facts) error {
+func (s *Transactions) addPast(tx store.Tx, f *wallet.RuleInput) error {
 	t := f.Transaction
 	devices, err := tx.Seen(t.Owner, seenDevices)
 	if err != nil {

@@ -81,15 +81,15 @@ func TestLessIsConfirmedAtOnce(t *testing.T) {
 	}
 }
 
-// TestWhatIsBarredMeanwhileIsNotConfirmed, and a suspected poisoning that appears meanwhile asks again.
-func TestWhatIsBarredMeanwhileIsNotConfirmed(t *testing.T) {
+// TestWhatIsBlockedMeanwhileIsNotConfirmed, and a suspected poisoning that appears meanwhile asks again.
+func TestWhatIsBlockedMeanwhileIsNotConfirmed(t *testing.T) {
 	r := newHarness(t)
 	alice, bob := r.rich(1001, 5*sol), r.rich(1002, sol)
 	id := r.proposed(alice, bob.Address(), "1")
-	r.Barred.Replace([]wallet.Address{bob.Address()})
+	r.Blocked.Replace([]wallet.Address{bob.Address()})
 	_, again, err := r.confirms(alice.Caller(), id, "")
 	if again || wallet.CodeOf(err) != wallet.PolicyViolation || wallet.ReasonOf(err).Key != "rule.listed_address" || r.Transaction(id).Status != wallet.AwaitingConfirmation {
-		t.Errorf("barred meanwhile: again %v, %v", again, err)
+		t.Errorf("blocked meanwhile: again %v, %v", again, err)
 	}
 	// Two contacts later, the recipient of an open proposal resembles one.
 	friend := r.Stranger()
@@ -168,12 +168,12 @@ func TestProgramsAreWarnedAndRefused(t *testing.T) {
 			}
 			return err
 		}))
-		r.Barred.Replace([]wallet.Address{to.Address()})
+		r.Blocked.Replace([]wallet.Address{to.Address()})
 		req.Amount = world.Quantity("1")
 		if _, err := r.Transfers.Prepare(ctx, by, req); wallet.ReasonOf(err).Key != "rule.listed_address" {
-			t.Errorf("%s: a barred address: %v", name, err)
+			t.Errorf("%s: a blocked address: %v", name, err)
 		}
-		r.Barred.Replace(nil)
+		r.Blocked.Replace(nil)
 	}
 }
 

@@ -60,7 +60,7 @@ func (c Caller) useOf(person wallet.UserID) wallet.AccountUse {
 // rejected, with their events. Portal links and sessions end, and so do attempts to connect a wallet and changes of spending limits that wait. What is signed goes on. message is the id
 // of the person's message, 0 for none. For an account that is frozen already it only stops an UnfreezeDelay that runs.
 // USER_NOT_FOUND.
-func (f *Freezing) Freeze(tx store.Tx, person wallet.UserID, by wallet.FreezeDoor, message int) (wallet.Freeze, error) {
+func (f *Freezing) Freeze(tx store.Tx, person wallet.UserID, by wallet.FreezeChannel, message int) (wallet.Freeze, error) {
 	user, err := tx.User(person)
 	if err != nil {
 		return wallet.Freeze{}, found(err, wallet.UserNotFound, "person.gone")

@@ -197,7 +197,7 @@ func TestANewRecipientWaits(t *testing.T) {
 	r := newHarness(t)
 	alice, bob, carol := r.rich(1001, 50*sol), r.rich(1002, 10*sol), r.rich(1003, sol)
 	r.send(alice, bob.Address(), "0.1", "SOL")
-	r.limits(alice, wallet.Policy{NewWait: 24 * time.Hour})
+	r.limits(alice, wallet.Policy{NewRecipientWait: 24 * time.Hour})
 	if known := r.Propose(alice, bob.Address(), "1", "SOL"); known.DelayFor != 0 {
 		t.Errorf("somebody whom she paid waits for %v", known.DelayFor)
 	}
@@ -226,7 +226,7 @@ func TestANewRecipientWaits(t *testing.T) {
 	}
 	refused()
 	view, err := r.Signing.Get(r.Context(), waits.SignID)
-	if err != nil || view.Status != wallet.Delayed || !slices.Equal(view.Message, waits.Message) || view.Limits == nil || view.Limits.State.Current.NewWait != 24*time.Hour {
+	if err != nil || view.Status != wallet.Delayed || !slices.Equal(view.Message, waits.Message) || view.Limits == nil || view.Limits.State.Current.NewRecipientWait != 24*time.Hour {
 		t.Errorf("the page gets %+v, %v", view, err)
 	}
 	r.Pass(24*time.Hour - time.Second)
@@ -265,9 +265,9 @@ func TestANewRecipientWaits(t *testing.T) {
 func TestALongerWaitAsksAgain(t *testing.T) {
 	r := newHarness(t)
 	alice, bob := r.rich(1001, 50*sol), r.rich(1002, 10*sol)
-	r.limits(alice, wallet.Policy{NewWait: time.Hour})
+	r.limits(alice, wallet.Policy{NewRecipientWait: time.Hour})
 	id := r.proposed(alice, bob.Address(), "1")
-	r.limits(alice, wallet.Policy{NewWait: 5 * time.Hour})
+	r.limits(alice, wallet.Policy{NewRecipientWait: 5 * time.Hour})
 	got, again, err := r.confirms(alice.Caller(), id, world.Typed(r.Transaction(id)))
 	if err != nil || !again || got.Status != wallet.AwaitingConfirmation || r.Transaction(id).DelayFor != 5*time.Hour {
 		t.Fatalf("it is %s and waits for %v: %v", got.Status, got.DelayFor, err)
@@ -296,10 +296,10 @@ func TestLimitsAreJudgedAgainWhenADelayEnds(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			r := newHarness(t)
 			alice, bob := r.rich(1001, 50*sol), r.rich(1002, 10*sol)
-			r.limits(alice, wallet.Policy{NewWait: time.Hour})
+			r.limits(alice, wallet.Policy{NewRecipientWait: time.Hour})
 			waits, err := r.Confirm(alice.Caller(), r.proposed(alice, bob.Address(), "2"))
 			r.Must(err)
-			c.tightens.NewWait = 2 * time.Hour // longer now, and not asked again
+			c.tightens.NewRecipientWait = 2 * time.Hour // longer now, and not asked again
 			r.limits(alice, c.tightens)
 			r.Pass(time.Hour)
 			r.Trouble()
@@ -317,13 +317,13 @@ func TestLimitsAreJudgedAgainWhenADelayEnds(t *testing.T) {
 			r.Refused(wallet.NotFound, func() error { _, err := r.Signing.Refresh(r.Context(), handlers.ByLink("x"+waits.SignID)); return err }())
 		})
 	}
-	// Everything else of the rules as well: an address that was barred meanwhile. Its reason may be read by everybody.
+	// Everything else of the rules as well: an address that was blocked meanwhile. Its reason may be read by everybody.
 	r := newHarness(t)
 	alice, bob := r.rich(1001, 50*sol), r.rich(1002, 10*sol)
-	r.limits(alice, wallet.Policy{NewWait: time.Hour})
+	r.limits(alice, wallet.Policy{NewRecipientWait: time.Hour})
 	waits, err := r.Confirm(alice.Caller(), r.proposed(alice, bob.Address(), "2"))
 	r.Must(err)
-	r.Barred.Replace([]wallet.Address{bob.Address()})
+	r.Blocked.Replace([]wallet.Address{bob.Address()})
 	r.Pass(time.Hour)
 	r.Trouble()
 	r.Look()
@@ -333,7 +333,7 @@ func TestLimitsAreJudgedAgainWhenADelayEnds(t *testing.T) {
 	// And a warning that is new ends nothing.
 	r = newHarness(t)
 	alice, bob = r.rich(1001, 50*sol), r.rich(1002, 10*sol)
-	r.limits(alice, wallet.Policy{NewWait: time.Hour})
+	r.limits(alice, wallet.Policy{NewRecipientWait: time.Hour})
 	waits, err = r.Confirm(alice.Caller(), r.proposed(alice, bob.Address(), "20"))
 	r.Must(err)
 	r.Pass(time.Hour)
@@ -348,13 +348,13 @@ func TestLimitsAreJudgedAgainWhenADelayEnds(t *testing.T) {
 func TestALimitThatComesDuringTheLookFailsADelayedPayment(t *testing.T) {
 	r := newHarness(t)
 	alice, bob := r.rich(1001, 50*sol), r.rich(1002, 10*sol)
-	r.limits(alice, wallet.Policy{NewWait: time.Hour})
+	r.limits(alice, wallet.Policy{NewRecipientWait: time.Hour})
 	waits, err := r.Confirm(alice.Caller(), r.proposed(alice, bob.Address(), "2"))
 	r.Must(err)
 	r.Pass(time.Hour)
 	decide, err := r.Transactions.Release(r.Context(), waits)
 	r.Must(err)
-	r.limits(alice, wallet.Policy{NewWait: time.Hour, Payment: []wallet.TokenLimit{{Units: sol}}})
+	r.limits(alice, wallet.Policy{NewRecipientWait: time.Hour, Payment: []wallet.TokenLimit{{Units: sol}}})
 	r.View(func(tx store.Tx) error {
 		if _, input, err := decide(tx, waits); err != nil || input.By != wallet.NoLongerFits || input.Failure != wallet.PolicyViolated {
 			t.Errorf("it ends with %+v, %v", input, err)
@@ -416,7 +416,7 @@ func TestAProgramThatSignsItselfIsBoundByLimits(t *testing.T) {
 	carol := r.rich(1003, sol)
 	p, err := r.requests(who, wallet1.Address(), carol.Address(), "0.5")
 	r.Must(err)
-	r.limits(wallet1, wallet.Policy{Day: dayPolicy(10).Day, NewWait: 3 * time.Hour})
+	r.limits(wallet1, wallet.Policy{Day: dayPolicy(10).Day, NewRecipientWait: 3 * time.Hour})
 	for name, prepare := range map[string]func() handlers.Proposal{
 		"before the limit": func() handlers.Proposal { return p },
 		"after it": func() handlers.Proposal {
@@ -435,7 +435,7 @@ func TestAProgramThatSignsItselfIsBoundByLimits(t *testing.T) {
 	// And a limit that came after the proposal refuses.
 	p, err = r.requests(who, wallet1.Address(), bob.Address(), "0.5")
 	r.Must(err)
-	r.limits(wallet1, wallet.Policy{Day: dayPolicy(10).Day, NewWait: 3 * time.Hour, Recipients: &[]wallet.Address{}})
+	r.limits(wallet1, wallet.Policy{Day: dayPolicy(10).Day, NewRecipientWait: 3 * time.Hour, Recipients: &[]wallet.Address{}})
 	_, err = commit(p)
 	r.limited("after the limit", "rule.limit_recipients", err)
 }
@@ -467,7 +467,7 @@ func TestAnAppLearnsNoLimits(t *testing.T) {
 		}
 	}
 	r.Must(r.Update(func(tx store.Tx) error {
-		return tx.PutPolicy(wallet.WalletPolicy{Owner: alice.User.ID, Address: alice.Address(), State: wallet.PolicyState{Current: wallet.Policy{NewWait: time.Hour}}})
+		return tx.PutPolicy(wallet.WalletPolicy{Owner: alice.User.ID, Address: alice.Address(), State: wallet.PolicyState{Current: wallet.Policy{NewRecipientWait: time.Hour}}})
 	}))
 	p, err := r.requests(handlers.CallerOf(shop), alice.Address(), carol.Address(), "2")
 	if err != nil || p.Transaction.DelayFor != time.Hour || slices.ContainsFunc(p.Transaction.PublicFindings(), func(f wallet.Finding) bool { return f.Rule == wallet.RuleLimitNewRecipient }) {

@@ -149,9 +149,9 @@ func (p *Policies) CancelPending(tx store.Tx, person wallet.UserID, address wall
 	return stored.State, p.put(tx, stored, wallet.LogLimitsCancelled, now)
 }
 
-// SetOnDevice returns the token of a link that proposes the policy which holds already, so that another device of the person's learns it.
+// LinkForCurrent returns the token of a link that proposes the policy which holds already, so that another device of the person's learns it.
 // WALLET_NOT_FOUND, POLICY_VIOLATION for a frozen account.
-func (p *Policies) SetOnDevice(tx store.Tx, person wallet.UserID, address wallet.Address) (token string, _ error) {
+func (p *Policies) LinkForCurrent(tx store.Tx, person wallet.UserID, address wallet.Address) (token string, _ error) {
 	if err := usable(tx, person, wallet.ByPerson); err != nil {
 		return "", err
 	}

@@ -28,8 +28,8 @@ func TestWhoMayChangeLimits(t *testing.T) {
 				_, err := r.Policies.Change(tx, person, alice.Address(), solPolicy(1))
 				return err
 			},
-			"Cancel":      func(tx store.Tx) error { _, err := r.Policies.CancelPending(tx, person, alice.Address()); return err },
-			"SetOnDevice": func(tx store.Tx) error { _, err := r.Policies.SetOnDevice(tx, person, alice.Address()); return err },
+			"Cancel":         func(tx store.Tx) error { _, err := r.Policies.CancelPending(tx, person, alice.Address()); return err },
+			"LinkForCurrent": func(tx store.Tx) error { _, err := r.Policies.LinkForCurrent(tx, person, alice.Address()); return err },
 		} {
 			if err := r.Update(do); wallet.CodeOf(err) != code {
 				t.Errorf("%s by %q: %v", what, person, err)
@@ -48,7 +48,7 @@ func TestWhoMayChangeLimits(t *testing.T) {
 	allowed := to[1:]
 	for what, p := range map[string]wallet.Policy{
 		"too many payment limits": {Payment: many}, "too many day limits": {Day: many}, "too many recipients": {Recipients: &to},
-		"half an hour": {NewWait: 90 * time.Minute}, "a negative wait": {NewWait: -time.Hour}, "too long": {NewWait: wallet.MaxNewWait + time.Hour},
+		"half an hour": {NewRecipientWait: 90 * time.Minute}, "a negative wait": {NewRecipientWait: -time.Hour}, "too long": {NewRecipientWait: wallet.MaxNewRecipientWait + time.Hour},
 	} {
 		if _, err := r.changes(alice, p); wallet.CodeOf(err) != wallet.InvalidRequest {
 			t.Errorf("%s: %v", what, err)
@@ -57,7 +57,7 @@ func TestWhoMayChangeLimits(t *testing.T) {
 	if got := r.policy(alice); !got.Current.Equal(solPolicy(2)) {
 		t.Fatalf("something was stored: %+v", got)
 	}
-	full := wallet.Policy{Payment: append(solPolicy(2).Payment, many[2:]...), Day: many[1:], Recipients: &allowed, NewWait: wallet.MaxNewWait}
+	full := wallet.Policy{Payment: append(solPolicy(2).Payment, many[2:]...), Day: many[1:], Recipients: &allowed, NewRecipientWait: wallet.MaxNewRecipientWait}
 	if change, err := r.changes(alice, full); err != nil || !change.State.Current.Equal(full) {
 		t.Errorf("at its bounds: %v", err)
 	}
@@ -79,8 +79,8 @@ func TestWhoMayChangeLimits(t *testing.T) {
 			_, err := r.Policies.Change(tx, alice.User.ID, alice.Address(), solPolicy(1))
 			return err
 		},
-		"SetOnDevice": func(tx store.Tx) error {
-			_, err := r.Policies.SetOnDevice(tx, alice.User.ID, alice.Address())
+		"LinkForCurrent": func(tx store.Tx) error {
+			_, err := r.Policies.LinkForCurrent(tx, alice.User.ID, alice.Address())
 			return err
 		},
 	} {

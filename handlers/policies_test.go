@@ -309,7 +309,7 @@ func TestASecondDeviceSignsWhatHolds(t *testing.T) {
 	}
 	var token string
 	r.Must(r.Update(func(tx store.Tx) (err error) {
-		token, err = r.Policies.SetOnDevice(tx, alice.User.ID, alice.Address())
+		token, err = r.Policies.LinkForCurrent(tx, alice.User.ID, alice.Address())
 		return err
 	}))
 	signed, err := r.signs(token, alice.Key, nil)

@@ -6,7 +6,7 @@ import (
 )
 
 // CommitByProgram stores a proposal that a program made. Normally it emits the event by which the chat asks the owner. If
-// the program holds the wallet's key (Proposal.unasked), nobody is asked: the transaction waits for the program's signature,
+// the program holds the wallet's key (Proposal.signedByProgram), nobody is asked: the transaction waits for the program's signature,
 // and its funds are reserved now. If it has to wait first, its owner is notified, and can cancel it. Errors: CONFLICT when the wallet changed hands, BOT_BLOCKED,
 // RATE_LIMIT_EXCEEDED, INSUFFICIENT_FUNDS.
 func (s *Transactions) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transaction, error) {
@@ -22,8 +22,8 @@ func (s *Transactions) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transact
 	if err := owner.Frozen(p.who.useOf(owner.ID)); err != nil {
 		return t, err
 	}
-	if p.unasked {
-		if t, err = s.limitedAgain(tx, t); err != nil {
+	if p.signedByProgram {
+		if t, err = s.reassessLimits(tx, t); err != nil {
 			return t, err
 		}
 		if t.DelayFor > 0 {
@@ -31,7 +31,7 @@ func (s *Transactions) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transact
 		}
 	}
 	// The owner must confirm, or may cancel: there has to be a chat that can say so, and the owner must not have too many questions.
-	if !p.unasked || t.DelayFor > 0 {
+	if !p.signedByProgram || t.DelayFor > 0 {
 		if err := reachable(owner); err != nil {
 			return t, err
 		}
@@ -39,7 +39,7 @@ func (s *Transactions) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transact
 			return t, err
 		}
 	}
-	if !p.unasked {
+	if !p.signedByProgram {
 		if err := s.Commit(tx, p); err != nil {
 			return t, err
 		}

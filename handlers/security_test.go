@@ -342,7 +342,7 @@ func TestLinksThatSetLimitsAndUnfreezeAreLogged(t *testing.T) {
 	}
 	var limits, recovery string
 	r.Must(r.Update(func(tx store.Tx) error {
-		if _, err := r.Policies.Change(tx, id, alice.Address(), wallet.Policy{NewWait: time.Hour}); err != nil {
+		if _, err := r.Policies.Change(tx, id, alice.Address(), wallet.Policy{NewRecipientWait: time.Hour}); err != nil {
 			return err
 		}
 		change, err := r.Policies.Change(tx, id, alice.Address(), wallet.Policy{})

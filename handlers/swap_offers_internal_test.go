@@ -57,7 +57,7 @@ func TestASourceThatLiesInPriceAndQuoteIsCaughtByTheOther(t *testing.T) {
 // noted is what the rules say of a quote.
 func noted(t wallet.Transaction, terms wallet.SwapTerms) []wallet.Finding {
 	t.Terms = terms.Terms()
-	return wallet.Judge(wallet.Facts{Transaction: t}, wallet.QuoteRules())
+	return wallet.Judge(wallet.RuleInput{Transaction: t}, wallet.QuoteRules())
 }
 
 // TestAQuoteIsJudgedByWhatTheMarketSays: from 1 % below it is warned of, from 10 % below it is refused.

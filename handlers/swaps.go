@@ -177,7 +177,7 @@ func (s *Swaps) offer(ctx context.Context, t wallet.Transaction, terms wallet.Sw
 		return terms, err
 	}
 	t.Terms = terms.Terms()
-	found := wallet.Judge(wallet.Facts{Transaction: t}, wallet.QuoteRules())
+	found := wallet.Judge(wallet.RuleInput{Transaction: t}, wallet.QuoteRules())
 	if err := wallet.Refusal(found); err != nil {
 		if found[len(found)-1].Rule == wallet.RulePriceImpact {
 			err = wallet.About(wallet.FieldAmount, err)

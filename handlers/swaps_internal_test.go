@@ -90,7 +90,7 @@ func TestASwapFitsWhatTheChainHolds(t *testing.T) {
 	forSOL(&f, &swap, true)
 	f.free = 1_000_000 + 5_000
 	done, err := f.Complete(swap)
-	found := wallet.Judge(wallet.Facts{Transaction: done, Left: f.Remaining(done)}, wallet.TokenRules())
+	found := wallet.Judge(wallet.RuleInput{Transaction: done, Left: f.Remaining(done)}, wallet.TokenRules())
 	if err != nil || !slices.ContainsFunc(found, func(f wallet.Finding) bool { return f.Rule == wallet.RuleAllSOL }) || f.Remaining(done) != 0 {
 		t.Errorf("all of the SOL: %v, %v", found, err)
 	}

@@ -41,11 +41,11 @@ type Transactions struct {
 	// Judge is what else judges a proposal, after the fraud rules. It may set a longer delay (Transaction.DelayFor, with its DelayReason), or refuse with
 	// POLICY_VIOLATION. nil: nothing does.
 	Judge func(context.Context, wallet.Transaction) (wallet.Transaction, error)
-	// Barred are the addresses that the operator has barred; nil: none.
-	Barred *BarredAddresses
-	Now    Clock
-	NewID  IDs
-	Random io.Reader
+	// Blocked are the addresses that the operator has blocked; nil: none.
+	Blocked *BlockedAddresses
+	Now     Clock
+	NewID   IDs
+	Random  io.Reader
 }
 
 // Operation is what handlers knows of one kind of transaction that can be proposed.
@@ -77,10 +77,10 @@ type Proposal struct {
 	Transaction wallet.Transaction
 	snapshot    Snapshot
 	who         Caller
-	// unasked means that a program signs with the key of its wallet. That signature is the confirmation, and nobody is asked in
+	// signedByProgram means that a program signs with the key of its wallet. That signature is the confirmation, and nobody is asked in
 	// chat. over is the blockhash that it signs over at once; nil if it has to wait first, or if the owner confirms in chat.
-	unasked bool
-	over    *wallet.Blockhash
+	signedByProgram bool
+	over            *wallet.Blockhash
 }
 
 // operation returns the Operation of a kind. The error is wallet.ErrUnknownKind for kinds that cannot be proposed.
@@ -135,14 +135,14 @@ func (s *Transactions) Propose(ctx context.Context, who Caller, from wallet.Wall
 		return Proposal{}, err
 	}
 	// A program that holds the wallet's key signs without a confirmation in chat. A suspicious recipient always goes to the chat.
-	unasked := t.Signer == wallet.DeveloperWallet && who.KeyLineage != "" && who.owns(from) && !ask
-	t, unasked, err = s.screen(ctx, t, rules, unasked, snapshot)
+	signedByProgram := t.Signer == wallet.DeveloperWallet && who.KeyLineage != "" && who.owns(from) && !ask
+	t, signedByProgram, err = s.assess(ctx, t, rules, signedByProgram, snapshot)
 	if err != nil {
 		return Proposal{}, err
 	}
-	p := Proposal{Transaction: t, snapshot: snapshot, who: who, unasked: unasked}
+	p := Proposal{Transaction: t, snapshot: snapshot, who: who, signedByProgram: signedByProgram}
 	// A program needs a blockhash to sign over. If it has to wait, it gets one after the delay.
-	if p.unasked && t.DelayFor == 0 {
+	if p.signedByProgram && t.DelayFor == 0 {
 		hash, err := s.Network.Blockhash(ctx)
 		if err != nil {
 			return Proposal{}, err

@@ -68,15 +68,15 @@ type Parts struct {
 
 	Users        *handlers.Users
 	Wallets      *handlers.Wallets
-	Transactions *handlers.Transactions    // proposals of every kind
-	Barred       *handlers.BarredAddresses // that nobody may pay; of Config.Fraud, and of its file as the caller reads it
-	Transfers    *handlers.Transfers       // sends and payment requests, over Transactions
-	History      *handlers.History         // what happened to wallets, on chain and here
-	Stakes       *handlers.Stakes          // native stakes, over Transactions
-	Swaps        *handlers.Swaps           // swaps of tokens, over Transactions
-	Revokes      *handlers.Revokes         // who else may spend tokens, and taking that back, over Transactions
-	Prices       *handlers.Prices          // what tokens cost
-	TokenSearch  *handlers.TokenSearch     // which tokens there are
+	Transactions *handlers.Transactions     // proposals of every kind
+	Blocked      *handlers.BlockedAddresses // that nobody may pay; of Config.Fraud, and of its file as the caller reads it
+	Transfers    *handlers.Transfers        // sends and payment requests, over Transactions
+	History      *handlers.History          // what happened to wallets, on chain and here
+	Stakes       *handlers.Stakes           // native stakes, over Transactions
+	Swaps        *handlers.Swaps            // swaps of tokens, over Transactions
+	Revokes      *handlers.Revokes          // who else may spend tokens, and taking that back, over Transactions
+	Prices       *handlers.Prices           // what tokens cost
+	TokenSearch  *handlers.TokenSearch      // which tokens there are
 	Signing      *handlers.Signing
 	Contacts     *handlers.Contacts
 	Operator
@@ -116,9 +116,9 @@ func New(o Options) (*Parts, error) {
 	p.Users = &handlers.Users{Now: o.Now, NewID: o.NewID}
 	p.Wallets = &handlers.Wallets{Store: o.Store, Chain: o.Chain, Tokens: tokens, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
 		Now: o.Now, Random: o.Random, Signatures: chain.Messages{}}
-	p.Barred = &handlers.BarredAddresses{}
-	p.Barred.Replace(c.Fraud.Addresses)
-	p.Transactions = &handlers.Transactions{Barred: p.Barred, Store: o.Store, Network: o.Chain, Messages: o.Kinds.Codec(), Now: o.Now, NewID: o.NewID, Random: o.Random}
+	p.Blocked = &handlers.BlockedAddresses{}
+	p.Blocked.Replace(c.Fraud.Addresses)
+	p.Transactions = &handlers.Transactions{Blocked: p.Blocked, Store: o.Store, Network: o.Chain, Messages: o.Kinds.Codec(), Now: o.Now, NewID: o.NewID, Random: o.Random}
 	p.Freezing = &handlers.Freezing{Store: o.Store, Wallets: p.Wallets, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
 		Now: o.Now, Random: o.Random, Signatures: chain.Messages{}}
 	p.Policies = &handlers.Policies{Store: o.Store, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,

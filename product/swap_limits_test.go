@@ -42,7 +42,7 @@ func TestSwapsCountInSpendingLimits(t *testing.T) {
 	if _, err := s.Confirm(s.Caller(), second.ID); wallet.ReasonOf(err).Key != "rule.limit_day" {
 		t.Errorf("the second is confirmed: %v", err)
 	}
-	waits := wallet.Policy{Payment: []wallet.TokenLimit{{Units: 3 * world.SOL}}, Day: []wallet.TokenLimit{{Units: 5 * world.SOL}}, NewWait: wallet.MaxNewWait}
+	waits := wallet.Policy{Payment: []wallet.TokenLimit{{Units: 3 * world.SOL}}, Day: []wallet.TokenLimit{{Units: 5 * world.SOL}}, NewRecipientWait: wallet.MaxNewRecipientWait}
 	limits(waits)
 	s.proposes(swapOf("0.1", "SOL", "USDC")) // nobody is paid, and it need not wait
 	listed := waits

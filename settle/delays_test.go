@@ -112,7 +112,7 @@ func TestADelayedPaymentThatNobodySignsEnds(t *testing.T) {
 	}
 }
 
-// TestADelayedPaymentIsCancelled through each door that its owner has. It is over at once: nothing can have been signed.
+// TestADelayedPaymentIsCancelled through each channel that its owner has. It is over at once: nothing can have been signed.
 func TestADelayedPaymentIsCancelled(t *testing.T) {
 	for name, cancel := range map[string]func(r *harness, tx wallet.Transaction) error{
 		"in chat": func(r *harness, tx wallet.Transaction) error {

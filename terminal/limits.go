@@ -48,10 +48,10 @@ func (w wirePolicy) policy() (p wallet.Policy, _ error) {
 	var ok, also bool
 	p.Payment, ok = limits(w.Payment)
 	p.Day, also = limits(w.Day)
-	if !ok || !also || w.WaitHours < 0 || w.WaitHours > int64(wallet.MaxNewWait/time.Hour) {
+	if !ok || !also || w.WaitHours < 0 || w.WaitHours > int64(wallet.MaxNewRecipientWait/time.Hour) {
 		return p, odd
 	}
-	p.NewWait = time.Duration(w.WaitHours) * time.Hour
+	p.NewRecipientWait = time.Duration(w.WaitHours) * time.Hour
 	if w.Recipients != nil {
 		to := make([]wallet.Address, len(*w.Recipients))
 		for i, text := range *w.Recipients {

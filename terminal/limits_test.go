@@ -16,7 +16,7 @@ func TestLimitsAreSignedWithAKeyFile(t *testing.T) {
 	d := newDesk(t)
 	mint := wallet.MustAddress("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v")
 	const good = `{"payment":[{"mint":"SOL","units":"1000000000"},{"mint":"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v","units":"18446744073709551615"}],"day":[],"recipients":null,"new_wait_hours":24}`
-	policy := wallet.Policy{Payment: []wallet.TokenLimit{{Units: 1_000_000_000}, {Mint: mint, Units: 1<<64 - 1}}, NewWait: 24 * time.Hour}
+	policy := wallet.Policy{Payment: []wallet.TokenLimit{{Units: 1_000_000_000}, {Mint: mint, Units: 1<<64 - 1}}, NewRecipientWait: 24 * time.Hour}
 	d.limits = map[string]any{"address": addressOf(d.key).String(), "proposed": json.RawMessage(good), "wallet_type": "developer"}
 	if err := d.follows("l=secret", "no"); err == nil || len(d.said) > 0 {
 		t.Fatalf("without a yes: %v, %v", err, d.said)

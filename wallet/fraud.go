@@ -41,22 +41,22 @@ type Finding struct {
 	Wait    time.Duration `json:"wait,omitzero"` // of a DelayVerdict: how long it waits after Confirm
 }
 
-// Door is where a proposal came in.
-type Door string
+// Channel is where a proposal came in.
+type Channel string
 
-// The doors.
+// The channels.
 const (
-	DoorChat Door = "chat" // the owner, in chat
-	DoorKey  Door = "key"  // an API key of the owner's own
-	DoorApp  Door = "app"  // an app of somebody else that the owner allowed to propose payments
+	ChannelChat Channel = "chat" // the owner, in chat
+	ChannelKey  Channel = "key"  // an API key of the owner's own
+	ChannelApp  Channel = "app"  // an app of somebody else that the owner allowed to propose payments
 )
 
-// Facts are everything that the rules judge a proposal by. They are plain data: who collects them reads the clock, the store
+// RuleInput are everything that the rules judge a proposal by. They are plain data: who collects them reads the clock, the store
 // and the chain. What is not known stays zero, and rules that need it find nothing.
-type Facts struct {
+type RuleInput struct {
 	Transaction Transaction // with its fee and terms
 	Pays        bool        // it is a payment to Transaction.To (Rules.Pays)
-	Door        Door
+	Channel     Channel
 	Person      bool   // it has an owner, who can be notified and asked
 	Value       Worth  // of the amount; of an unlisted token never known
 	Left        uint64 // base units of the token that remain after it and are not reserved
@@ -84,11 +84,11 @@ type Facts struct {
 	Now       time.Time
 	LocalHour int        // of Now by the owner's clock; -1: they chose no time zone
 	suspect   *suspicion // of Suspect, once it was asked
-	// Barred reports whether the operator has barred an address (fraud.addresses). nil: none.
-	Barred func(Address) bool
+	// Blocked reports whether the operator has blocked an address (fraud.addresses). nil: none.
+	Blocked func(Address) bool
 }
 
-// suspicion is what Facts.Suspect found.
+// suspicion is what RuleInput.Suspect found.
 type suspicion struct {
 	seems Address
 	is    bool
@@ -106,17 +106,17 @@ type PastPayment struct {
 }
 
 // known reports whether the owner has chosen to deal with an address (docs/decisions/0010).
-func (f *Facts) known(a Address) bool {
+func (f *RuleInput) known(a Address) bool {
 	return slices.Contains(f.Paid, a) || f.chosen(a)
 }
 
 // chosen reports whether an address is the owner's own, or a contact.
-func (f *Facts) chosen(a Address) bool {
+func (f *RuleInput) chosen(a Address) bool {
 	return slices.Contains(f.Own, a) || slices.ContainsFunc(f.Contacts, func(c Contact) bool { return c.Address == a })
 }
 
 // knownAddresses lists all addresses that the owner has chosen to deal with.
-func (f *Facts) knownAddresses() []Address {
+func (f *RuleInput) knownAddresses() []Address {
 	all := slices.Concat(f.Paid, f.Own)
 	for _, c := range f.Contacts {
 		all = append(all, c.Address)
@@ -125,10 +125,10 @@ func (f *Facts) knownAddresses() []Address {
 }
 
 // toStranger reports whether a person pays an address that they do not know.
-func (f *Facts) toStranger() bool { return f.Pays && f.Person && !f.known(f.Transaction.To) }
+func (f *RuleInput) toStranger() bool { return f.Pays && f.Person && !f.known(f.Transaction.To) }
 
 // large reports whether the payment is worth at least n times what is large for its owner. Without a price it is not.
-func (f *Facts) large(n uint64) bool {
+func (f *RuleInput) large(n uint64) bool {
 	return f.Large > 0 && !f.Value.Unknown && uint64(f.Value.USD)/n >= uint64(f.Large)
 }
 
@@ -142,17 +142,17 @@ type Rule struct {
 	Private bool
 	// Recipient means that the finding is about who is paid: the owner then types part of the recipient's address.
 	Recipient bool
-	// Attended means that a payment which a program signs by itself is shown to its owner if this rule warns. Other warnings
+	// AsksOwner means that a payment which a program signs by itself is shown to its owner if this rule warns. Other warnings
 	// are only returned to the program.
-	Attended bool
+	AsksOwner bool
 	// Binding means that it holds for a payment that a program signs by itself too: its owner has decided so.
 	Binding bool
 	// Judge returns what it finds; NoVerdict for nothing.
-	Judge func(*Facts) Finding
+	Judge func(*RuleInput) Finding
 }
 
 // Judge applies rules to the facts. It returns what they found, in their order.
-func Judge(f Facts, rules []Rule) (found []Finding) {
+func Judge(f RuleInput, rules []Rule) (found []Finding) {
 	for _, r := range rules {
 		if finding := r.Judge(&f); finding.Verdict != NoVerdict {
 			finding.Rule = r.Name
@@ -173,8 +173,8 @@ func Refusal(found []Finding) error {
 }
 
 // RefusalTo is Refusal as the one who proposed it may learn it. What a Private rule says is the owner's alone: an app of somebody else gets a general reason.
-func RefusalTo(door Door, found []Finding) error {
-	if door == DoorApp {
+func RefusalTo(channel Channel, found []Finding) error {
+	if channel == ChannelApp {
 		if at := slices.IndexFunc(found, func(f Finding) bool { return f.Verdict == RefuseVerdict }); at >= 0 {
 			if rule, ok := ruleNamed(found[at].Rule); !ok || rule.Private {
 				return Refuse(PolicyViolation, "rule.limit_general")
@@ -192,17 +192,17 @@ func Worst(found []Finding) (worst Verdict) {
 	return worst
 }
 
-// Attended reports whether a payment with these findings is shown to its owner though a program could sign it alone.
-func Attended(found []Finding) bool {
+// AsksOwner reports whether a payment with these findings is shown to its owner though a program could sign it alone.
+func AsksOwner(found []Finding) bool {
 	return slices.ContainsFunc(found, func(f Finding) bool {
 		rule, ok := ruleNamed(f.Rule)
-		return ok && rule.Attended && f.Verdict >= WarnVerdict
+		return ok && rule.AsksOwner && f.Verdict >= WarnVerdict
 	})
 }
 
-// Unattended returns findings for a payment that a program signs by itself: nobody can type, so they are notes, but for those of rules that bind
+// AsNotes returns findings for a payment that a program signs by itself: nobody can type, so they are notes, but for those of rules that bind
 // programs as well.
-func Unattended(found []Finding) []Finding {
+func AsNotes(found []Finding) []Finding {
 	out := slices.Clone(found)
 	for i := range out {
 		if rule, ok := ruleNamed(out[i].Rule); ok && rule.Binding {

@@ -12,7 +12,7 @@ type RuleName string
 
 // The rules, in the order in which their findings are shown.
 const (
-	RuleListedAddress     RuleName = "listed_address"    // the operator has barred it (fraud.addresses)
+	RuleListedAddress     RuleName = "listed_address"    // the operator has blocked it (fraud.addresses)
 	RulePoisoning         RuleName = "address_poisoning" // it resembles an address that the owner knows
 	RulePlantedSender     RuleName = "planted_sender"    // known to the owner only from transfers that strangers plant
 	RuleNewRecipient      RuleName = "new_recipient"     // not a contact, not an own wallet, and never paid before
@@ -49,7 +49,7 @@ const (
 	RulePriceImpact RuleName = "price_impact" // a swap so large that it moves the price
 )
 
-// Thresholds of the rules. Multiples are of what is large for the owner (Facts.Large).
+// Thresholds of the rules. Multiples are of what is large for the owner (RuleInput.Large).
 const (
 	veryLarge     = 10 // a first payment that waits
 	firstWait     = time.Hour
@@ -78,8 +78,8 @@ func one(v Verdict) []Verdict { return []Verdict{v} }
 func recipientRules() []Rule {
 	return []Rule{
 		{Name: RuleListedAddress, Verdicts: one(RefuseVerdict), Judge: judgeListed},
-		{Name: RulePoisoning, Verdicts: one(WarnVerdict), Private: true, Recipient: true, Attended: true, Judge: judgePoisoning},
-		{Name: RulePlantedSender, Verdicts: one(WarnVerdict), Private: true, Recipient: true, Attended: true, Judge: judgePlanted},
+		{Name: RulePoisoning, Verdicts: one(WarnVerdict), Private: true, Recipient: true, AsksOwner: true, Judge: judgePoisoning},
+		{Name: RulePlantedSender, Verdicts: one(WarnVerdict), Private: true, Recipient: true, AsksOwner: true, Judge: judgePlanted},
 		{Name: RuleNewRecipient, Verdicts: one(NoteVerdict), Private: true, Recipient: true, Judge: judgeNew},
 		{Name: RuleLargeFirstPayment, Verdicts: []Verdict{WarnVerdict, DelayVerdict}, Private: true, Recipient: true, Judge: judgeLargeFirst},
 		{Name: RuleDrain, Verdicts: one(WarnVerdict), Private: true, Recipient: true, Judge: judgeDrain},
@@ -87,13 +87,13 @@ func recipientRules() []Rule {
 }
 
 // judgeListed looks at every address that the transaction names or pays: the one in the request too, and the validator of a stake.
-func judgeListed(f *Facts) Finding {
-	if f.Barred == nil {
+func judgeListed(f *RuleInput) Finding {
+	if f.Blocked == nil {
 		return Finding{}
 	}
 	t := f.Transaction
 	for _, a := range []Address{t.To, t.RequestedDestination} {
-		if !a.IsZero() && a != t.From && f.Barred(a) {
+		if !a.IsZero() && a != t.From && f.Blocked(a) {
 			return Finding{Verdict: RefuseVerdict, Reason: Because("rule.listed_address", AddressArg("Address", a))}
 		}
 	}
@@ -102,7 +102,7 @@ func judgeListed(f *Facts) Finding {
 
 // Suspect returns the known address that the recipient of the facts could be mistaken for. The request may have named a
 // token account: its address was shown, and may be made to resemble a wallet too.
-func (f *Facts) Suspect() (Address, bool) {
+func (f *RuleInput) Suspect() (Address, bool) {
 	if f.suspect != nil {
 		return f.suspect.seems, f.suspect.is
 	}
@@ -119,14 +119,14 @@ func (f *Facts) Suspect() (Address, bool) {
 	return f.suspect.seems, f.suspect.is
 }
 
-func judgePoisoning(f *Facts) Finding {
+func judgePoisoning(f *RuleInput) Finding {
 	if _, is := f.Suspect(); !is {
 		return Finding{}
 	}
 	return Finding{Verdict: WarnVerdict, Reason: Because("rule.address_poisoning")}
 }
 
-func judgePlanted(f *Facts) Finding {
+func judgePlanted(f *RuleInput) Finding {
 	if !f.toStranger() || !f.Planted {
 		return Finding{}
 	}
@@ -134,7 +134,7 @@ func judgePlanted(f *Facts) Finding {
 }
 
 // judgeNew is silent if a graver rule says the same.
-func judgeNew(f *Facts) Finding {
+func judgeNew(f *RuleInput) Finding {
 	if _, poisoned := f.Suspect(); !f.toStranger() || poisoned || f.Planted || judgeLargeFirst(f).Verdict != NoVerdict || judgeDrain(f).Verdict != NoVerdict ||
 		judgeLimitNewRecipient(f).Verdict != NoVerdict {
 		return Finding{}
@@ -142,7 +142,7 @@ func judgeNew(f *Facts) Finding {
 	return Finding{Verdict: NoteVerdict, Reason: Because("rule.new_recipient")}
 }
 
-func judgeLargeFirst(f *Facts) Finding {
+func judgeLargeFirst(f *RuleInput) Finding {
 	switch {
 	case !f.toStranger() || !f.large(1):
 		return Finding{}
@@ -153,7 +153,7 @@ func judgeLargeFirst(f *Facts) Finding {
 }
 
 // judgeDrain needs no price, but with one it leaves small sums alone. Unlisted tokens are left alone: they are often worthless.
-func judgeDrain(f *Facts) Finding {
+func judgeDrain(f *RuleInput) Finding {
 	t := f.Transaction
 	switch {
 	case !f.toStranger(), t.Token.Symbol == "", !f.Value.Unknown && f.Value.USD < drainLeast:
@@ -185,7 +185,7 @@ func patternRules() []Rule {
 
 // judgeManyTokens counts those that went to somebody who is neither a contact nor the owner. Who was paid a minute ago is no
 // better known for it, so earlier payments make nobody known here.
-func judgeManyTokens(f *Facts) Finding {
+func judgeManyTokens(f *RuleInput) Finding {
 	if !f.Pays || !f.Person || f.chosen(f.Transaction.To) {
 		return Finding{}
 	}
@@ -201,7 +201,7 @@ func judgeManyTokens(f *Facts) Finding {
 	return Finding{Verdict: WarnVerdict, Reason: Because("rule.many_tokens", NumberArg("Number", len(mints)))}
 }
 
-func judgeManyPayments(f *Facts) Finding {
+func judgeManyPayments(f *RuleInput) Finding {
 	if !f.Pays || !f.Person || slices.Contains(f.Own, f.Transaction.To) {
 		return Finding{}
 	}
@@ -213,7 +213,7 @@ func judgeManyPayments(f *Facts) Finding {
 	return Finding{Verdict: WarnVerdict, Reason: Because("rule.many_payments", NumberArg("Number", uint64(now)))}
 }
 
-func judgeHighSpending(f *Facts) Finding {
+func judgeHighSpending(f *RuleInput) Finding {
 	if !f.Pays || !f.Person || f.Value.Unknown || f.Large == 0 || slices.Contains(f.Own, f.Transaction.To) {
 		return Finding{}
 	}
@@ -238,7 +238,7 @@ func spent(payments []PastPayment) (sum USD) {
 }
 
 // spans measures the payments of the last span, and returns beside it the highest measure of a span that ended before.
-func (f *Facts) spans(span time.Duration, measure func([]PastPayment) USD) (now, most USD) {
+func (f *RuleInput) spans(span time.Duration, measure func([]PastPayment) USD) (now, most USD) {
 	from := func(at int) []PastPayment { // those within a span up to the payment at this index
 		end := at
 		for end < len(f.Recent) && f.Recent[at].At.Sub(f.Recent[end].At) < span {
@@ -256,7 +256,7 @@ func (f *Facts) spans(span time.Duration, measure func([]PastPayment) USD) (now,
 	return measure(f.Recent[:first]), most
 }
 
-func judgeNight(f *Facts) Finding {
+func judgeNight(f *RuleInput) Finding {
 	if !f.Pays || !f.Person || f.LocalHour < 0 || f.LocalHour >= nightEnds || f.chosen(f.Transaction.To) || !f.large(1) {
 		return Finding{}
 	}
@@ -264,7 +264,7 @@ func judgeNight(f *Facts) Finding {
 }
 
 // judgeNewDevice cannot know where this payment will be signed, so it looks at where links were opened lately.
-func judgeNewDevice(f *Facts) Finding {
+func judgeNewDevice(f *RuleInput) Finding {
 	if !f.Pays || !f.Person || f.NewDevice.IsZero() || f.Now.Sub(f.NewDevice) >= deviceNew || !f.large(1) {
 		return Finding{}
 	}
@@ -272,13 +272,13 @@ func judgeNewDevice(f *Facts) Finding {
 }
 
 // judgeAppAmount warns of what apps of others ask for. The owner's own keys are noted: a stolen one would ask for much.
-func judgeAppAmount(f *Facts) Finding {
+func judgeAppAmount(f *RuleInput) Finding {
 	switch {
 	case !f.Pays || !f.Person || !f.large(1):
 		return Finding{}
-	case f.Door == DoorApp:
+	case f.Channel == ChannelApp:
 		return Finding{Verdict: WarnVerdict, Reason: Because("rule.app_amount")}
-	case f.Door == DoorKey:
+	case f.Channel == ChannelKey:
 		return Finding{Verdict: NoteVerdict, Reason: Because("rule.key_amount")}
 	}
 	return Finding{}
@@ -295,7 +295,7 @@ func textRules() []Rule {
 
 // judgeImpersonation compares what a request says of itself with the owner's contacts, and with services that scammers
 // pretend to be. A recipient that the owner knows may call itself anything.
-func judgeImpersonation(f *Facts) Finding {
+func judgeImpersonation(f *RuleInput) Finding {
 	t := f.Transaction
 	if !f.toStranger() {
 		return Finding{}
@@ -318,7 +318,7 @@ func judgeImpersonation(f *Facts) Finding {
 }
 
 // judgeSimilarContact finds two contacts whose names look alike, until the new one was paid once.
-func judgeSimilarContact(f *Facts) Finding {
+func judgeSimilarContact(f *RuleInput) Finding {
 	t := f.Transaction
 	if !f.Pays || !f.Person || slices.Contains(f.Paid, t.To) || slices.Contains(f.Own, t.To) {
 		return Finding{}
@@ -337,13 +337,13 @@ func judgeSimilarContact(f *Facts) Finding {
 }
 
 // judgeLinks warns if somebody unknown asks with a link in their text, and notes links otherwise.
-func judgeLinks(f *Facts) Finding {
+func judgeLinks(f *RuleInput) Finding {
 	t := f.Transaction
 	asked := HoldsLink(t.Label) || HoldsLink(t.Purpose)
 	switch {
 	case !f.Pays || !asked && !HoldsLink(t.Memo):
 		return Finding{}
-	case f.toStranger() && (asked || f.Door != DoorChat):
+	case f.toStranger() && (asked || f.Channel != ChannelChat):
 		return Finding{Verdict: WarnVerdict, Reason: Because("rule.link_in_text")}
 	}
 	return Finding{Verdict: NoteVerdict, Reason: Because("rule.link_in_text")}

@@ -146,7 +146,7 @@ func TestAmountsDoNotOverflow(t *testing.T) {
 		amount, left uint64
 		drains       bool
 	}{"all of the highest": {most, 0, true}, "a tenth left": {most / 10 * 9, most / 10, true}, "half": {most / 2, most / 2, false}, "one unit": {1, 0, true}, "89 of 100": {89, 11, false}, "90 of 100": {90, 10, true}} {
-		f := wallet.Facts{Pays: true, Person: true, Left: c.left, Value: wallet.Worth{Unknown: true}, LocalHour: -1,
+		f := wallet.RuleInput{Pays: true, Person: true, Left: c.left, Value: wallet.Worth{Unknown: true}, LocalHour: -1,
 			Transaction: wallet.Transaction{Kind: wallet.Send, To: wallet.Address{1}, Token: usdc, Amount: c.amount}}
 		drains := slices.ContainsFunc(wallet.Judge(f, wallet.FraudRules()), func(f wallet.Finding) bool { return f.Rule == wallet.RuleDrain })
 		if drains != c.drains {
@@ -157,7 +157,7 @@ func TestAmountsDoNotOverflow(t *testing.T) {
 
 // TestWhatIsNotKnownFindsNothing: a value that is unknown is not large, whatever number stands beside.
 func TestWhatIsNotKnownFindsNothing(t *testing.T) {
-	f := wallet.Facts{Pays: true, Person: true, Door: wallet.DoorApp, Large: 1, Left: 1_000, LocalHour: 2, Value: wallet.Worth{USD: 1 << 40, Unknown: true},
+	f := wallet.RuleInput{Pays: true, Person: true, Channel: wallet.ChannelApp, Large: 1, Left: 1_000, LocalHour: 2, Value: wallet.Worth{USD: 1 << 40, Unknown: true},
 		Transaction: wallet.Transaction{Kind: wallet.Send, To: wallet.Address{1}, Token: usdc, Amount: 1}}
 	if found := wallet.Judge(f, wallet.FraudRules()); len(found) != 1 || found[0].Rule != wallet.RuleNewRecipient {
 		t.Errorf("without a value: %v", found)
@@ -194,7 +194,7 @@ func TestADelegateIsNotedWhereItMatters(t *testing.T) {
 		"a swap brings":             {swap, []wallet.TokenAccount{account(own, usdc.Mint, wallet.Address{}), account(own, bonk.Mint, thief)}, "rule.foreign_delegate BONK " + thief.String()},
 	} {
 		got := ""
-		for _, f := range wallet.Judge(wallet.Facts{Transaction: c.of, Own: []wallet.Address{own, second}, Accounts: c.accounts, LocalHour: -1}, wallet.FraudRules()) {
+		for _, f := range wallet.Judge(wallet.RuleInput{Transaction: c.of, Own: []wallet.Address{own, second}, Accounts: c.accounts, LocalHour: -1}, wallet.FraudRules()) {
 			if f.Rule == wallet.RuleForeignDelegate {
 				args := map[string]any{}
 				for _, a := range f.Reason.Args {
@@ -208,25 +208,25 @@ func TestADelegateIsNotedWhereItMatters(t *testing.T) {
 		}
 	}
 	// A wallet that nobody owns is its program's: it learns the same.
-	if found := wallet.Judge(wallet.Facts{Transaction: send, Accounts: []wallet.TokenAccount{account(own, usdc.Mint, thief)}, LocalHour: -1}, wallet.FraudRules()); len(found) != 1 {
+	if found := wallet.Judge(wallet.RuleInput{Transaction: send, Accounts: []wallet.TokenAccount{account(own, usdc.Mint, thief)}, LocalHour: -1}, wallet.FraudRules()); len(found) != 1 {
 		t.Errorf("of a wallet without an owner: %v", found)
 	}
 }
 
 // TestEveryNamedAddressIsCompared with the operator's: the recipient, the token account in the request, and a validator.
 func TestEveryNamedAddressIsCompared(t *testing.T) {
-	barred, own := wallet.Address{9}, wallet.Address{8}
+	blocked, own := wallet.Address{9}, wallet.Address{8}
 	for name, c := range map[string]struct {
 		of      wallet.Transaction
 		refused bool
 	}{
-		"the recipient":     {wallet.Transaction{Kind: wallet.Send, From: own, To: barred}, true},
-		"the token account": {wallet.Transaction{Kind: wallet.Send, From: own, To: wallet.Address{1}, RequestedDestination: barred}, true},
-		"a validator":       {wallet.Transaction{Kind: wallet.Stake, From: own, To: barred}, true},
+		"the recipient":     {wallet.Transaction{Kind: wallet.Send, From: own, To: blocked}, true},
+		"the token account": {wallet.Transaction{Kind: wallet.Send, From: own, To: wallet.Address{1}, RequestedDestination: blocked}, true},
+		"a validator":       {wallet.Transaction{Kind: wallet.Stake, From: own, To: blocked}, true},
 		"another":           {wallet.Transaction{Kind: wallet.Send, From: own, To: wallet.Address{1}}, false},
-		"a swap to oneself": {wallet.Transaction{Kind: wallet.Stake, From: barred, To: barred}, false},
+		"a swap to oneself": {wallet.Transaction{Kind: wallet.Stake, From: blocked, To: blocked}, false},
 	} {
-		err := wallet.Refusal(wallet.Judge(wallet.Facts{Transaction: c.of, LocalHour: -1, Barred: func(a wallet.Address) bool { return a == barred }}, wallet.FraudRules()))
+		err := wallet.Refusal(wallet.Judge(wallet.RuleInput{Transaction: c.of, LocalHour: -1, Blocked: func(a wallet.Address) bool { return a == blocked }}, wallet.FraudRules()))
 		if (err != nil) != c.refused || err != nil && wallet.CodeOf(err) != wallet.PolicyViolation {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -4,47 +4,47 @@ import "slices"
 
 // TokenRules judge the token of a transfer or a swap.
 func TokenRules() []Rule {
-	on := func(v Verdict, is func(*Facts) bool, reason func(*Facts) Reason) func(*Facts) Finding {
-		return func(f *Facts) Finding {
+	on := func(v Verdict, is func(*RuleInput) bool, reason func(*RuleInput) Reason) func(*RuleInput) Finding {
+		return func(f *RuleInput) Finding {
 			if !is(f) {
 				return Finding{}
 			}
 			return Finding{Verdict: v, Reason: reason(f)}
 		}
 	}
-	mint := func(is func(*Mint) bool) func(*Facts) bool {
-		return func(f *Facts) bool { return f.Mint != nil && is(f.Mint) }
+	mint := func(is func(*Mint) bool) func(*RuleInput) bool {
+		return func(f *RuleInput) bool { return f.Mint != nil && is(f.Mint) }
 	}
 	return []Rule{
 		{Name: RuleNonTransferable, Verdicts: one(RefuseVerdict), Judge: on(RefuseVerdict, mint(func(m *Mint) bool { return m.NonTransferable }),
-			func(f *Facts) Reason {
+			func(f *RuleInput) Reason {
 				return Because("token.not_transferable", TextArg("Token", f.Transaction.Token.Name()))
 			})},
 		{Name: RuleHook, Verdicts: one(RefuseVerdict), Judge: on(RefuseVerdict, mint(func(m *Mint) bool { return !m.Hook.IsZero() }),
-			func(f *Facts) Reason {
+			func(f *RuleInput) Reason {
 				return Because("token.transfer_hook", TextArg("Token", f.Transaction.Token.Name()))
 			})},
-		{Name: RuleUnlisted, Verdicts: one(NoteVerdict), Judge: on(NoteVerdict, unlisted, func(*Facts) Reason { return Because("rule.unlisted_token") })},
+		{Name: RuleUnlisted, Verdicts: one(NoteVerdict), Judge: on(NoteVerdict, unlisted, func(*RuleInput) Reason { return Because("rule.unlisted_token") })},
 		{Name: RuleDelegate, Verdicts: one(NoteVerdict), Judge: on(NoteVerdict, mint(func(m *Mint) bool { return !m.PermanentDelegate.IsZero() }),
-			func(*Facts) Reason { return Because("rule.permanent_delegate") })},
+			func(*RuleInput) Reason { return Because("rule.permanent_delegate") })},
 		{Name: RuleScaled, Verdicts: one(NoteVerdict), Judge: on(NoteVerdict, mint(func(m *Mint) bool { return m.Scaled }),
-			func(*Facts) Reason { return Because("rule.scaled_amounts") })},
+			func(*RuleInput) Reason { return Because("rule.scaled_amounts") })},
 		{Name: RuleUnknownExtensions, Verdicts: one(NoteVerdict), Judge: on(NoteVerdict, mint(func(m *Mint) bool { return m.Unknown }),
-			func(*Facts) Reason { return Because("rule.unknown_extensions") })},
-		{Name: RuleAllSOL, Verdicts: one(NoteVerdict), Judge: on(NoteVerdict, func(f *Facts) bool {
+			func(*RuleInput) Reason { return Because("rule.unknown_extensions") })},
+		{Name: RuleAllSOL, Verdicts: one(NoteVerdict), Judge: on(NoteVerdict, func(f *RuleInput) bool {
 			return (f.Pays || f.swaps()) && f.Transaction.Token.Native() && f.Left == 0
-		}, func(*Facts) Reason { return Because("rule.all_sol") })},
+		}, func(*RuleInput) Reason { return Because("rule.all_sol") })},
 	}
 }
 
 // unlisted reports whether a token of the transaction is not in the list of well-known ones.
-func unlisted(f *Facts) bool {
+func unlisted(f *RuleInput) bool {
 	t := f.Transaction
 	return (f.Pays || f.swaps()) && t.Token.Symbol == "" || f.swaps() && t.SwapTerms().ToToken.Symbol == ""
 }
 
 // swaps reports whether the transaction is a swap.
-func (f *Facts) swaps() bool { return f.Transaction.Kind == Swap }
+func (f *RuleInput) swaps() bool { return f.Transaction.Kind == Swap }
 
 // accountRules judge the token accounts of the owner. They are private: what they find is a weakness of a wallet.
 func accountRules() []Rule {
@@ -56,7 +56,7 @@ const ForeignDelegateThere = "rule.foreign_delegate_there"
 
 // judgeForeignDelegate finds a delegate of an account that the owner pays from, or moves tokens to. The payment itself is not in danger,
 // and leaving it out saves nothing: so it is noted, and never asks for more.
-func judgeForeignDelegate(f *Facts) Finding {
+func judgeForeignDelegate(f *RuleInput) Finding {
 	t := f.Transaction
 	for _, a := range f.Accounts {
 		d, foreign := a.Foreign()
@@ -81,8 +81,8 @@ func judgeForeignDelegate(f *Facts) Finding {
 
 // QuoteRules judge the quote of a swap.
 func QuoteRules() []Rule {
-	quote := func(judge func(SwapTerms) Finding) func(*Facts) Finding {
-		return func(f *Facts) Finding {
+	quote := func(judge func(SwapTerms) Finding) func(*RuleInput) Finding {
+		return func(f *RuleInput) Finding {
 			if !f.swaps() {
 				return Finding{}
 			}

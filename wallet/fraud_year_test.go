@@ -17,10 +17,10 @@ const mostWarned = 200
 // payer is somebody with an ordinary life: a salary, rent, friends, shops, an exchange, and now and then somebody new.
 type payer struct {
 	*rand.Rand
-	facts  wallet.Facts // what their wallet knows of them
-	cash   uint64       // micro-dollars
-	salary uint64       // a month
-	names  uint64       // of addresses so far
+	facts  wallet.RuleInput // what their wallet knows of them
+	cash   uint64           // micro-dollars
+	salary uint64           // a month
+	names  uint64           // of addresses so far
 	id     uint64
 	past   []wallet.PastPayment
 	signed bool // has opened a signing link before
@@ -40,7 +40,7 @@ func newPayer(id uint64) *payer {
 	p.cash = p.salary / 2
 	p.landlord, p.exchange = p.somebody(), p.somebody()
 	own := p.somebody()
-	p.facts = wallet.Facts{Pays: true, Person: true, Door: wallet.DoorChat, Large: wallet.USD(wallet.DefaultLarge * dollar), Own: []wallet.Address{own}, LocalHour: -1}
+	p.facts = wallet.RuleInput{Pays: true, Person: true, Channel: wallet.ChannelChat, Large: wallet.USD(wallet.DefaultLarge * dollar), Own: []wallet.Address{own}, LocalHour: -1}
 	// Every fifth person moved their threshold; few save everybody as a contact.
 	if p.IntN(5) == 0 {
 		p.facts.Large = wallet.USD((100 + p.Uint64N(9_900)) * dollar)

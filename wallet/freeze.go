@@ -11,19 +11,19 @@ import (
 // until the device of a wallet that was connected before it signs UnfreezeText (UnlockedBy).
 type Freeze struct {
 	At      time.Time  `json:"at"`
-	By      FreezeDoor `json:"by"`
+	By      FreezeChannel `json:"by"`
 	Message int        `json:"message,omitempty"` // id of the /freeze message in the private chat; 0 for the link
 	// EndsFrom is from when a person without any wallet can end the freeze in chat; zero until they ask for it.
 	EndsFrom time.Time `json:"ends_from,omitzero"`
 }
 
-// FreezeDoor is how a person froze their account.
-type FreezeDoor string
+// FreezeChannel is how a person froze their account.
+type FreezeChannel string
 
-// The doors of a freeze.
+// The channels of a freeze.
 const (
-	FrozenInChat FreezeDoor = "chat"
-	FrozenByLink FreezeDoor = "link" // the recovery link, which works without Telegram
+	FrozenInChat FreezeChannel = "chat"
+	FrozenByLink FreezeChannel = "link" // the recovery link, which works without Telegram
 )
 
 // UnfreezeDelay is how long a person without any wallet, connected or former, waits before they can end a freeze in chat: no device can sign

@@ -9,7 +9,7 @@ import (
 func (r Rules) Limited() bool { return r.Pays || r.Kind == Swap }
 
 // limited reports whether a Policy counts the transaction of the facts.
-func (f *Facts) limited() bool { return f.Person && (f.Pays || f.swaps()) }
+func (f *RuleInput) limited() bool { return f.Person && (f.Pays || f.swaps()) }
 
 // LimitRules are the rules of the owner's own spending limits, as the server enforces them. The signing page has the same.
 func LimitRules() []Rule {
@@ -21,7 +21,7 @@ func LimitRules() []Rule {
 	}
 }
 
-func judgeLimitPayment(f *Facts) Finding {
+func judgeLimitPayment(f *RuleInput) Finding {
 	t := f.Transaction
 	most, limited := Limit(f.Policy.Payment, limitedMint(t.Token.Mint))
 	if !f.limited() || !limited || t.Amount <= most {
@@ -30,7 +30,7 @@ func judgeLimitPayment(f *Facts) Finding {
 	return Finding{Verdict: RefuseVerdict, Reason: Because("rule.limit_payment", AmountArg("Most", t.Token.Amount(most)), TextArg("Token", t.Token.Name()))}
 }
 
-func judgeLimitDay(f *Facts) Finding {
+func judgeLimitDay(f *RuleInput) Finding {
 	t := f.Transaction
 	most, limited := Limit(f.Policy.Day, limitedMint(t.Token.Mint))
 	if !f.limited() || !limited || f.SpentInDay <= math.MaxUint64-t.Amount && f.SpentInDay+t.Amount <= most {
@@ -41,7 +41,7 @@ func judgeLimitDay(f *Facts) Finding {
 }
 
 // judgeLimitRecipients refuses anybody who is not listed, and every swap: nothing in a swap says whom its pools belong to.
-func judgeLimitRecipients(f *Facts) Finding {
+func judgeLimitRecipients(f *RuleInput) Finding {
 	switch t := f.Transaction; {
 	case !f.limited() || f.Policy.Recipients == nil:
 	case f.Pays && !slices.Contains(*f.Policy.Recipients, t.To):
@@ -53,11 +53,11 @@ func judgeLimitRecipients(f *Facts) Finding {
 }
 
 // judgeLimitNewRecipient knows neither contacts nor own wallets: somebody who holds the chat can add both.
-func judgeLimitNewRecipient(f *Facts) Finding {
-	if !f.Person || !f.Pays || f.Policy.NewWait <= 0 || f.PaidBefore {
+func judgeLimitNewRecipient(f *RuleInput) Finding {
+	if !f.Person || !f.Pays || f.Policy.NewRecipientWait <= 0 || f.PaidBefore {
 		return Finding{}
 	}
-	return Finding{Verdict: DelayVerdict, Wait: f.Policy.NewWait, Reason: Because("rule.limit_new_recipient")}
+	return Finding{Verdict: DelayVerdict, Wait: f.Policy.NewRecipientWait, Reason: Because("rule.limit_new_recipient")}
 }
 
 // AwaitsNewRecipient reports whether t waits, after Confirm, for RuleLimitNewRecipient. The signing page waits for the same, so it may see t during its delay.

@@ -13,10 +13,10 @@ import (
 // Policy is what a person allows one of their wallets to pay (docs/decisions/0054). The zero value allows everything.
 // Server and signing page enforce it independently of each other.
 type Policy struct {
-	Payment    []TokenLimit  `json:"payment,omitempty"`    // the most that one payment or swap may pay, by token
-	Day        []TokenLimit  `json:"day,omitempty"`        // the most that all within any 24 hours may pay, by token
-	Recipients *[]Address    `json:"recipients,omitempty"` // the only ones that may be paid, at most MaxAllowed; nil: anybody
-	NewWait    time.Duration `json:"new_wait,omitzero"`    // how long a payment to a recipient who was never paid waits, whole hours
+	Payment          []TokenLimit  `json:"payment,omitempty"`    // the most that one payment or swap may pay, by token
+	Day              []TokenLimit  `json:"day,omitempty"`        // the most that all within any 24 hours may pay, by token
+	Recipients       *[]Address    `json:"recipients,omitempty"` // the only ones that may be paid, at most MaxAllowed; nil: anybody
+	NewRecipientWait time.Duration `json:"new_wait,omitzero"`    // how long a payment to a recipient who was never paid waits, whole hours
 }
 
 // TokenLimit is the most that may be paid of one token.
@@ -27,10 +27,10 @@ type TokenLimit struct {
 
 // Bounds of a Policy.
 const (
-	MaxTokenLimits = 20             // of each kind
-	MaxAllowed     = 50             // addresses in Policy.Recipients
-	MaxNewWait     = MaxDelay       // of Policy.NewWait
-	PolicyDelay    = 24 * time.Hour // how long a signed Policy that allows more waits
+	MaxTokenLimits      = 20             // of each kind
+	MaxAllowed          = 50             // addresses in Policy.Recipients
+	MaxNewRecipientWait = MaxDelay       // of Policy.NewRecipientWait
+	PolicyDelay         = 24 * time.Hour // how long a signed Policy that allows more waits
 )
 
 // Canonical returns the policy with its lists in order and without duplicates, as it is signed and compared. Of two limits of one
@@ -65,10 +65,10 @@ func (l TokenLimit) mintText() string {
 	return l.Mint.String()
 }
 
-// Meet returns the policy that allows exactly what both allow: of each limit the lower one, of the recipients those in both, and the
+// Intersect returns the policy that allows exactly what both allow: of each limit the lower one, of the recipients those in both, and the
 // longer wait.
-func (p Policy) Meet(q Policy) Policy {
-	met := Policy{Payment: slices.Concat(p.Payment, q.Payment), Day: slices.Concat(p.Day, q.Day), Recipients: p.Recipients, NewWait: max(p.NewWait, q.NewWait)}
+func (p Policy) Intersect(q Policy) Policy {
+	met := Policy{Payment: slices.Concat(p.Payment, q.Payment), Day: slices.Concat(p.Day, q.Day), Recipients: p.Recipients, NewRecipientWait: max(p.NewRecipientWait, q.NewRecipientWait)}
 	switch {
 	case p.Recipients == nil:
 		met.Recipients = q.Recipients
@@ -88,7 +88,7 @@ func (p Policy) Meet(q Policy) Policy {
 func (p Policy) Equal(q Policy) bool { return p.canonicalText() == q.canonicalText() }
 
 // Loosens reports whether p allows anything that current does not.
-func (p Policy) Loosens(current Policy) bool { return !p.Meet(current).Equal(p) }
+func (p Policy) Loosens(current Policy) bool { return !p.Intersect(current).Equal(p) }
 
 // Limit returns the limit of a token among several; false if there is none.
 func Limit(limits []TokenLimit, mint Address) (uint64, bool) {
@@ -121,7 +121,7 @@ func (s PolicyState) Set(p Policy, now time.Time) PolicyState {
 	if p = p.Canonical(); !p.Loosens(current) {
 		return PolicyState{Current: p}
 	}
-	return PolicyState{Current: p.Meet(current), Pending: &p, PendingFrom: now.Add(PolicyDelay)}
+	return PolicyState{Current: p.Intersect(current), Pending: &p, PendingFrom: now.Add(PolicyDelay)}
 }
 
 // Check returns INVALID_REQUEST for a policy that is out of bounds. Duplicates in its lists count once.
@@ -134,8 +134,8 @@ func (p Policy) Check() error {
 		return Refuse(InvalidRequest, "limits.too_many_recipients", NumberArg("Most", MaxAllowed))
 	case p.Recipients != nil && slices.Contains(*p.Recipients, Address{}):
 		return Refuse(InvalidRequest, "address.no_key")
-	case p.NewWait < 0 || p.NewWait > MaxNewWait || p.NewWait%time.Hour != 0:
-		return Refuse(InvalidRequest, "limits.wait", NumberArg("Most", int64(MaxNewWait/time.Hour)))
+	case p.NewRecipientWait < 0 || p.NewRecipientWait > MaxNewRecipientWait || p.NewRecipientWait%time.Hour != 0:
+		return Refuse(InvalidRequest, "limits.wait", NumberArg("Most", int64(MaxNewRecipientWait/time.Hour)))
 	}
 	return nil
 }
@@ -233,7 +233,7 @@ func (w WalletPolicy) At(now time.Time) WalletPolicy {
 // waits is dropped. What p allows beyond the current policy it does not get.
 func (w WalletPolicy) Narrowed(p Policy, now time.Time) WalletPolicy {
 	w = w.At(now)
-	w.State, w.SignedPending = PolicyState{Current: p.Meet(w.State.Current)}, nil
+	w.State, w.SignedPending = PolicyState{Current: p.Intersect(w.State.Current)}, nil
 	return w
 }
 
@@ -308,7 +308,7 @@ func (p Policy) canonicalText() string {
 			fmt.Fprintf(&b, "Recipient: %s\n", a)
 		}
 	}
-	fmt.Fprintf(&b, "New recipients wait: %d hours\n", p.NewWait/time.Hour)
+	fmt.Fprintf(&b, "New recipients wait: %d hours\n", p.NewRecipientWait/time.Hour)
 	return b.String()
 }
 

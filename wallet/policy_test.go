@@ -21,7 +21,7 @@ func somePolicy(r *rand.Rand) (p wallet.Policy) {
 		}
 		return out
 	}
-	p.Payment, p.Day, p.NewWait = limits(), limits(), time.Duration(r.IntN(4))*time.Hour
+	p.Payment, p.Day, p.NewRecipientWait = limits(), limits(), time.Duration(r.IntN(4))*time.Hour
 	if r.IntN(2) == 0 {
 		var to []wallet.Address
 		for range r.IntN(4) {
@@ -51,7 +51,7 @@ func allows(p wallet.Policy, x payment) bool {
 			return false
 		}
 	}
-	return (p.Recipients == nil || slices.Contains(*p.Recipients, x.to)) && x.waited >= p.NewWait
+	return (p.Recipients == nil || slices.Contains(*p.Recipients, x.to)) && x.waited >= p.NewRecipientWait
 }
 
 // everyPayment lists all that policies of somePolicy can tell apart.
@@ -77,7 +77,7 @@ func TestAMeetAllowsWhatBothAllow(t *testing.T) {
 	loosens := 0
 	for range 2_000 {
 		p, q, s := somePolicy(r), somePolicy(r), somePolicy(r)
-		met := p.Meet(q)
+		met := p.Intersect(q)
 		more := false // p allows something that q does not
 		for _, x := range all {
 			if allows(met, x) != (allows(p, x) && allows(q, x)) {
@@ -85,7 +85,7 @@ func TestAMeetAllowsWhatBothAllow(t *testing.T) {
 			}
 			more = more || allows(p, x) && !allows(q, x)
 		}
-		if !met.Equal(q.Meet(p)) || !p.Meet(p).Equal(p) || !p.Meet(q.Meet(s)).Equal(met.Meet(s)) || !met.Meet(p).Equal(met) || !p.Meet(wallet.Policy{}).Equal(p) {
+		if !met.Equal(q.Intersect(p)) || !p.Intersect(p).Equal(p) || !p.Intersect(q.Intersect(s)).Equal(met.Intersect(s)) || !met.Intersect(p).Equal(met) || !p.Intersect(wallet.Policy{}).Equal(p) {
 			t.Fatalf("%+v, %+v, %+v", p, q, s)
 		}
 		if more && !p.Loosens(q) {
@@ -122,7 +122,7 @@ func TestAStateNeverAllowsMoreBeforeItsTime(t *testing.T) {
 			switch r.IntN(4) {
 			case 0:
 				w = w.Narrowed(p, now)
-				if w.State.Pending != nil || !w.State.Current.Equal(p.Meet(before)) {
+				if w.State.Pending != nil || !w.State.Current.Equal(p.Intersect(before)) {
 					t.Fatalf("narrowed by %+v it is %+v", p, w.State)
 				}
 			case 1:
@@ -188,7 +188,7 @@ func TestTheTextOfAPolicyIsItsOwn(t *testing.T) {
 		t.Errorf("%d texts: the draw is broken", len(seen))
 	}
 	one := wallet.MustAddress("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v")
-	full := wallet.Policy{Payment: []wallet.TokenLimit{{Mint: one, Units: math.MaxUint64}, {Units: 0}}, Recipients: &[]wallet.Address{one}, NewWait: wallet.MaxNewWait}
+	full := wallet.Policy{Payment: []wallet.TokenLimit{{Mint: one, Units: math.MaxUint64}, {Units: 0}}, Recipients: &[]wallet.Address{one}, NewRecipientWait: wallet.MaxNewRecipientWait}
 	want := `purser.example wants you to set the spending limits of your Solana wallet:
 ` + (wallet.Address{1}).String() + `
 

@@ -43,7 +43,7 @@ func (w wirePolicy) policy(t *testing.T) Policy {
 		}
 		return out
 	}
-	p := Policy{Payment: limits(w.Payment), Day: limits(w.Day), NewWait: time.Duration(w.NewWaitHours) * time.Hour}
+	p := Policy{Payment: limits(w.Payment), Day: limits(w.Day), NewRecipientWait: time.Duration(w.NewWaitHours) * time.Hour}
 	if w.Recipients != nil {
 		allowed := []Address{}
 		for _, text := range *w.Recipients {
@@ -98,7 +98,7 @@ func TestPoliciesOfThePage(t *testing.T) {
 		if got := text(a); got != v.Text {
 			t.Errorf("%s: the text is\n%s\nand the page signs\n%s", v.Name, got, v.Text)
 		}
-		if got, want := text(a.Meet(b)), text(v.Meet.policy(t)); got != want {
+		if got, want := text(a.Intersect(b)), text(v.Meet.policy(t)); got != want {
 			t.Errorf("%s: both allow\n%s\nand by the page\n%s", v.Name, got, want)
 		}
 		if a.Equal(b) != v.Equal || b.Loosens(a) != v.Loosens {

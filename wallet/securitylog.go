@@ -62,7 +62,7 @@ type SecurityDetails struct {
 	Device  string  `json:"device,omitempty"`   // DeviceName of the browser
 	First   bool    `json:"first,omitempty"`    // the device was not seen before
 	Last    bool    `json:"last,omitempty"`     // no more of its kind are logged on this day (SeenRule)
-	Value   string  `json:"value,omitempty"`    // of LogHistoryExported the format; of LogNotificationsSet "off", or the categories that are on, separated by spaces; of LogFrozen the FreezeDoor
+	Value   string  `json:"value,omitempty"`    // of LogHistoryExported the format; of LogNotificationsSet "off", or the categories that are on, separated by spaces; of LogFrozen the FreezeChannel
 	// Policy are spending limits: those that hold now, or, of LogLimitsSigned, those that were signed.
 	Policy *Policy   `json:"policy,omitempty"`
 	From   time.Time `json:"from,omitzero"` // of LogLimitsSigned: from when they hold, if they allow more

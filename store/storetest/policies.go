@@ -11,7 +11,7 @@ import (
 // somePolicy is a policy with all of its parts.
 func somePolicy() wallet.Policy {
 	return wallet.Policy{Payment: []wallet.TokenLimit{{Units: 5}, {Mint: wallet.Address{7}, Units: 1 << 63}}, Day: []wallet.TokenLimit{{Units: 9}},
-		Recipients: &[]wallet.Address{{3}, {4}}, NewWait: 3 * time.Hour}
+		Recipients: &[]wallet.Address{{3}, {4}}, NewRecipientWait: 3 * time.Hour}
 }
 
 // testPolicies: a wallet of a person has one policy, whether it is connected or not, and nobody else's is found.

@@ -13,26 +13,26 @@ import (
 	"purser/wallet"
 )
 
-// barredFile keeps BarredAddresses as the settings and a file say (fraud.addresses, fraud.addresses_file). Only Run uses it after
+// blockedFile keeps BlockedAddresses as the settings and a file say (fraud.addresses, fraud.addresses_file). Only Run uses it after
 // read.
-type barredFile struct {
+type blockedFile struct {
 	path   string
 	inline []wallet.Address // of the settings
-	into   *handlers.BarredAddresses
+	into   *handlers.BlockedAddresses
 	log    *slog.Logger
 
 	content []byte // as last read
 	failed  bool   // it could not be read at the last look
 }
 
-// looksAtBarred is how often the file is read, to find out whether it has changed.
-const looksAtBarred = 5 * time.Second
+// readBlockedEvery is how often the file is read, to find out whether it has changed.
+const readBlockedEvery = 5 * time.Second
 
-// maxBarredFile bounds the file: some hundred thousand addresses.
-const maxBarredFile = 32 << 20
+// maxBlockedFile bounds the file: some hundred thousand addresses.
+const maxBlockedFile = 32 << 20
 
-// barredIn reads a list of addresses, one a line, with # before comments. wrong names the lines that are none; the others count.
-func barredIn(content []byte) (all []wallet.Address, wrong []string) {
+// parseBlocked reads a list of addresses, one a line, with # before comments. wrong names the lines that are none; the others count.
+func parseBlocked(content []byte) (all []wallet.Address, wrong []string) {
 	number := 0
 	for line := range strings.Lines(string(content)) {
 		number++
@@ -50,8 +50,8 @@ func barredIn(content []byte) (all []wallet.Address, wrong []string) {
 	return all, wrong
 }
 
-// read reads the file, and bars what it says if it has changed. Without a file it does nothing.
-func (b *barredFile) read() error {
+// read reads the file, and blocks what it says if it has changed. Without a file it does nothing.
+func (b *blockedFile) read() error {
 	if b.path == "" {
 		return nil
 	}
@@ -59,8 +59,8 @@ func (b *barredFile) read() error {
 	if err != nil {
 		return err
 	}
-	if info.Size() > maxBarredFile {
-		return fmt.Errorf("%s has more than %d bytes", b.path, maxBarredFile)
+	if info.Size() > maxBlockedFile {
+		return fmt.Errorf("%s has more than %d bytes", b.path, maxBlockedFile)
 	}
 	content, err := os.ReadFile(b.path)
 	if err != nil {
@@ -69,7 +69,7 @@ func (b *barredFile) read() error {
 	if b.content != nil && bytes.Equal(content, b.content) {
 		return nil
 	}
-	all, wrong := barredIn(content)
+	all, wrong := parseBlocked(content)
 	b.content = append([]byte{}, content...) // not nil, also if the file is empty
 	b.into.Replace(append(all, b.inline...))
 	const named = 20 // lines in the log
@@ -79,13 +79,13 @@ func (b *barredFile) read() error {
 	if more := len(wrong) - named; more > 0 {
 		b.log.Error("fraud.addresses_file: further lines are no addresses", "file", b.path, "lines", more)
 	}
-	b.log.Info("addresses are barred", "file", b.path, "addresses", len(all), "in settings", len(b.inline))
+	b.log.Info("addresses are blocked", "file", b.path, "addresses", len(all), "in settings", len(b.inline))
 	return nil
 }
 
-// start reads the file for the first time. An error is one that the operator must solve: nobody is to believe that addresses are barred
+// start reads the file for the first time. An error is one that the operator must solve: nobody is to believe that addresses are blocked
 // that are not.
-func (b *barredFile) start() error {
+func (b *blockedFile) start() error {
 	if err := b.read(); err != nil {
 		return fmt.Errorf("fraud.addresses_file: %w", err)
 	}
@@ -93,7 +93,7 @@ func (b *barredFile) start() error {
 }
 
 // Run reads the file at every tick until ctx ends. If it cannot be read, what it said last still holds, and the log says so once.
-func (b *barredFile) Run(ctx context.Context, ticks <-chan time.Time) error {
+func (b *blockedFile) Run(ctx context.Context, ticks <-chan time.Time) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -102,7 +102,7 @@ func (b *barredFile) Run(ctx context.Context, ticks <-chan time.Time) error {
 		}
 		err := b.read()
 		if err != nil && !b.failed {
-			b.log.Error("fraud.addresses_file cannot be read: the addresses that were read last stay barred", "error", err)
+			b.log.Error("fraud.addresses_file cannot be read: the addresses that were read last stay blocked", "error", err)
 		}
 		if err == nil && b.failed {
 			b.log.Info("fraud.addresses_file can be read again", "file", b.path)
@@ -111,9 +111,9 @@ func (b *barredFile) Run(ctx context.Context, ticks <-chan time.Time) error {
 	}
 }
 
-// runBarred is Run with the process's own clock.
-func (b *barredFile) runBarred(ctx context.Context) error {
-	ticks := time.NewTicker(looksAtBarred)
+// runOnClock is Run with the process's own clock.
+func (b *blockedFile) runOnClock(ctx context.Context) error {
+	ticks := time.NewTicker(readBlockedEvery)
 	defer ticks.Stop()
 	return b.Run(ctx, ticks.C)
 }

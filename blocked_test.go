@@ -14,19 +14,19 @@ import (
 	"purser/wallet"
 )
 
-// TestTheFileOfBarredAddressesIsReadAgain when it changes. A bad line is named and takes down no other, and a file that cannot be read
-// leaves barred what was.
-func TestTheFileOfBarredAddressesIsReadAgain(t *testing.T) {
+// TestTheFileOfBlockedAddressesIsReadAgain when it changes. A bad line is named and takes down no other, and a file that cannot be read
+// leaves blocked what was.
+func TestTheFileOfBlockedAddressesIsReadAgain(t *testing.T) {
 	a, b, inline := wallet.Address{1}, wallet.Address{2}, wallet.Address{3}
-	path := filepath.Join(t.TempDir(), "barred.txt")
+	path := filepath.Join(t.TempDir(), "blocked.txt")
 	write := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	log, into := &harness.Log{}, &handlers.BarredAddresses{}
-	f := &barredFile{path: path, inline: []wallet.Address{inline}, into: into, log: slog.New(slog.NewTextHandler(log, nil))}
+	log, into := &harness.Log{}, &handlers.BlockedAddresses{}
+	f := &blockedFile{path: path, inline: []wallet.Address{inline}, into: into, log: slog.New(slog.NewTextHandler(log, nil))}
 	if err := f.start(); err == nil || !strings.Contains(err.Error(), "fraud.addresses_file") {
 		t.Fatalf("without the file: %v", err)
 	}
@@ -58,7 +58,7 @@ func TestTheFileOfBarredAddressesIsReadAgain(t *testing.T) {
 	look()
 	look()
 	if !into.Has(b) {
-		t.Error("without the file, what was barred is free")
+		t.Error("without the file, what was blocked is free")
 	}
 	if n := strings.Count(log.String(), "cannot be read"); n != 1 {
 		t.Errorf("said %d times that it cannot be read", n)
@@ -66,7 +66,7 @@ func TestTheFileOfBarredAddressesIsReadAgain(t *testing.T) {
 	write("")
 	look()
 	if into.Has(b) || !into.Has(inline) || !strings.Contains(log.String(), "can be read again") {
-		t.Error("an empty file bars what it barred before")
+		t.Error("an empty file blocks what it blocked before")
 	}
 	stop()
 	if err := <-ended; err != nil {
