@@ -1,0 +1,106 @@
+package bench
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"purser/e2e/harness"
+)
+
+// collector is how purser's main sets Go's garbage collector (main.go).
+var collector = []string{"GOGC=400", "GOMEMLIMIT=512MiB"}
+
+// bareKey is a fiber handler that writes what GET /v1/key does, and decides nothing.
+func bareKey(address string) error {
+	type limit struct {
+		Limit     int64  `json:"limit"`
+		Remaining int64  `json:"remaining"`
+		ResetAt   string `json:"reset_at"`
+	}
+	type key struct {
+		ID        string   `json:"key_id"`
+		Kind      string   `json:"kind"`
+		Tier      string   `json:"tier"`
+		Scopes    []string `json:"scopes"`
+		Owner     string   `json:"owner"`
+		Cluster   string   `json:"cluster"`
+		RateLimit limit    `json:"rate_limit"`
+		CreatedAt string   `json:"created_at"`
+		ExpiresAt string   `json:"expires_at"`
+	}
+	type answer struct {
+		Success   bool   `json:"success"`
+		Data      key    `json:"data"`
+		Message   string `json:"message"`
+		Timestamp string `json:"timestamp"`
+	}
+	const stamp = "2006-01-02T15:04:05.000Z"
+	app := fiber.New(fiber.Config{DisableStartupMessage: true, Immutable: true})
+	app.Get("/v1/key", func(c *fiber.Ctx) error {
+		now := time.Now().UTC().Format(stamp)
+		return c.JSON(answer{Success: true, Message: "Key read.", Timestamp: now, Data: key{ID: "key_1k888lks2b3fkpvck7945gg5rn", Kind: "api", Tier: "pro",
+			Scopes: []string{"read", "write", "transfer"}, Cluster: "localnet", CreatedAt: now, RateLimit: limit{Limit: 1_000_000, Remaining: 999_999, ResetAt: now}}})
+	})
+	return app.Listen(address)
+}
+
+// newKey makes an API key of an operator's by the command line.
+func newKey(b *testing.B, p *harness.Product) string {
+	b.Helper()
+	out, err := p.CLI("key", "create", "--tier", "pro", "--json")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return keyIn(b, out)
+}
+
+// keyIn is the key that `purser key create --json` printed.
+func keyIn(b *testing.B, out string) string {
+	b.Helper()
+	var made struct{ Key string }
+	if err := json.Unmarshal([]byte(out), &made); err != nil {
+		b.Fatal(err)
+	}
+	return made.Key
+}
+
+// unlimited are settings under which no quota is met.
+var unlimited = []string{"PURSER_LIMITS_API_PRO=4000000000", "PURSER_LIMITS_BOT_PRO=4000000000", "PURSER_LIMITS_WEBHOOK_EVENTS=4000000000", "PURSER_LOG_LEVEL=warn"}
+
+// BenchmarkKeyRead is an authenticated, limited, enveloped read beside a bare fiber handler that writes the same JSON: with the
+// collector as fiber's users have it, and with purser's.
+func BenchmarkKeyRead(b *testing.B) {
+	p := harness.NewProduct(b, binary, harness.World(b, 400*time.Millisecond), unlimited...)
+	p.Start()
+	secret := newKey(b, p)
+	type server struct {
+		process
+		address string
+		runs    []load
+	}
+	start := func(extra ...string) *server {
+		address := harness.FreeAddress(b)
+		return &server{process: child(b, "key", address, extra...), address: address}
+	}
+	ours := &server{process: process{p.PID()}, address: strings.TrimPrefix(p.URL, "http://")}
+	bare, tuned := start("GOGC=", "GOMEMLIMIT="), start(collector...)
+	for b.Loop() {
+		for _, s := range []*server{ours, bare, tuned} {
+			s.runs = append(s.runs, drive(b, s.process, s.address, 64, 2*time.Second, 200, func(_ int64, req *fasthttp.Request) {
+				req.SetRequestURI("http://" + s.address + "/v1/key")
+				req.Header.Set("Authorization", "Bearer "+secret)
+			}))
+		}
+	}
+	b.ReportMetric(medianOf(ours.runs, load.rate), "requests/s")
+	b.ReportMetric(medianOf(ours.runs, load.cpuEach), "cpu-µs")
+	b.ReportMetric(medianOf(ours.runs, load.rate)/medianOf(bare.runs, load.rate), "of-bare-rate")
+	b.ReportMetric(medianOf(ours.runs, load.cpuEach)/medianOf(bare.runs, load.cpuEach), "×-bare-cpu")
+	b.ReportMetric(medianOf(ours.runs, load.cpuEach)/medianOf(tuned.runs, load.cpuEach), "×-tuned-cpu")
+	b.ReportMetric(medianOf(ours.runs, p99), "ms-p99")
+}
