@@ -92,23 +92,18 @@ type Reservation struct {
 // transaction that landed at or before that slot is already part of the balances (docs/architecture.md, The rule against
 // paying twice, 5).
 func Reserved(tx store.Tx, from wallet.Address, slot uint64) (Reservation, error) {
-	open, err := tx.UnsettledFrom(from)
+	held, err := tx.ReservationsFrom(from)
 	if err != nil {
 		return Reservation{}, err
 	}
 	sum := Reservation{Tokens: map[wallet.Address]uint64{}}
-	for _, t := range open {
-		if !t.Reserves(slot) {
+	for _, r := range held {
+		if !r.Holds(slot) {
 			continue
 		}
-		rules, err := tx.Kinds().Of(t.Kind)
-		if err != nil {
-			return Reservation{}, err
-		}
-		spending := rules.Spends(t)
-		sum.Lamports += spending.Lamports
-		if spending.Units > 0 {
-			sum.Tokens[spending.Mint] += spending.Units
+		sum.Lamports += r.Spending.Lamports
+		if r.Spending.Units > 0 {
+			sum.Tokens[r.Spending.Mint] += r.Spending.Units
 		}
 	}
 	return sum, nil

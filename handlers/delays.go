@@ -141,6 +141,12 @@ func (b besides) UnsettledFrom(from wallet.Address) ([]wallet.Transaction, error
 	return slices.DeleteFunc(open, func(t wallet.Transaction) bool { return t.ID == b.id }), err
 }
 
+// ReservationsFrom leaves out the transaction.
+func (b besides) ReservationsFrom(from wallet.Address) ([]wallet.Reservation, error) {
+	held, err := b.Tx.ReservationsFrom(from)
+	return slices.DeleteFunc(held, func(r wallet.Reservation) bool { return r.ID == b.id }), err
+}
+
 // refusalOf returns an error that says that a transaction is not possible; nil for one that leaves it open, see unknown.
 func refusalOf(err error) error {
 	switch wallet.CodeOf(err) {

@@ -223,9 +223,11 @@ type Transactions interface {
 	// UnsettledTransactions lists those that are not Closed, oldest first, behind the last one of the page before. The
 	// zero Transaction begins. The last one may have been closed meanwhile. Damaged rows are passed over.
 	UnsettledTransactions(after wallet.Transaction, limit int) ([]wallet.Transaction, error)
-	// UnsettledFrom lists the unsettled ones that pay from an address, oldest first: reservations are their sum. A
-	// damaged row is an error.
+	// UnsettledFrom lists the unsettled ones that pay from an address, oldest first. A damaged row is an error.
 	UnsettledFrom(wallet.Address) ([]wallet.Transaction, error)
+	// ReservationsFrom lists what those of UnsettledFrom hold back (wallet.Rules.Reservation), in the same order. It costs much less
+	// than their rows.
+	ReservationsFrom(wallet.Address) ([]wallet.Reservation, error)
 	// TransactionsOf lists an owner's transactions, newest first. Its cost is that of the page. Damaged rows are passed over.
 	TransactionsOf(owner wallet.UserID, p Page) ([]wallet.Transaction, error)
 	// TransactionsAt lists what a wallet sent and received, no matter who owned it at the time. Damaged rows are passed over.

@@ -184,6 +184,28 @@ func (t Transaction) Reserves(slot uint64) bool {
 	return false
 }
 
+// Reservation is what a transaction that is under way holds back from the balances of the wallet that it pays from.
+type Reservation struct {
+	ID       TransactionID
+	Spending Spending
+	LandedAt uint64 // slot of its landing; 0: it has not landed
+}
+
+// Holds is Transaction.Reserves.
+func (r Reservation) Holds(slot uint64) bool { return r.LandedAt == 0 || slot < r.LandedAt }
+
+// Reservation returns what t holds back. false: nothing, at whatever slot the balances were read.
+func (r Rules) Reservation(t Transaction) (Reservation, bool) {
+	if !t.Reserves(0) {
+		return Reservation{}, false
+	}
+	held := Reservation{ID: t.ID, Spending: r.Spends(t)}
+	if t.Status == Confirmed {
+		held.LandedAt = t.Landing.Slot
+	}
+	return held, true
+}
+
 // ConfirmableAt returns nil if t waits for the owner's Confirm and its deadline has not passed. Otherwise it is CONFLICT
 // with the reason.
 func (t Transaction) ConfirmableAt(now time.Time) error { return t.waitsAt(AwaitingConfirmation, now) }

@@ -61,6 +61,7 @@ type Store struct {
 	dataKeys      keyring
 	damageReports damageReports
 	recent        recentEvents
+	reservations  reservations
 	version       atomic.Uint64 // as far as this Store knows: see AccessVersion
 }
 

@@ -419,10 +419,11 @@ func (t *tx) UnsettledFrom(from wallet.Address) ([]wallet.Transaction, error) {
 
 // appendTransaction adds the row that a created-at key names, unless its user was erased.
 func (t *tx) appendTransaction(out *[]wallet.Transaction, created []byte) error {
-	if len(created) <= timeSize {
-		return fmt.Errorf("%w: an index of transactions", store.ErrDamaged)
+	id, err := createdTransaction(created)
+	if err != nil {
+		return err
 	}
-	row, err := t.Transaction(wallet.TransactionID(created[timeSize:]))
+	row, err := t.Transaction(id)
 	switch {
 	case erased(err):
 		return nil
@@ -431,4 +432,12 @@ func (t *tx) appendTransaction(out *[]wallet.Transaction, created []byte) error 
 	}
 	*out = append(*out, row)
 	return nil
+}
+
+// createdTransaction is the id in a created-at key.
+func createdTransaction(created []byte) (wallet.TransactionID, error) {
+	if len(created) <= timeSize {
+		return "", fmt.Errorf("%w: an index of transactions", store.ErrDamaged)
+	}
+	return wallet.TransactionID(created[timeSize:]), nil
 }

@@ -80,6 +80,9 @@ func (m *model) checkTransactions(tx store.Tx) error {
 		if err := errors.Join(err, differ("unsettled from", got, want)); err != nil {
 			return err
 		}
+		if err := checkReservations(tx, wallet.Address{n}, want); err != nil {
+			return err
+		}
 		owner := wallet.UserID(fmt.Sprintf("usr_%d", n-1))
 		got, err = tx.TransactionsOf(owner, store.Page{Limit: 1 << 20})
 		want = pick(func(t wallet.Transaction) bool { return t.Owner == owner })
@@ -182,4 +185,23 @@ func (m *model) checkContacts(tx store.Tx) error {
 		}
 	}
 	return nil
+}
+
+// checkReservations compares what is held back from an address with what the rows say.
+func checkReservations(tx store.Tx, from wallet.Address, unsettled []wallet.Transaction) error {
+	got, err := tx.ReservationsFrom(from)
+	if err != nil {
+		return err
+	}
+	var want []wallet.Reservation
+	for _, t := range unsettled {
+		rules, err := tx.Kinds().Of(t.Kind)
+		if err != nil {
+			return err
+		}
+		if held, ok := rules.Reservation(t); ok {
+			want = append(want, held)
+		}
+	}
+	return differ("reservations from", got, want)
 }
