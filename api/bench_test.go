@@ -160,16 +160,12 @@ func remembered[T any](c *canned, question string, ask func() (T, error)) (T, er
 	return answer, err
 }
 
-func (c *canned) Accounts(ctx context.Context, a []wallet.Address) ([]wallet.Account, error) {
-	return remembered(c, fmt.Sprint("accounts", len(a)), func() ([]wallet.Account, error) { return c.Client.Accounts(ctx, a) })
-}
-
 func (c *canned) RentMinimum(ctx context.Context, size uint64) (uint64, error) {
 	return remembered(c, "rent", func() (uint64, error) { return c.Client.RentMinimum(ctx, size) })
 }
 
-func (c *canned) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.TokenAccount, error) {
-	return remembered(c, "token account", func() (wallet.TokenAccount, error) { return c.Client.TokenAccountAt(ctx, at) })
+func (c *canned) Parties(ctx context.Context, from, to wallet.Address) (wallet.Parties, error) {
+	return remembered(c, "parties", func() (wallet.Parties, error) { return c.Client.Parties(ctx, from, to) })
 }
 
 func (c *canned) UnitPrice(ctx context.Context, w []wallet.Address) (uint64, error) {

@@ -85,8 +85,8 @@ func TestABigAccountIsNotReadWhole(t *testing.T) {
 		if wallet.CodeOf(err) != wallet.TokenNotFound {
 			t.Errorf("%s as a mint: %v", name, err)
 		}
-		if account, err := c.TokenAccountAt(t.Context(), at); err != nil || account.Exists {
-			t.Errorf("%s as a token account: %+v, %v", name, account, err)
+		if parties, err := c.Parties(t.Context(), testKey(3).address(), at); err != nil || parties.AtTo.Exists {
+			t.Errorf("%s as a token account: %+v, %v", name, parties, err)
 		}
 		if _, err := c.TokenFacts(t.Context(), at, testKey(3).address(), mint, wallet.Token2022Program); wallet.CodeOf(err) != wallet.TokenNotFound {
 			t.Errorf("%s for a transfer: %v", name, err)
@@ -106,8 +106,8 @@ func TestABigAccountIsNotReadWhole(t *testing.T) {
 		t.Fatal("the example is no token account")
 	}
 	odd := &big{t: t, owner: wallet.Token2022Program, data: func(length int) []byte { return held[:length] }, space: len(held)}
-	if account, err := clientOf(t, newServer(t, odd)).TokenAccountAt(t.Context(), at); err != nil || account.Exists {
-		t.Errorf("a token account of 10 MiB: %+v, %v", account, err)
+	if parties, err := clientOf(t, newServer(t, odd)).Parties(t.Context(), testKey(3).address(), at); err != nil || parties.AtTo.Exists {
+		t.Errorf("a token account of 10 MiB: %+v, %v", parties, err)
 	}
 	// A mint with a page of metadata is read to its end: what comes last may be what matters.
 	long := append(aMint(anExtension(19, make([]byte, 5_000)...)), anExtension(14, append(make([]byte, 32), at[:]...)...)...)

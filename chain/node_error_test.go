@@ -38,9 +38,9 @@ func everyCall(t *testing.T, c *Client, s sent, judge func(*testing.T, error)) {
 	byReference := s.query
 	byReference.Signature = wallet.Signature{}
 	for name, call := range map[string]func() error{
-		"Accounts":       func() error { _, err := c.Accounts(ctx, []wallet.Address{s.query.From}); return err },
-		"Mint":           func() error { _, err := c.Mint(ctx, s.query.From); return err },
-		"TokenAccountAt": func() error { _, err := c.TokenAccountAt(ctx, s.query.From); return err },
+		"Accounts": func() error { _, err := c.Accounts(ctx, []wallet.Address{s.query.From}); return err },
+		"Mint":     func() error { _, err := c.Mint(ctx, s.query.From); return err },
+		"Parties":  func() error { _, err := c.Parties(ctx, s.query.From, payee(s.query)); return err },
 		"TokenFacts": func() error {
 			_, err := c.TokenFacts(ctx, s.query.From, payee(s.query), testKey(8).address(), wallet.TokenProgram)
 			return err

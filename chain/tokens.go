@@ -130,7 +130,7 @@ func (c *Client) TokenFacts(ctx context.Context, from, to, mint, program wallet.
 		return wallet.TokenFacts{}, err
 	}
 	// The order of the accounts is that of the call above.
-	facts := wallet.TokenFacts{From: all[0].Account, To: all[1].Account}
+	facts := wallet.TokenFacts{Parties: partiesOf(all, to)}
 	var ok bool
 	if facts.Mint, ok = parseMint(mint, all[2].Owner, all[2].data); !ok || all[2].cut() || facts.Mint.Program != program {
 		return facts, wallet.Refuse(wallet.TokenNotFound, "token.none_at", wallet.AddressArg("Mint", mint))
@@ -182,13 +182,18 @@ func (c *Client) DelegateFacts(ctx context.Context, owner, at wallet.Address) (w
 	return wallet.DelegateFacts{From: accounts[0].Account, Account: heldBy(at, accounts[1])}, nil
 }
 
-// TokenAccountAt reads the token account at an address, to find its owner. Exists is false if there is none.
-func (c *Client) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.TokenAccount, error) {
-	accounts, err := c.readSnapshots(ctx, tokenData, at)
+// Parties reads both sides of a transfer at one slot.
+func (c *Client) Parties(ctx context.Context, from, to wallet.Address) (wallet.Parties, error) {
+	accounts, err := c.readSnapshots(ctx, tokenData, from, to)
 	if err != nil {
-		return wallet.TokenAccount{}, err
+		return wallet.Parties{}, err
 	}
-	return heldBy(at, accounts[0]), nil
+	return partiesOf(accounts, to), nil
+}
+
+// partiesOf takes both sides from the first two accounts.
+func partiesOf(accounts []accountSnapshot, to wallet.Address) wallet.Parties {
+	return wallet.Parties{From: accounts[0].Account, To: accounts[1].Account, AtTo: heldBy(to, accounts[1])}
 }
 
 // parsedTokenAccount is an entry of getTokenAccountsByOwner in jsonParsed form. The node adds the mint's decimals,

@@ -12,9 +12,10 @@ import (
 type accountSnapshot struct {
 	sender, recipient wallet.Address // wallets, not token accounts
 
-	from, to wallet.Account // their system accounts
-	free     uint64         // lamports of the sender that no confirmed transaction has reserved
-	floor    uint64         // rent minimum of an account without data, in lamports
+	from, to    wallet.Account      // their system accounts
+	atRecipient wallet.TokenAccount // the token account at the recipient's address, if it is one
+	free        uint64              // lamports of the sender that no confirmed transaction has reserved
+	floor       uint64              // rent minimum of an account without data, in lamports
 
 	token wallet.Token
 	held  wallet.TokenFacts // mint and token accounts; zero for SOL
@@ -31,16 +32,16 @@ func (s *Transfers) fetch(ctx context.Context, from, to wallet.Address, token wa
 		return f, err
 	}
 	if token.Native() {
-		accounts, err := s.Chain.Accounts(ctx, []wallet.Address{from, to})
+		parties, err := s.Chain.Parties(ctx, from, to)
 		if err != nil {
 			return f, err
 		}
-		f.from, f.to = accounts[0], accounts[1]
+		f.from, f.to, f.atRecipient = parties.From, parties.To, parties.AtTo
 	} else {
 		if f.held, err = s.Chain.TokenFacts(ctx, from, to, token.Mint, token.Program); err != nil {
 			return f, err
 		}
-		f.from, f.to = f.held.From, f.held.To
+		f.from, f.to, f.atRecipient = f.held.From, f.held.To, f.held.AtTo
 		// The sender pays the rent of the recipient's associated token account. Its size depends on the mint's
 		// extensions.
 		if !f.held.Destination.Exists {

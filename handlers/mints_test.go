@@ -177,8 +177,10 @@ type thief struct {
 	owner, mint wallet.Address
 }
 
-func (n *thief) TokenAccountAt(_ context.Context, at wallet.Address) (wallet.TokenAccount, error) {
-	return wallet.TokenAccount{Address: at, Exists: true, Mint: n.mint, Owner: n.owner, Program: wallet.TokenProgram}, nil
+func (n *thief) Parties(ctx context.Context, from, to wallet.Address) (wallet.Parties, error) {
+	parties, err := n.Client.Parties(ctx, from, to)
+	parties.AtTo = wallet.TokenAccount{Address: to, Exists: true, Mint: n.mint, Owner: n.owner, Program: wallet.TokenProgram}
+	return parties, err
 }
 
 // TestANodeCannotSayWhoIsPaid: only what is derived from its owner stands for them.

@@ -70,9 +70,9 @@ func (a *asked) Mint(ctx context.Context, at wallet.Address) (wallet.Mint, error
 	return a.TransferChain.Mint(ctx, at)
 }
 
-func (a *asked) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.TokenAccount, error) {
+func (a *asked) Parties(ctx context.Context, from, to wallet.Address) (wallet.Parties, error) {
 	a.calls++
-	return a.TransferChain.TokenAccountAt(ctx, at)
+	return a.TransferChain.Parties(ctx, from, to)
 }
 
 // TestWhatNeedsNoNodeIsLookedAtFirst: who has no wallet, or sends to no address, has no mint read that they name.

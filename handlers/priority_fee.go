@@ -15,7 +15,7 @@ const maxPriority = 100_000
 // budget is added only when recent transactions on the same accounts paid a priority fee. The fee depends on the message
 // and the message on the fee, so some steps run twice.
 func (s *Transactions) price(ctx context.Context, t wallet.Transaction, rules wallet.Rules, snapshot Snapshot) (wallet.Transaction, error) {
-	price, err := s.Network.UnitPrice(ctx, rules.Writes(t))
+	price, err := s.Network.UnitPrice(ctx, contended(t, rules))
 	if err != nil {
 		return t, err
 	}
@@ -45,6 +45,17 @@ func (s *Transactions) price(ctx context.Context, t wallet.Transaction, rules wa
 	}
 	t.BalanceLeft = snapshot.Remaining(t)
 	return t, nil
+}
+
+// contended lists the accounts that t writes and others may write too. Its own wallet is left out: nobody else pays for a turn to
+// write that, and payments to the same recipient at the same time so share one answer of the node.
+func contended(t wallet.Transaction, rules wallet.Rules) (accounts []wallet.Address) {
+	for _, a := range rules.Writes(t) {
+		if a != t.From {
+			accounts = append(accounts, a)
+		}
+	}
+	return accounts
 }
 
 // affordablePrice limits a price in micro-lamports per compute unit, so that the priority fee is at most maxPriority.

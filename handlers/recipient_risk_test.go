@@ -106,11 +106,12 @@ type planted struct {
 	at, owner wallet.Address
 }
 
-func (p planted) TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.TokenAccount, error) {
-	if at == p.at {
-		return wallet.TokenAccount{Address: at, Exists: true, Owner: p.owner, Program: wallet.TokenProgram}, nil
+func (p planted) Parties(ctx context.Context, from, to wallet.Address) (wallet.Parties, error) {
+	parties, err := p.TransferChain.Parties(ctx, from, to)
+	if to == p.at {
+		parties.AtTo = wallet.TokenAccount{Address: to, Exists: true, Owner: p.owner, Program: wallet.TokenProgram}
 	}
-	return p.TransferChain.TokenAccountAt(ctx, at)
+	return parties, err
 }
 
 // TestATokenAccountAtAnyAddressIsBlocked: one can be made at an address that was ground to look like

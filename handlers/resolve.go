@@ -61,14 +61,11 @@ func (s *Transfers) Destination(to, from wallet.Address) error {
 //
 // That owner is accepted only if the account's address can be derived from it. An RPC node's word alone would let the
 // node redirect payments. Token accounts at other addresses are therefore refused.
-func (s *Transfers) recipient(ctx context.Context, named, from wallet.Address) (wallet.Address, error) {
+func recipient(account wallet.TokenAccount, named, from wallet.Address) (wallet.Address, error) {
 	no := func(key string) error {
 		return wallet.About(wallet.FieldTo, wallet.Refuse(wallet.InvalidRequest, key))
 	}
-	account, err := s.Chain.TokenAccountAt(ctx, named)
 	switch {
-	case err != nil:
-		return named, err
 	case !account.Exists: // not a token account: the address itself must be able to receive
 		return named, wallet.About(wallet.FieldTo, named.Payable())
 	case wallet.AssociatedAccount(account.Owner, account.Mint, account.Program) != named:

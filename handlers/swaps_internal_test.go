@@ -14,8 +14,8 @@ func fittingSwap() (swapSnapshot, wallet.Transaction) {
 	out := wallet.Token{Symbol: "OUT", Mint: wallet.Address{3}, Decimals: 5, Program: wallet.TokenProgram}
 	system := wallet.Account{Exists: true, Lamports: 10_000_000, Owner: wallet.SystemProgram}
 	f := swapSnapshot{owner: owner, in: in, out: out, floor: 890_880, free: 10_000_000, units: 1_000}
-	f.paying = wallet.TokenFacts{From: system, Mint: wallet.Mint{Decimals: 6}, Source: wallet.TokenAccount{Exists: true, Owner: owner, Units: 1_000}}
-	f.receiving = wallet.TokenFacts{From: system, Mint: wallet.Mint{Decimals: 5}, Destination: wallet.TokenAccount{Exists: true, Owner: owner}}
+	f.paying = wallet.TokenFacts{Parties: wallet.Parties{From: system}, Mint: wallet.Mint{Decimals: 6}, Source: wallet.TokenAccount{Exists: true, Owner: owner, Units: 1_000}}
+	f.receiving = wallet.TokenFacts{Parties: wallet.Parties{From: system}, Mint: wallet.Mint{Decimals: 5}, Destination: wallet.TokenAccount{Exists: true, Owner: owner}}
 	return f, wallet.Transaction{Kind: wallet.Swap, Token: in, Amount: 1_000, Fee: 5_000}
 }
 

@@ -9,14 +9,12 @@ import (
 
 // TransferChain is what transfers need to know of the chain. Errors are NETWORK_ERROR unless stated otherwise.
 type TransferChain interface {
-	// Accounts reads several addresses at one slot, in the order given. An account that does not exist is no error.
-	Accounts(ctx context.Context, addresses []wallet.Address) ([]wallet.Account, error)
+	// Parties reads both sides of a transfer at one slot. An account that does not exist is no error.
+	Parties(ctx context.Context, from, to wallet.Address) (wallet.Parties, error)
 	// RentMinimum returns the smallest balance an account with size bytes of data may have, in lamports.
 	RentMinimum(ctx context.Context, size uint64) (uint64, error)
 	// Mint reads a mint account. TOKEN_NOT_FOUND if the address is none.
 	Mint(ctx context.Context, at wallet.Address) (wallet.Mint, error)
-	// TokenAccountAt reads a token account. Exists is false if the address is none.
-	TokenAccountAt(ctx context.Context, at wallet.Address) (wallet.TokenAccount, error)
 	// TokenFacts reads the mint and both sides of a token transfer at one slot.
 	TokenFacts(ctx context.Context, from, to, mint, program wallet.Address) (wallet.TokenFacts, error)
 }
@@ -89,14 +87,19 @@ func (s *Transfers) Prepare(ctx context.Context, who Caller, req SendRequest) (P
 		}
 		units = amount.Units
 	}
-	// Then both sides of the transfer, as the chain has them.
-	to, err := s.recipient(ctx, req.To, from.Address)
+	// Then both sides of the transfer, as the chain has them: again if the owner of the address that was named is paid.
+	f, err := s.fetch(ctx, from.Address, req.To, token)
 	if err != nil {
 		return Proposal{}, err
 	}
-	f, err := s.fetch(ctx, from.Address, to, token)
+	to, err := recipient(f.atRecipient, req.To, from.Address)
 	if err != nil {
 		return Proposal{}, err
+	}
+	if to != req.To {
+		if f, err = s.fetch(ctx, from.Address, to, token); err != nil {
+			return Proposal{}, err
+		}
 	}
 	if err := f.checkAccounts(); err != nil {
 		return Proposal{}, err

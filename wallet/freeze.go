@@ -10,9 +10,9 @@ import (
 // Freeze says that a person has stopped everything that purser could do for them (docs/decisions/0049-freeze.md). It stays
 // until the device of a wallet that was connected before it signs UnfreezeText (UnlockedBy).
 type Freeze struct {
-	At      time.Time  `json:"at"`
+	At      time.Time     `json:"at"`
 	By      FreezeChannel `json:"by"`
-	Message int        `json:"message,omitempty"` // id of the /freeze message in the private chat; 0 for the link
+	Message int           `json:"message,omitempty"` // id of the /freeze message in the private chat; 0 for the link
 	// EndsFrom is from when a person without any wallet can end the freeze in chat; zero until they ask for it.
 	EndsFrom time.Time `json:"ends_from,omitzero"`
 }

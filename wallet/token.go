@@ -136,10 +136,16 @@ type TokenAccount struct {
 	Delegated uint64
 }
 
+// Parties are both sides of a transfer, as the chain has them at one slot.
+type Parties struct {
+	From, To Account      // the two addresses, as System accounts
+	AtTo     TokenAccount // the token account at To's address; Exists is false if it is none
+}
+
 // TokenFacts is everything by which a token transfer is judged, read at one slot.
 type TokenFacts struct {
-	Epoch       uint64
-	From, To    Account // the two wallets, as System accounts
+	Epoch uint64
+	Parties
 	Mint        Mint
 	Source      TokenAccount // associated account of From
 	Destination TokenAccount // associated account of To; it may not exist
