@@ -6,7 +6,7 @@ NODE_DIRS := $(patsubst %/package-lock.json,%,$(shell git ls-files '*package-loc
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: build test race bench staticcheck deps fuzz
+.PHONY: build test race bench bench-binary staticcheck deps fuzz
 
 build:
 	go build -trimpath -o purser .
@@ -37,6 +37,10 @@ race: deps
 # The garbage collector is set as purser's main sets it.
 bench:
 	GOGC=400 GOMEMLIMIT=512MiB go test -run "^$$" -bench . -timeout 30m . ./api ./bot ./chart ./chat ./store/bolt ./chain ./market ./settle ./signer ./webhooks
+
+# The built binary over sockets, as its users meet it.
+bench-binary:
+	GOGC=400 go test -run "^$$" -bench . -benchtime 3x -timeout 30m ./e2e/bench
 
 staticcheck:
 	go run $(STATICCHECK) ./...
