@@ -10,12 +10,12 @@ import { checkLimits } from './challenge.js';
 import { restoreWallet } from './create.js';
 import { signText } from './external.js';
 import { answered } from './freeze.js';
-import { networkOf, pinNetwork, rulesBroken } from './history.js';
+import { networkOf, pinNetwork, limitViolations } from './history.js';
 import { address as shown, askPassphrase, rows } from './parts.js';
 import { passkeyOf } from './passkey.js';
 import { brief, summary } from './payment.js';
-import { adopt, cancelPending, keepSigned, keepStricter, keptPolicy, meetRecipient } from './policies.js';
-import { ANYTHING, DAY, SOL, changes, equal, payee, policyText } from './policy.js';
+import { adopt, cancelPending, keepSigned, keepStricter, keptPolicy, startRecipientWait } from './policies.js';
+import { UNRESTRICTED, DAY, SOL, changes, equal, payee, policyText } from './policy.js';
 import { sign, unlockKey, verify } from './seal.js';
 import * as server from './server.js';
 import { amount, clock, day, lastSix, sol, utcTime } from './text.js';
@@ -80,28 +80,28 @@ function signatureBytes(text) {
   }
 }
 
-/** Takes over what the limits in an answer forbid. Resolves to {kept, news}: news is a list of {key, args, red} to be shown. */
+/** Takes over what the limits in an answer forbid. Resolves to {kept, updates}: updates is a list of {key, args, red} to be shown. */
 export async function takeOver(offer) {
   const fits = await proven(offer);
   const before = await keptPolicy(offer.address);
-  const { kept, news } = await adopt(offer.address, offer.limits, fits === true);
+  const { kept, changed } = await adopt(offer.address, offer.limits, fits === true);
   const list = [];
   const say = (key, args = {}, red = false) => list.push({ key, args, red });
   if (before === null && fits === false) say('limits.forged', {}, true);
-  if (news.taken && !equal(offer.limits.signed.policy, ANYTHING)) say('limits.taken', { when: day(utcTime(offer.limits.signed.issued_at)) });
-  if (news.stricter) say(before || news.taken ? 'limits.stricter' : 'limits.first');
-  if (news.dropped) say('limits.dropped');
-  return { kept, news: list };
+  if (changed.taken && !equal(offer.limits.signed.policy, UNRESTRICTED)) say('limits.taken', { when: day(utcTime(offer.limits.signed.issued_at)) });
+  if (changed.stricter) say(before || changed.taken ? 'limits.stricter' : 'limits.first');
+  if (changed.dropped) say('limits.dropped');
+  return { kept, updates: list };
 }
 
 /** What was taken over, as notices. */
-export const newsOf = (news) => news.map(({ key, args, red }) => notice(red ? 'danger' : 'note', h('p', null, red ? h('strong', null, t(key, args)) : t(key, args))));
+export const updateNotices = (updates) => updates.map(({ key, args, red }) => notice(red ? 'danger' : 'note', h('p', null, red ? h('strong', null, t(key, args)) : t(key, args))));
 
 /** What counts of a payment. */
 export const counted = (pay) => pay.spends && { ...pay.spends, units: String(pay.spends.units) };
 
 /** That a payment keeps to the limits of this device, as a pair for rows; null where it keeps none that count. */
-export const within = (kept, pay) => (kept && pay.spends && !equal(kept.current, ANYTHING) ? [t('limits.title'), t('limits.within')] : null);
+export const within = (kept, pay) => (kept && pay.spends && !equal(kept.current, UNRESTRICTED) ? [t('limits.title'), t('limits.within')] : null);
 
 /** A broken rule in words, with its numbers. */
 function ruleText({ rule, mint, limit, units, spent, why }, chain) {
@@ -115,9 +115,9 @@ function ruleText({ rule, mint, limit, units, spent, why }, chain) {
 }
 
 /** The payment breaks the limits, so nothing signs it. Resolves when the person rejects it. */
-export const overLimits = (ui, { offer, pay, rules, kept, news, chain }) => ui.ask(t('limits.blocked_title'), (done) => [
+export const overLimits = (ui, { offer, pay, rules, kept, updates, chain }) => ui.ask(t('limits.blocked_title'), (done) => [
   mark('stop'),
-  newsOf(news),
+  updateNotices(updates),
   notice('danger', ...rules.map((r) => h('p', null, h('strong', null, ruleText(r, chain))))),
   h('div', { class: 'card pay small' }, summary(pay, offer)),
   h('p', null, t('limits.blocked_next')),
@@ -134,23 +134,23 @@ const waiting = (kept, chain) => kept.pending && notice('note', t('limits.pendin
  * A payment to a recipient who is new to this device, or that the server lets wait: nothing signs it yet. The wait begins when the person says so. Resolves when
  * the person rejects it.
  */
-export async function waitFirst(ui, { offer, pay, record, rules, news, chain }) {
+export async function waitFirst(ui, { offer, pay, record, rules, updates, chain }) {
   let [rule] = rules;
   if (rule && rule.from === null) {
     const answer = await ui.ask(t('limits.new_title'), (done) => [
-      newsOf(news),
+      updateNotices(updates),
       h('p', { class: 'lead' }, t('limits.new_lead', { hours: hours(rule.hours) })),
       h('div', { class: 'card pay' }, summary(pay, offer)),
       h('p', null, t('limits.new_begin')),
       h('div', { class: 'actions' }, button(t('limits.begin'), 'primary', () => done('begin')), button(t('sign.reject'), 'danger', () => done('reject'))),
     ]);
     if (answer === 'reject') return answer;
-    await meetRecipient(record.address, payee(record.spends));
-    [rule] = await rulesBroken(record); // from when, as it is kept now
-    news = []; // it was shown
+    await startRecipientWait(record.address, payee(record.spends));
+    [rule] = await limitViolations(record); // from when, as it is kept now
+    updates = []; // it was shown
   }
   return ui.ask(t('limits.wait_title'), (done) => [
-    newsOf(news),
+    updateNotices(updates),
     rule && h('p', { class: 'lead' }, t('limits.signs_from', { when: day(rule.from) })),
     offer.ready && h('p', { class: rule ? null : 'lead' }, t('limits.server_from', { when: day(offer.ready) })),
     h('div', { class: 'card pay small' }, brief(pay)),
@@ -189,16 +189,16 @@ export async function limitsFlow(ui, token, place, able = true) {
   }
 }
 
-/** What this device knows of a wallet, after it took over what the server forbids more: {network, kept, news, forgetful}. Nothing is kept of a wallet without limits before they are signed. */
+/** What this device knows of a wallet, after it took over what the server forbids more: {network, kept, updates, forgetful}. Nothing is kept of a wallet without limits before they are signed. */
 async function deviceKnows({ address, current }) {
   try {
     const network = await networkOf(address);
-    if ((await keptPolicy(address)) === null) return { network, kept: null, news: [], forgetful: false };
-    const { kept, news } = await takeOver({ address, limits: { current, waits: null, signed: null } });
-    return { network, kept, news, forgetful: false };
+    if ((await keptPolicy(address)) === null) return { network, kept: null, updates: [], forgetful: false };
+    const { kept, updates } = await takeOver({ address, limits: { current, waits: null, signed: null } });
+    return { network, kept, updates, forgetful: false };
   } catch (err) {
     if (await vault.list().then(() => true, () => false)) throw err;
-    return { network: null, kept: null, news: [], forgetful: true };
+    return { network: null, kept: null, updates: [], forgetful: true };
   }
 }
 
@@ -222,7 +222,7 @@ function propose(ui, { c, base, here, wallet, able, place, refusal }) {
       h('p', { class: 'name' }, foreign(c.telegram_name, 64)),
       h('p', { class: 'hint' }, c.username && rich('bind.username', { name: foreign(`@${c.username.replace(/^@/, '')}`) }), t('bind.telegram_id', { id: c.telegram_id }))),
     notice('warn', h('p', null, h('strong', null, t('bind.not_you')), ' ', t('limits.not_you_close'))),
-    newsOf(here.news),
+    updateNotices(here.updates),
     rows([t('common.wallet'), shown(c.address)], [t('sign.network'), t(`chain.${c.chain}_money`)]),
     stricter.length > 0 && h('div', { class: 'card' }, h('h2', null, t('limits.at_once')), list(stricter.map((change) => changeText(change, false, c.chain)))),
     looser.length > 0 && notice('warn', h('h2', null, t('limits.later')), list(looser.map((change) => changeText(change, true, c.chain)))),

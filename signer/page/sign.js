@@ -7,10 +7,10 @@ import { button, copyButton, errorText, foreign, h, mark, notice } from './dom.j
 import { encode } from './base58.js';
 import { sha256, toBase64, toHex } from './bytes.js';
 import { restoreWallet } from './create.js';
-import { networkOf, noteSigned, pinNetwork, rulesBroken, sawDefaultChange, seenDefaultChange, signedBefore } from './history.js';
+import { networkOf, noteSigned, pinNetwork, limitViolations, sawDefaultChange, seenDefaultChange, signedBefore } from './history.js';
 import { Refusal, decode } from './decode.js';
 import { Misbehaved, signTransaction } from './external.js';
-import { counted, newsOf, overLimits, takeOver, waitFirst, within } from './limits.js';
+import { counted, updateNotices, overLimits, takeOver, waitFirst, within } from './limits.js';
 import { check } from './offer.js';
 import { followUp, showStatus } from './outcome.js';
 import { address as shown, askPassphrase, rows } from './parts.js';
@@ -29,12 +29,12 @@ class Changed extends LocalizedError {}
 
 /**
  * What this device knows of the payment changed since the person was asked: another tab signed it or another one, or the limits of the wallet
- * became stricter. `news` is what to say of the limits (limits.js).
+ * became stricter. `updates` is what to say of the limits (limits.js).
  */
-class KnowsMore extends Error {
-  constructor(news = []) {
+class Outdated extends Error {
+  constructor(updates = []) {
     super();
-    this.news = news;
+    this.updates = updates;
   }
 }
 
@@ -68,8 +68,8 @@ export async function signFlow(ui, id, link = '', able = true, earlier = []) {
 
   // What the limits say stands before everything that could lead to a signature.
   record.spends = counted(pay);
-  const rules = known.forgetful ? [] : await rulesBroken(record);
-  const about = { offer, pay, record, rules, kept: known.limits.kept, news: known.limits.news, chain: known.network ?? offer.chain };
+  const rules = known.forgetful ? [] : await limitViolations(record);
+  const about = { offer, pay, record, rules, kept: known.limits.kept, updates: known.limits.updates, chain: known.network ?? offer.chain };
   if (rules.length > 0 && !onlyWaits(rules)) {
     await overLimits(ui, about);
     return reject(ui, id);
@@ -95,7 +95,7 @@ export async function signFlow(ui, id, link = '', able = true, earlier = []) {
     approved = external ? await approveInApp(ui, id, offer, decoded, link, known) : await approve(ui, id, offer, decoded, pay, wallet, known);
     if (approved === null && !external) wallet = (await vault.find(offer.address)) ?? wallet; // it may have another passphrase now
   }
-  if (approved instanceof KnowsMore) return signFlow(ui, id, link, able, approved.news);
+  if (approved instanceof Outdated) return signFlow(ui, id, link, able, approved.updates);
   if (approved instanceof Changed) return warn(ui, approved);
   if (approved instanceof server.Refused) return notRefreshed(ui, id, approved, () => signFlow(ui, id, link, able));
   if (approved.message === null) return showStatus(ui, id, approved);
@@ -111,11 +111,11 @@ async function recall(record, offer, earlier) {
     const limits = await takeOver(offer);
     return {
       record, ...(await signedBefore(record)), network: await networkOf(record.address), forgetful: false,
-      limits: { kept: limits.kept, news: [...earlier, ...limits.news] }, seen: await seenDefaultChange(record.address),
+      limits: { kept: limits.kept, updates: [...earlier, ...limits.updates] }, seen: await seenDefaultChange(record.address),
     };
   } catch (err) {
     if (await vault.find(record.address).then(() => true, () => false)) throw err;
-    return { record, same: null, alike: null, network: null, forgetful: true, limits: { kept: null, news: [] }, seen: null };
+    return { record, same: null, alike: null, network: null, forgetful: true, limits: { kept: null, updates: [] }, seen: null };
   }
 }
 
@@ -166,8 +166,8 @@ function cautions(offer, known) {
   if (same) {
     list.push(notice('danger', h('p', null, h('strong', null, t('sign.signed_before', { when: day(same.at) }))), t('sign.signed_before_risk')));
   }
-  const red = list.length > 0 || limits.news.some((n) => n.red);
-  list.push(...newsOf(limits.news));
+  const red = list.length > 0 || limits.updates.some((n) => n.red);
+  list.push(...updateNotices(limits.updates));
   if (alike) {
     list.push(notice('warn', t('sign.alike', { when: day(alike.at) })));
   }
@@ -239,7 +239,7 @@ function elsewhere(ui, offer, decoded, pay, link) {
 
 /**
  * Unlocks, refreshes, compares, signs. Resolves to {sha256, signature}, to an answer without message
- * when the transaction has moved on, to a Changed or KnowsMore, to the server's Refused, or to null when the person
+ * when the transaction has moved on, to a Changed or Outdated, to the server's Refused, or to null when the person
  * goes back or has restored the wallet.
  */
 function approve(ui, id, offer, decoded, pay, wallet, known) {
@@ -263,25 +263,25 @@ function approve(ui, id, offer, decoded, pay, wallet, known) {
       await compare(offer, decoded, fresh);
       await notMeanwhile(known, fresh);
     } catch (err) {
-      if (err instanceof Changed || err instanceof KnowsMore) return err;
+      if (err instanceof Changed || err instanceof Outdated) return err;
       throw err;
     }
     const hash = toHex(await sha256(fresh.message));
     const signature = encode(await sign(key, offer.address, fresh.message));
-    if (!(await remember(offer, known, { signature, handed: { sha256: hash } }))) return new KnowsMore();
+    if (!(await remember(offer, known, { signature, handed: { sha256: hash } }))) return new Outdated();
     return { signature, send: () => server.sendSignature(id, hash, signature) };
   });
 }
 
 /**
- * Throws KnowsMore when this payment was signed after the person was asked about it, when what was signed since leaves too little of the limits, or
+ * Throws Outdated when this payment was signed after the person was asked about it, when what was signed since leaves too little of the limits, or
  * when the server's limits became stricter: no wallet app is asked in vain then. Another tab may still come first until remember has noted the signature.
  */
 async function notMeanwhile({ record, same, forgetful }, fresh) {
   if (forgetful) return;
-  const { news } = await takeOver(fresh);
+  const { updates } = await takeOver(fresh);
   const now = await signedBefore(record);
-  if (news.length > 0 || now.same?.signature !== same?.signature || (await rulesBroken(record)).length > 0) throw new KnowsMore(news);
+  if (updates.length > 0 || now.same?.signature !== same?.signature || (await limitViolations(record)).length > 0) throw new Outdated(updates);
 }
 
 /**
@@ -308,7 +308,7 @@ async function approveInApp(ui, id, offer, decoded, link, known) {
     await compare(offer, decoded, fresh);
     await notMeanwhile(known, fresh);
   } catch (err) {
-    if (err instanceof server.Refused || err instanceof Changed || err instanceof KnowsMore) return err;
+    if (err instanceof server.Refused || err instanceof Changed || err instanceof Outdated) return err;
     throw err;
   }
   let signed;
@@ -324,7 +324,7 @@ async function approveInApp(ui, id, offer, decoded, link, known) {
   if (!(await inTime(id))) return (await tooLate(ui)) ? approveInApp(ui, id, offer, decoded, link, known) : null;
   const signature = encode(signed.slice(1, 65));
   const transaction = toBase64(signed);
-  if (!(await remember(offer, known, { signature, handed: { transaction } }))) return new KnowsMore();
+  if (!(await remember(offer, known, { signature, handed: { transaction } }))) return new Outdated();
   return { signature, send: () => server.sendSigned(id, transaction) };
 }
 

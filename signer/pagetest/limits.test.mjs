@@ -79,19 +79,19 @@ it('a change in both directions: what is stricter at once, all of it after a day
 
 it('a lost answer: what is stricter holds, what allows more only after the server said yes; the same signature can be sent again', () => limited(ONE, async (tab) => {
   const mixed = policy({ day: [limit(3_000_000_000)], payment: [limit(2_000_000_000)] });
-  const met = policy({ day: [limit(3_000_000_000)], payment: [limit(1_000_000_000)] });
+  const both = policy({ day: [limit(3_000_000_000)], payment: [limit(1_000_000_000)] });
   server.world.proposed = mixed;
   server.world.drop['/w/limits/sign'] = 1;
   await follow(tab, server, LIMITS);
   await sets(tab);
   await title(tab, 'No answer from the server');
   assert.match(await text(tab), /already in effect on this device/);
-  assert.deepEqual(await policies(tab), [{ current: met, pending: null, here: true }]);
+  assert.deepEqual(await policies(tab), [{ current: both, pending: null, here: true }]);
   await press(tab, 'Send again');
   await title(tab, 'Spending limits set');
   const sent = server.posted('/w/limits/sign');
   assert.deepEqual([sent.length, sent[1]], [2, sent[0]]);
-  assert.deepEqual(await policies(tab), [{ current: met, pending: mixed, here: true }]);
+  assert.deepEqual(await policies(tab), [{ current: both, pending: mixed, here: true }]);
 }));
 
 it('a change that the server refuses allows nothing more here, and replaces one that waited', () => limited(ONE, async (tab) => {
