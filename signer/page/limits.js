@@ -9,14 +9,14 @@ import { LocalizedError, rich, t } from './catalogue.js';
 import { checkLimits } from './challenge.js';
 import { restoreWallet } from './create.js';
 import { signText } from './external.js';
-import { answered } from './freeze.js';
 import { networkOf, pinNetwork, limitViolations } from './history.js';
-import { address as shown, askPassphrase, rows } from './parts.js';
-import { passkeyOf } from './passkey.js';
+import { address as shown, rows } from './parts.js';
 import { brief, summary } from './payment.js';
 import { adopt, cancelPending, keepSigned, keepStricter, keptPolicy, startRecipientWait } from './policies.js';
 import { UNRESTRICTED, DAY, SOL, changes, equal, payee, policyText } from './policy.js';
-import { sign, unlockKey, verify } from './seal.js';
+import { accountCard, signedText, unlockForText } from './proof.js';
+import { untilAnswered } from './retry.js';
+import { sign, verify } from './seal.js';
 import * as server from './server.js';
 import { amount, clock, day, lastSix, sol, utcTime } from './text.js';
 import { TOKENS } from './tokens.js';
@@ -164,7 +164,7 @@ export async function waitFirst(ui, { offer, pay, record, rules, updates, chain 
 
 /** The flow behind #l=<token>. `place` and `able` as in bind.js. */
 export async function limitsFlow(ui, token, place, able = true) {
-  ui.wait(t('bind.reading'));
+  ui.wait(t('proof.reading'));
   const c = checkLimits(await server.limitsChallenge(token));
   const here = await deviceKnows(c);
   if (here.network && here.network !== c.chain) return otherNetwork(ui, here.network, c);
@@ -176,13 +176,13 @@ export async function limitsFlow(ui, token, place, able = true) {
     if (signer === null) continue;
     let signature;
     try {
-      const text = policyText(place, c.address, c.proposed, c);
+      const text = textFor(place, c);
       const proof = signer.key ? await sign(signer.key, c.address, utf8(text))
         : await inApp(ui, signer.app.name, t('limits.app_signs'), signText(signer.app, signer.account, text));
       if (proof === null) continue;
       signature = encode(proof);
     } catch (err) {
-      refusal = err instanceof Error ? err.message : t('bind.app_did_not_sign');
+      refusal = err instanceof Error ? err.message : t('proof.app_did_not_sign');
       continue;
     }
     return hand(ui, { token, c, base, here, signature });
@@ -203,9 +203,9 @@ async function deviceKnows({ address, current }) {
 }
 
 /** Names of tokens and test money depend on the network: limits for another one are not signed. */
-const otherNetwork = (ui, network, c) => ui.end(t('bind.network_title'),
+const otherNetwork = (ui, network, c) => ui.end(t('proof.network_title'),
   mark('stop'),
-  notice('danger', h('p', null, h('strong', null, t('bind.network_changed', { known: t(`chain.${network}`), now: t(`chain.${c.chain}`) }))), t('limits.other_network')),
+  notice('danger', h('p', null, h('strong', null, t('proof.network_changed', { known: t(`chain.${network}`), now: t(`chain.${c.chain}`) }))), t('limits.other_network')),
   rows([t('common.wallet'), shown(c.address)]));
 
 /** Resolves to a function that resolves to {key} or {app, account}, or to null to choose again. */
@@ -214,14 +214,11 @@ function propose(ui, { c, base, here, wallet, able, place, refusal }) {
   const [stricter, looser] = ['stricter', 'looser'].map((which) => all.filter((change) => change[which]));
   const { kept, forgetful } = here;
   const inBrowser = wallet !== null;
-  const other = button(t('bind.external'), inBrowser || c.wallet_type === 'page' ? 'secondary' : 'primary', () => done(() => chooseAccount(ui, { chain: c.chain, link: place.link, only: c.address })));
+  const other = button(t('proof.external'), inBrowser || c.wallet_type === 'page' ? 'secondary' : 'primary', () => done(() => chooseAccount(ui, { chain: c.chain, link: place.link, only: c.address })));
   let done;
   return ui.ask(t('limits.set_title'), (answer) => (done = answer, [
     refusal && notice('warn', h('p', null, foreign(refusal, 300))),
-    h('div', { class: 'card who' },
-      h('p', { class: 'name' }, foreign(c.telegram_name, 64)),
-      h('p', { class: 'hint' }, c.username && rich('bind.username', { name: foreign(`@${c.username.replace(/^@/, '')}`) }), t('bind.telegram_id', { id: c.telegram_id }))),
-    notice('warn', h('p', null, h('strong', null, t('bind.not_you')), ' ', t('limits.not_you_close'))),
+    accountCard(c, t('limits.not_you_close')),
     updateNotices(here.updates),
     rows([t('common.wallet'), shown(c.address)], [t('sign.network'), t(`chain.${c.chain}_money`)]),
     stricter.length > 0 && h('div', { class: 'card' }, h('h2', null, t('limits.at_once')), list(stricter.map((change) => changeText(change, false, c.chain)))),
@@ -237,37 +234,25 @@ function propose(ui, { c, base, here, wallet, able, place, refusal }) {
     !able && notice('note', t('link.unsupported_here')),
     able && !inBrowser && c.wallet_type === 'page' && notice('note', t('limits.elsewhere')),
     h('div', { class: 'actions' },
-      inBrowser && button(t('unfreeze.with', { six: lastSix(c.address) }), 'primary', () => done(() => unlock(ui, wallet, c, place))),
+      inBrowser && button(t('proof.with', { six: lastSix(c.address) }), 'primary', () => done(() => unlock(ui, wallet, c, place))),
       other,
-      able && !inBrowser && c.wallet_type === 'page' && button(t('unfreeze.restore', { six: lastSix(c.address) }), 'secondary', () => done(() => restoreWallet(ui, { needed: c.address, next: setting(place, c) }))),
+      able && !inBrowser && c.wallet_type === 'page' && button(t('proof.restore', { six: lastSix(c.address) }), 'secondary', () => done(() => restoreWallet(ui, { needed: c.address, next: setting(place, c) }))),
       copyButton(t('common.copy_link'), place.link, 'secondary')),
-    c.wallet_type === 'developer' && h('p', { class: 'hint' }, t('unfreeze.developer')),
+    c.wallet_type === 'developer' && h('p', { class: 'hint' }, t('proof.developer')),
     h('p', { class: 'hint' }, t('limits.expires', { time: clock(utcTime(c.expires_at)) })),
-    signedText(place, c),
+    signedText(textFor(place, c)),
   ]));
 }
 
 /** What follows a wallet that was just restored here: its text is signed at once. */
-const setting = (place, c) => ({ step: 'limits.step', label: 'limits.set', more: () => signedText(place, c) });
+const setting = (place, c) => ({ step: 'limits.step', label: 'limits.set', more: () => signedText(textFor(place, c)) });
 
-/** The text that sets the limits, folded. */
-const signedText = (place, c) => h('details', null, h('summary', null, t('bind.text_title')),
-  h('pre', { class: 'signed', translate: 'no' }, policyText(place, c.address, c.proposed, c)));
+/** The text that sets the limits. */
+const textFor = (place, c) => policyText(place, c.address, c.proposed, c);
 
-async function unlock(ui, wallet, c, place) {
-  const key = await askPassphrase(ui, {
-    title: t('limits.set_title'),
-    about: rows([t('common.wallet'), shown(wallet.address)], [t('bind.telegram_account'), ...rich('bind.account', { name: foreign(c.telegram_name, 64), id: c.telegram_id })]),
-    label: t('limits.set'),
-    below: signedText(place, c),
-    forgotten: async () => {
-      const restored = await restoreWallet(ui, { needed: wallet.address, next: setting(place, c) });
-      return restored && { instead: restored.key };
-    },
-    passkey: passkeyOf(ui, wallet),
-  }, (passphrase) => unlockKey(passphrase, wallet));
-  return key && { key };
-}
+const unlock = (ui, wallet, c, place) => unlockForText(ui, wallet, c, {
+  title: t('limits.set_title'), label: t('limits.set'), text: textFor(place, c), next: setting(place, c),
+});
 
 /**
  * Hands the signature over. What the policy forbids this device keeps before: a lost answer or a server that keeps the signature back changes
@@ -280,7 +265,7 @@ async function hand(ui, { token, c, base, here, signature }) {
   }
   let answer;
   try {
-    answer = await answered(ui, t('limits.working'), t('limits.no_answer'), () => server.signLimits(token, signature));
+    answer = await untilAnswered(ui, { working: t('limits.working'), unknown: t('limits.no_answer') }, () => server.signLimits(token, signature));
   } catch (err) {
     if (!(err instanceof server.Refused)) throw err;
     return ui.end(t('limits.refused_title'), notice('warn', h('p', null, errorText(err))), h('p', null, t('limits.refused')));

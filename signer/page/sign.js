@@ -13,11 +13,13 @@ import { Misbehaved, signTransaction } from './external.js';
 import { counted, updateNotices, overLimits, takeOver, waitFirst, within } from './limits.js';
 import { check } from './offer.js';
 import { followUp, showStatus } from './outcome.js';
-import { address as shown, askPassphrase, rows } from './parts.js';
+import { address as shown, rows } from './parts.js';
 import { passkeyOf } from './passkey.js';
 import { brief, comparing, heading, moreTerms, payment, summary } from './payment.js';
 import { onlyWaits } from './policy.js';
-import { sign, unlockKey } from './seal.js';
+import { unlockWallet } from './proof.js';
+import { untilAnswered } from './retry.js';
+import { sign } from './seal.js';
 import * as server from './server.js';
 import { clock, day, sol } from './text.js';
 import * as vault from './vault.js';
@@ -243,14 +245,13 @@ function elsewhere(ui, offer, decoded, pay, link) {
  * goes back or has restored the wallet.
  */
 function approve(ui, id, offer, decoded, pay, wallet, known) {
-  const passkey = passkeyOf(ui, wallet);
-  return askPassphrase(ui, {
-    title: t(passkey ? 'sign.unlock_title' : 'sign.passphrase_title'),
+  return unlockWallet(ui, wallet, {
+    title: t(passkeyOf(ui, wallet) ? 'sign.unlock_title' : 'sign.passphrase_title'),
     about: h('div', { class: 'card pay small' }, brief(pay)),
     label: t('sign.submit'),
-    forgotten: async () => (await restoreWallet(ui, { needed: offer.address, next: RESTORED })) && { instead: null },
-    passkey,
-  }, (passphrase) => unlockKey(passphrase, wallet), async (key) => {
+    next: RESTORED,
+    restored: () => null, // the payment is reviewed again
+  }, async (key) => {
     let fresh;
     try {
       fresh = check(await server.refreshTransaction(id));
@@ -403,44 +404,28 @@ async function compare(offer, decoded, fresh) {
 
 /** Sends the signature; when no answer comes, the same one can be sent again without harm. */
 async function handOver(ui, id, { signature, send }, bot) {
-  ui.wait(t('sign.sending'));
-  for (;;) {
-    try {
-      const { status } = await send();
-      if (status === 'signed' || status === 'pending' || status === 'awaiting_signature') {
-        return await followUp(ui, id, t('status.approved_title'), { status, signature, bot });
-      }
-      return await showStatus(ui, id, { status, signature, bot });
-    } catch (err) {
-      if (err instanceof server.Refused) {
-        await stillWaits(ui, id);
-        return ui.end(t('sign.refused_title'), notice('warn', h('p', null, errorText(err))), h('p', null, t('sign.refused')));
-      }
-      if (!(err instanceof server.NoAnswer)) throw err;
-      await ui.ask(t('common.no_answer_title'), (done) => [
-        h('p', null, t('sign.no_answer')),
-        h('div', { class: 'actions' }, button(t('common.send_again'), 'primary', () => done())),
-      ]);
-      ui.wait(t('sign.sending'));
-    }
+  let answer;
+  try {
+    answer = await untilAnswered(ui, { working: t('sign.sending'), unknown: t('sign.no_answer') }, send);
+  } catch (err) {
+    if (!(err instanceof server.Refused)) throw err;
+    await stillWaits(ui, id);
+    return ui.end(t('sign.refused_title'), notice('warn', h('p', null, errorText(err))), h('p', null, t('sign.refused')));
   }
+  const { status } = answer;
+  if (status === 'signed' || status === 'pending' || status === 'awaiting_signature') {
+    return followUp(ui, id, t('status.approved_title'), { status, signature, bot });
+  }
+  return showStatus(ui, id, { status, signature, bot });
 }
 
 async function reject(ui, id) {
-  ui.wait(t('sign.rejecting'));
-  for (;;) {
-    try {
-      const { status } = await server.rejectTransaction(id);
-      return await showStatus(ui, id, { status });
-    } catch (err) {
-      if (err instanceof server.Refused) await stillWaits(ui, id);
-      if (!(err instanceof server.NoAnswer)) throw err;
-      await ui.ask(t('common.no_answer_title'), (done) => [
-        h('p', null, t('sign.reject_no_answer')),
-        h('div', { class: 'actions' }, button(t('common.try_again'), 'primary', () => done())),
-      ]);
-      ui.wait(t('sign.rejecting'));
-    }
+  try {
+    const { status } = await untilAnswered(ui, { working: t('sign.rejecting'), unknown: t('sign.reject_no_answer'), again: 'common.try_again' }, () => server.rejectTransaction(id));
+    return await showStatus(ui, id, { status });
+  } catch (err) {
+    if (err instanceof server.Refused) await stillWaits(ui, id);
+    throw err;
   }
 }
 
