@@ -121,13 +121,13 @@ async function exportKey(ui, wallet) {
 
 function remove(ui, wallet, limited) {
   return ui.ask(t('home.remove_title'), (done) => {
-    const six = field('six', t('home.remove_six'), { hint: t('home.remove_hint', { six: lastSix(wallet.address) }) });
+    const six = field('six', t('common.six'), { hint: t('common.six_hint', { six: lastSix(wallet.address) }) });
     return [
       notice('danger', t(wallet.words ? 'home.remove_phrase' : 'home.remove_key')),
       rows([t('common.wallet'), address(wallet.address)]),
       form([six.node], [t('home.remove_submit'), 'destructive'], async () => {
         if (six.input.value.trim() !== lastSix(wallet.address)) {
-          throw new Problem(t('home.remove_wrong'), six.input);
+          throw new Problem(t('common.six_wrong'), six.input);
         }
         await vault.forget(wallet.address, counts);
         if (wallet.passkey) await giveUp(wallet.passkey.id);

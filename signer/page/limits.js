@@ -37,7 +37,11 @@ function sum(mint, units, chain) {
 /** The same, with the mint of a token that is not known here. */
 const sumOf = (mint, units, chain) => (mint === SOL || known(chain, mint) ? [sum(mint, units, chain)] : [sum(mint, units, chain), ' ', shown(mint)]);
 
-const hours = (count) => (count === 0 ? t('limits.no_wait') : t('limits.hours', { count }));
+/** How long a new recipient waits, in days from two on, as the chat says it. */
+function waitText(hours) {
+  if (hours === 0) return t('limits.no_wait');
+  return hours % 24 === 0 && hours > 24 ? t('limits.days', { count: hours / 24 }) : t('limits.hours', { count: hours });
+}
 
 const list = (items) => h('ul', { class: 'plain' }, items.map((item) => h('li', null, item)));
 
@@ -45,7 +49,7 @@ const list = (items) => h('ul', { class: 'plain' }, items.map((item) => h('li', 
 function policyRows(policy, chain) {
   const most = (limits) => (limits.length === 0 ? [t('limits.none')] : [list(limits.map(({ mint, units }) => sumOf(mint, units, chain)))]);
   const who = policy.recipients === null ? [t('limits.any')] : policy.recipients.length === 0 ? [t('limits.nobody')] : [list(policy.recipients.map((a) => shown(a)))];
-  return [[t('limits.payment'), ...most(policy.payment)], [t('limits.day'), ...most(policy.day)], [t('limits.recipients'), ...who], [t('limits.wait'), hours(policy.wait)]];
+  return [[t('limits.payment'), ...most(policy.payment)], [t('limits.day'), ...most(policy.day)], [t('limits.recipients'), ...who], [t('limits.wait'), waitText(policy.wait)]];
 }
 
 /** One difference between two policies in words: `more` says whether of what it allows more, or less. */
@@ -56,7 +60,7 @@ function changeText(change, more, chain) {
     if (was === null) return t('limits.now_listed');
     return [t(more ? 'limits.added' : 'limits.removed'), list((more ? change.added : change.removed).map((a) => shown(a)))];
   }
-  if (kind === 'wait') return rich('limits.change', { what: t('limits.wait'), is: hours(is), was: hours(was) });
+  if (kind === 'wait') return rich('limits.change', { what: t('limits.wait'), is: waitText(is), was: waitText(was) });
   const most = (units) => h('span', null, units === null ? t('limits.none') : sumOf(mint, units, chain));
   return rich('limits.change', { what: t(kind === 'day' ? 'limits.day' : 'limits.payment'), is: most(is), was: most(was) });
 }
@@ -80,11 +84,21 @@ function signatureBytes(text) {
   }
 }
 
-/** Takes over what the limits in an answer forbid. Resolves to {kept, updates}: updates is a list of {key, args, red} to be shown. */
-export async function takeOver(offer) {
+/**
+ * Whether a wallet is one of this device: its key is here, or it was connected or signed with here, as wallets of apps are. Of other addresses
+ * nothing is kept: a server could name any, and a wallet that is imported later would have limits that nobody saw.
+ */
+const isOfThisDevice = async (address) => (await vault.find(address)) !== null || (await networkOf(address)) !== null;
+
+/**
+ * Takes over what the limits in an answer forbid. Resolves to {kept, updates}: updates is a list of {key, args, red} to be shown. `connected` says that
+ * the wallet's app has just shown that it has the wallet: it is one of this device then.
+ */
+export async function takeOver(offer, { connected = false } = {}) {
   const fits = await proven(offer);
   const before = await keptPolicy(offer.address);
-  const { kept, changed } = await adopt(offer.address, offer.limits, fits === true);
+  const own = connected || before !== null || await isOfThisDevice(offer.address);
+  const { kept, changed } = own ? await adopt(offer.address, offer.limits, fits === true) : { kept: null, changed: {} };
   const list = [];
   const say = (key, args = {}, red = false) => list.push({ key, args, red });
   if (before === null && fits === false) say('limits.forged', {}, true);
@@ -139,7 +153,7 @@ export async function waitFirst(ui, { offer, pay, record, rules, updates, chain 
   if (rule && rule.from === null) {
     const answer = await ui.ask(t('limits.new_title'), (done) => [
       updateNotices(updates),
-      h('p', { class: 'lead' }, t('limits.new_lead', { hours: hours(rule.hours) })),
+      h('p', { class: 'lead' }, t('limits.new_lead', { hours: waitText(rule.hours) })),
       h('div', { class: 'card pay' }, summary(pay, offer)),
       h('p', null, t('limits.new_begin')),
       h('div', { class: 'actions' }, button(t('limits.begin'), 'primary', () => done('begin')), button(t('sign.reject'), 'danger', () => done('reject'))),
@@ -169,9 +183,10 @@ export async function limitsFlow(ui, token, place, able = true) {
   const here = await deviceKnows(c);
   if (here.network && here.network !== c.chain) return otherNetwork(ui, here.network, c);
   const base = here.kept?.current ?? c.current;
+  const change = changeOf(base, c.proposed);
   for (let refusal = ''; ;) {
     const wallet = able && !here.forgetful ? await vault.find(c.address) : null;
-    const signer = await (await propose(ui, { c, base, here, wallet, able, place, refusal }))();
+    const signer = await (await propose(ui, { c, base, change, here, wallet, able, place, refusal }))();
     refusal = '';
     if (signer === null) continue;
     let signature;
@@ -185,7 +200,7 @@ export async function limitsFlow(ui, token, place, able = true) {
       refusal = err instanceof Error ? err.message : t('proof.app_did_not_sign');
       continue;
     }
-    return hand(ui, { token, c, base, here, signature });
+    return hand(ui, { token, c, base, change, here, place, signature });
   }
 }
 
@@ -208,10 +223,31 @@ const otherNetwork = (ui, network, c) => ui.end(t('proof.network_title'),
   notice('danger', h('p', null, h('strong', null, t('proof.network_changed', { known: t(`chain.${network}`), now: t(`chain.${c.chain}`) }))), t('limits.other_network')),
   rows([t('common.wallet'), shown(c.address)]));
 
+/** How a proposed policy differs from what counts so far: {stricter, looser}, lists of changes (policy.js). Both are empty when nothing changes. */
+function changeOf(base, proposed) {
+  const all = changes(base, proposed);
+  return { stricter: all.filter((one) => one.stricter), looser: all.filter((one) => one.looser) };
+}
+
+/** The limits before and after, or once where they are the same. */
+function beforeAndAfter({ c, base, change: { stricter, looser }, here: { kept, forgetful } }) {
+  if (stricter.length === 0 && looser.length === 0) {
+    return [
+      !forgetful && !kept?.pending && notice('note', t(kept ? 'limits.same' : 'limits.same_new')),
+      h('h2', null, t('limits.title')), rows(...policyRows(base, c.chain)),
+    ];
+  }
+  return [
+    stricter.length > 0 && h('div', { class: 'card' }, h('h2', null, t('limits.at_once')), list(stricter.map((one) => changeText(one, false, c.chain)))),
+    looser.length > 0 && notice('warn', h('h2', null, t('limits.later')), list(looser.map((one) => changeText(one, true, c.chain)))),
+    h('h2', null, t('limits.new')), rows(...policyRows(c.proposed, c.chain)),
+    h('h2', null, t(kept ? 'limits.now_here' : 'limits.now_server')), rows(...policyRows(base, c.chain)),
+    !kept && !forgetful && notice('note', t('limits.none_here')),
+  ];
+}
+
 /** Resolves to a function that resolves to {key} or {app, account}, or to null to choose again. */
-function propose(ui, { c, base, here, wallet, able, place, refusal }) {
-  const all = changes(base, c.proposed);
-  const [stricter, looser] = ['stricter', 'looser'].map((which) => all.filter((change) => change[which]));
+function propose(ui, { c, base, change, here, wallet, able, place, refusal }) {
   const { kept, forgetful } = here;
   const inBrowser = wallet !== null;
   const other = button(t('proof.external'), inBrowser || c.wallet_type === 'page' ? 'secondary' : 'primary', () => done(() => chooseAccount(ui, { chain: c.chain, link: place.link, only: c.address })));
@@ -221,14 +257,7 @@ function propose(ui, { c, base, here, wallet, able, place, refusal }) {
     accountCard(c, t('limits.not_you_close')),
     updateNotices(here.updates),
     rows([t('common.wallet'), shown(c.address)], [t('sign.network'), t(`chain.${c.chain}_money`)]),
-    stricter.length > 0 && h('div', { class: 'card' }, h('h2', null, t('limits.at_once')), list(stricter.map((change) => changeText(change, false, c.chain)))),
-    looser.length > 0 && notice('warn', h('h2', null, t('limits.later')), list(looser.map((change) => changeText(change, true, c.chain)))),
-    all.length === 0 && notice('note', t('limits.no_change')),
-    h('h2', null, t('limits.new')),
-    rows(...policyRows(c.proposed, c.chain)),
-    h('h2', null, t(kept ? 'limits.now_here' : 'limits.now_server')),
-    rows(...policyRows(base, c.chain)),
-    !kept && !forgetful && notice('note', t('limits.none_here')),
+    beforeAndAfter({ c, base, change, here }),
     kept?.pending && notice('note', t('limits.replaces', { when: day(kept.from) })),
     forgetful && notice('warn', t('limits.forgetful')),
     !able && notice('note', t('link.unsupported_here')),
@@ -258,33 +287,51 @@ const unlock = (ui, wallet, c, place) => unlockForText(ui, wallet, c, {
  * Hands the signature over. What the policy forbids this device keeps before: a lost answer or a server that keeps the signature back changes
  * nothing about that. What it allows more is kept once the server has said yes, so that a change that the server refused comes into force nowhere.
  */
-async function hand(ui, { token, c, base, here, signature }) {
+async function hand(ui, { token, c, base, change, here, place, signature }) {
   if (!here.forgetful) {
     await keepStricter(c.address, c.proposed, base);
     if (here.network === null) await pinNetwork(c.address, c.chain); // which tokens the limits are of depends on it
   }
+  const inEffect = keptAlready(change, here);
   let answer;
   try {
-    answer = await untilAnswered(ui, { working: t('limits.working'), unknown: t('limits.no_answer') }, () => server.signLimits(token, signature));
+    answer = await untilAnswered(ui, { working: t('limits.working'), unknown: [inEffect, t('limits.no_answer')] }, () => server.signLimits(token, signature));
   } catch (err) {
     if (!(err instanceof server.Refused)) throw err;
-    return ui.end(t('limits.refused_title'), notice('warn', h('p', null, errorText(err))), h('p', null, t('limits.refused')));
+    return ui.end(t('limits.refused_title'), notice('warn', h('p', null, errorText(err))),
+      [inEffect, change.looser.length > 0 && t('limits.looser_not'), here.kept?.pending && t('limits.dropped'), t('limits.refused')].filter(Boolean).map((text) => h('p', null, text)));
   }
   const { status, effective_at: effective } = answer;
   if (!['set', 'waiting'].includes(status)) throw new LocalizedError('error.unexpected_answer');
   const now = Date.now();
+  const onServer = utcTime(effective);
   // Not before the server: else what it still enforces would look stricter than what is kept here. And not much later.
-  const from = Math.min(Math.max(now + DAY, utcTime(effective)?.getTime() ?? 0), now + 2 * DAY);
+  const from = Math.min(Math.max(now + DAY, onServer?.getTime() ?? 0), now + 2 * DAY);
   const kept = here.forgetful ? null : await keepSigned(c.address, c.proposed, base, from, now);
-  return ui.end(t('limits.done_title'),
-    mark('ok'),
-    kept && [
-      h('p', { class: 'lead' }, t(kept.pending ? 'limits.done_waiting' : 'limits.done', { when: day(kept.from) })),
-      h('h2', null, t('limits.now_here')), rows(...policyRows(kept.current, c.chain)),
-      waiting(kept, c.chain),
-    ],
-    here.forgetful && notice('warn', t('limits.forgetful')),
-    h('p', { class: 'hint' }, t('limits.done_hint')));
+  const later = status === 'waiting' && onServer !== null && t('limits.on_server_later', { when: day(onServer) });
+  return ui.end(t('limits.done_title'), mark('ok'), kept === null
+    ? [h('p', { class: 'lead' }, later || t('limits.on_server')), notice('warn', t('limits.forgetful'))]
+    : nowKept(c, place, kept, change, later));
+}
+
+/** What this device enforces since the signature was made, whatever the server answers: a text, or null for nothing new. */
+function keptAlready({ stricter, looser }, { kept, forgetful }) {
+  if (forgetful) return null;
+  if (looser.length > 0) return stricter.length > 0 ? t('limits.stricter_here') : null;
+  return stricter.length > 0 || kept === null ? t('limits.all_here') : null;
+}
+
+/** What is kept after a change, and where to see it. `later` says when the server enforces it, or is false. */
+function nowKept(c, place, kept, { stricter }, later) {
+  const lead = !kept.pending ? 'limits.done' : stricter.length > 0 ? 'limits.done_both' : 'limits.done_later';
+  const where = { page: h('code', { class: 'wrap', translate: 'no' }, `${place.origin}/w/`), limits: t('limits.title'), cancel: t('limits.cancel') };
+  return [
+    h('p', { class: 'lead' }, t(lead, { when: day(kept.from) })),
+    !kept.pending && later && h('p', null, later),
+    h('h2', null, t('limits.now_here')), rows(...policyRows(kept.current, c.chain)),
+    waiting(kept, c.chain),
+    h('p', { class: 'hint' }, rich(kept.pending ? 'limits.cancel_how' : 'limits.see_here', where)),
+  ];
 }
 
 /** The limits of one wallet as this device keeps them, with a way to drop the change that waits. */

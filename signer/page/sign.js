@@ -3,7 +3,7 @@
 
 import { chooseAccount, inApp } from './apps.js';
 import { LocalizedError, rich, t } from './catalogue.js';
-import { button, copyButton, errorText, foreign, h, mark, notice } from './dom.js';
+import { Problem, button, copyButton, errorText, field, foreign, form, h, mark, notice } from './dom.js';
 import { encode } from './base58.js';
 import { sha256, toBase64, toHex } from './bytes.js';
 import { restoreWallet } from './create.js';
@@ -21,7 +21,7 @@ import { unlockWallet } from './proof.js';
 import { untilAnswered } from './retry.js';
 import { sign } from './seal.js';
 import * as server from './server.js';
-import { clock, day, sol } from './text.js';
+import { clock, day, lastSix, sol } from './text.js';
 import * as vault from './vault.js';
 
 const ZERO_HASH = '1'.repeat(32);
@@ -61,7 +61,7 @@ export async function signFlow(ui, id, link = '', able = true, earlier = []) {
   }
 
   const record = { intent: decoded.intent, reference: pay.reference, address: offer.address, paid: pay.paid };
-  const known = await recall(record, offer, earlier);
+  const known = await recall(record, offer, able, earlier);
   if (known.same) {
     const answer = await signedAlready(ui, pay, known.same);
     if (answer === 'reject') return reject(ui, id);
@@ -81,15 +81,22 @@ export async function signFlow(ui, id, link = '', able = true, earlier = []) {
     return reject(ui, id);
   }
 
-  let wallet = able ? await vault.find(offer.address) : null;
-  const external = wallet === null && (offer.external || !able);
-  while (wallet === null && !external) {
-    if ((await elsewhere(ui, offer, decoded, pay, link)) === 'reject') return reject(ui, id);
-    await restoreWallet(ui, { needed: offer.address, next: RESTORED });
-    wallet = await vault.find(offer.address);
+  if (known.forgetful) {
+    const answer = await unchecked(ui, { offer, pay, link });
+    if (answer === 'reject') return reject(ui, id);
+    if (answer === 'again') return signFlow(ui, id, link, able, earlier);
   }
 
-  if (wallet !== null && known.forgetful) return signFlow(ui, id, link, able, earlier); // the browser keeps something after all
+  let wallet = able && !known.forgetful ? await vault.find(offer.address) : null;
+  const external = wallet === null && (offer.external || !able);
+  if (wallet === null && !external) {
+    while (wallet === null) {
+      if ((await elsewhere(ui, offer, decoded, pay, link)) === 'reject') return reject(ui, id);
+      await restoreWallet(ui, { needed: offer.address, next: RESTORED });
+      wallet = await vault.find(offer.address);
+    }
+    return signFlow(ui, id, link, able, earlier); // its limits count from now on
+  }
 
   let approved = null;
   while (approved === null) {
@@ -105,20 +112,48 @@ export async function signFlow(ui, id, link = '', able = true, earlier = []) {
 }
 
 /**
- * What this device knows of a payment, after it took over what the server's limits forbid more; `forgetful` where the browser keeps nothing (its wallets are then apps of their
- * own). Where the wallets can be read, a history that cannot is a failure: nothing is signed without it.
+ * What this device knows of a payment, after it took over what the server's limits forbid more; `forgetful` where nothing that is stored can be read: a wallet app may sign
+ * all the same, if the person says so (unchecked). Where the wallets can be read, a history that cannot is a failure: nothing is signed without it. Nor by a wallet
+ * of this page when its key cannot be read.
  */
-async function recall(record, offer, earlier) {
+async function recall(record, offer, able, earlier) {
   try {
     const limits = await takeOver(offer);
     return {
       record, ...(await signedBefore(record)), network: await networkOf(record.address), forgetful: false,
-      limits: { kept: limits.kept, updates: [...earlier, ...limits.updates] }, seen: await seenDefaultChange(record.address),
+      limits: { kept: limits.kept, updates: [...earlier.filter((u) => !u.red), ...limits.updates] }, seen: await seenDefaultChange(record.address),
     };
   } catch (err) {
-    if (await vault.find(record.address).then(() => true, () => false)) throw err;
+    if (able && !offer.external || await vault.find(record.address).then(() => true, () => false)) throw err;
     return { record, same: null, alike: null, network: null, forgetful: true, limits: { kept: null, updates: [] }, seen: null };
   }
+}
+
+/**
+ * Nothing that this page stored can be read, so neither limits nor earlier signatures are known. Resolves to what to do: again, reject, or sign, which takes
+ * the end of the paying wallet's address.
+ */
+function unchecked(ui, { offer, pay, link }) {
+  const six = lastSix(offer.address);
+  return ui.ask(t('sign.unread_title'), (done) => {
+    const typed = field('six', t('common.six'), { hint: t('common.six_hint', { six }) });
+    return [
+      mark('stop'),
+      notice('danger', h('p', null, h('strong', null, t('sign.unread'))), t('sign.unread_what')),
+      h('p', null, t('sign.unread_next')),
+      h('div', { class: 'actions' },
+        button(t('common.try_again'), 'primary', () => done('again')),
+        link && copyButton(t('common.copy_link'), link, 'secondary'),
+        button(t('sign.reject'), 'danger', () => done('reject'))),
+      h('div', { class: 'card pay small' }, summary(pay, {})),
+      rows([t('sign.paying_wallet'), shown(offer.address)]),
+      notice('warn', t('sign.unread_risk')),
+      form([typed.node], [t('sign.unread_sign'), 'destructive'], () => {
+        if (typed.input.value.trim() !== six) throw new Problem(t('common.six_wrong'), typed.input);
+        done('sign');
+      }),
+    ];
+  });
 }
 
 /** The very signature that was given before, to be handed over once more. */
@@ -168,12 +203,12 @@ function cautions(offer, known) {
   if (same) {
     list.push(notice('danger', h('p', null, h('strong', null, t('sign.signed_before', { when: day(same.at) }))), t('sign.signed_before_risk')));
   }
+  if (forgetful) list.push(notice('danger', h('p', null, h('strong', null, t('limits.forgetful'))), t('sign.forgetful')));
   const red = list.length > 0 || limits.updates.some((n) => n.red);
   list.push(...updateNotices(limits.updates));
   if (alike) {
     list.push(notice('warn', t('sign.alike', { when: day(alike.at) })));
   }
-  if (forgetful) list.push(notice('warn', t('sign.forgetful'), t('limits.forgetful')));
   list.push(otherDefault(offer, known));
   return { list, red };
 }
@@ -276,13 +311,15 @@ function approve(ui, id, offer, decoded, pay, wallet, known) {
 
 /**
  * Throws Outdated when this payment was signed after the person was asked about it, when what was signed since leaves too little of the limits, or
- * when the server's limits became stricter: no wallet app is asked in vain then. Another tab may still come first until remember has noted the signature.
+ * when the server's limits became stricter: no wallet app is asked in vain then. `connected` as in takeOver: of a wallet app that is new here, the limits are taken over
+ * now. Another tab may still come first until remember has noted the signature.
  */
-async function notMeanwhile({ record, same, forgetful }, fresh) {
+async function notMeanwhile({ record, same, forgetful, limits }, fresh, { connected = false } = {}) {
   if (forgetful) return;
-  const { updates } = await takeOver(fresh);
+  const { updates } = await takeOver(fresh, { connected });
   const now = await signedBefore(record);
-  if (updates.length > 0 || now.same?.signature !== same?.signature || (await limitViolations(record)).length > 0) throw new Outdated(updates);
+  const unseen = updates.some((u) => !u.red || !limits.updates.some((shown) => shown.red)); // red is what was not taken over, and is said each time
+  if (unseen || now.same?.signature !== same?.signature || (await limitViolations(record)).length > 0) throw new Outdated(updates);
 }
 
 /**
@@ -307,7 +344,7 @@ async function approveInApp(ui, id, offer, decoded, link, known) {
     fresh = check(await server.refreshTransaction(id));
     if (fresh.message === null) return fresh;
     await compare(offer, decoded, fresh);
-    await notMeanwhile(known, fresh);
+    await notMeanwhile(known, fresh, { connected: true });
   } catch (err) {
     if (err instanceof server.Refused || err instanceof Changed || err instanceof Outdated) return err;
     throw err;
