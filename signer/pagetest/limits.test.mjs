@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { ed25519 } from '@noble/curves/ed25519';
 import { base58 } from '@scure/base';
 import { EVE, allText, it, kept, on, onSign, server, text } from './browser.mjs';
-import { ADDRESS, BIND, BOB, LIMITS, NO_LIMITS, SIGN, USDC, WORDS, approve, choosePassphrase, follow, payment, press, title } from './harness.mjs';
+import { ADDRESS, BIND, BOB, LIMITS, NO_LIMITS, SIGN, USDC, WORDS, approve, choosePassphrase, follow, payment, press, revisit, title } from './harness.mjs';
 import { keep, keptIn } from './keep.mjs';
 import { BLOCKED, DAILY, DAY, ONE, TWO, blocked, limit, limited, nothingLeft, offer, own, policies, policy, record, rowsOf, sets, signed, signs } from './limiting.mjs';
 import { addr } from './wire.mjs';
@@ -60,8 +60,7 @@ it('limits that change nothing are shown once, and kept when they are new to thi
   assert.doesNotMatch(await text(tab), /tricter|take effect|change waits|cancel/i);
   assert.deepEqual(await policies(tab), [{ current: DAILY, pending: null, here: true }]);
 
-  await tab.goto('about:blank');
-  await follow(tab, server, LIMITS);
+  await revisit(tab, server, LIMITS);
   await title(tab, 'Set spending limits?');
   assert.equal(await once(), 1);
   assert.match(await text(tab), /Nothing changes: this device already enforces these limits/);
@@ -176,8 +175,7 @@ it('limits for another network than the wallet’s, or for a wallet of other fie
   server.world.chain = 'mainnet';
   for (const change of [{ proposed: { ...NO_LIMITS, day: [limit(-5)] } }, { current: null }, { proposed: { ...NO_LIMITS, day: Array.from({ length: 10_000 }, () => limit(5)) } }, { address: `${ADDRESS}1` }, { wallet_type: 'cold' }, { nonce: 'a\nLimit per 24 hours: no limit' }]) {
     server.world.challenge = change;
-    await tab.goto('about:blank');
-    await follow(tab, server, LIMITS);
+    await revisit(tab, server, LIMITS);
     await title(tab, 'Something went wrong');
     assert.match(await text(tab), /unexpected/);
   }
@@ -186,8 +184,7 @@ it('limits for another network than the wallet’s, or for a wallet of other fie
 
 it('a wallet with a key file is told what signs', () => on('', async (tab) => {
   server.world.walletType = 'developer';
-  await tab.goto('about:blank');
-  await follow(tab, server, LIMITS);
+  await revisit(tab, server, LIMITS);
   await title(tab, 'Set spending limits?');
   assert.match(await text(tab), /run purser sign with this link/);
   assert.deepEqual(await tab.getByRole('button').allTextContents(), ['Use a wallet app', 'Copy link']);
@@ -195,8 +192,7 @@ it('a wallet with a key file is told what signs', () => on('', async (tab) => {
 
 it('a wallet that is not here is restored, and sets its limits', () => on(LIMITS, async (tab) => {
   server.world.proposed = ONE;
-  await tab.goto('about:blank');
-  await follow(tab, server, LIMITS);
+  await revisit(tab, server, LIMITS);
   await title(tab, 'Set spending limits?');
   assert.match(await text(tab), /This wallet is not in this browser/);
   await press(tab, `Restore …${ADDRESS.slice(-6)}`);
@@ -229,8 +225,7 @@ it('limits that cannot be read sign nothing', () => limited(ONE, async (tab) => 
     await offer(tab, { lamports: 5n });
     await title(tab, 'Something went wrong');
     assert.match(await text(tab), /spending limits stored on this device cannot be read/);
-    await tab.goto('about:blank');
-    await follow(tab, server, LIMITS);
+    await revisit(tab, server, LIMITS);
     await title(tab, 'Something went wrong');
   }
   nothingLeft();
@@ -289,8 +284,8 @@ const UNREAD = 'This page cannot check your limits';
 
 for (const [why, spoil] of Object.entries(UNREADABLE)) {
   it(`a wallet app signs without limits only when the person types so, where the storage cannot be read: ${why}`, () => limited({ ...ONE, payment: [limit(5)] }, async (tab) => {
-    const asked = await withApp(tab);
     await spoil(tab);
+    const asked = await withApp(tab);
     await offer(tab);
     await title(tab, UNREAD);
     assert.match(await text(tab), /cannot read what it stored[^]*spending limits[^]*1\.5 SOL[^]*more than your limits allow/);
@@ -326,11 +321,13 @@ it('a payment is rejected where the storage cannot be read, and checked again on
       throw new DOMException('private', 'SecurityError');
     };
   });
+  await tab.goto('about:blank');
   await offer(tab);
   await title(tab, UNREAD);
   await tab.evaluate(() => { globalThis.readable = true; });
   await press(tab, 'Try again');
   await blocked(tab, /limit per payment is 0\.000000005 SOL/);
+  await tab.goto('about:blank');
   await offer(tab);
   await title(tab, UNREAD);
   await press(tab, 'Reject');
@@ -359,11 +356,11 @@ it('a browser without Ed25519 that stores nothing says so, for a change of limit
     if (globalThis.SubtleCrypto) SubtleCrypto.prototype.generateKey = async () => { throw new DOMException('Unrecognized name', 'NotSupportedError'); }; // not on about:blank
     IDBFactory.prototype.open = () => { throw new DOMException('private', 'SecurityError'); };
   });
+  await tab.goto('about:blank');
   server.world.walletType = 'external';
   server.world.limits = { current: ONE, signed: null };
   for (const [hash, heading, says] of [[LIMITS, 'Set spending limits?', /does not enforce spending limits here/], [SIGN, UNREAD, /does not know this wallet’s spending limits/]]) {
-    await tab.goto('about:blank');
-    await follow(tab, server, hash);
+    await revisit(tab, server, hash);
     await title(tab, heading);
     assert.match(await text(tab), says);
   }
@@ -393,14 +390,14 @@ async function withApp(tab, instead = (bytes) => bytes) {
     addEventListener('wallet-standard:app-ready', ({ detail }) => detail.register({ version: '1.0.0', name: 'Test Wallet', icon: 'data:image/svg+xml,<svg/>', chains: ['solana:mainnet'], accounts: [], features }));
   }, ADDRESS);
   server.world.walletType = 'external';
+  await tab.goto('about:blank'); // it registers with the next page
   return asked;
 }
 
 it('a wallet app sets limits, and is then asked for nothing that breaks them', () => on('', async (tab) => {
   const asked = await withApp(tab);
   server.world.proposed = DAILY;
-  await tab.goto('about:blank');
-  await follow(tab, server, LIMITS);
+  await revisit(tab, server, LIMITS);
   await press(tab, 'Use a wallet app');
   await press(tab, 'Test Wallet');
   await title(tab, 'Spending limits set');
@@ -444,8 +441,7 @@ it('a wallet app sets limits, and is then asked for nothing that breaks them', (
 it('a wallet app that signs another text sets nothing', () => on('', async (tab) => {
   await withApp(tab, (bytes) => [...bytes, 10]);
   server.world.proposed = DAILY;
-  await tab.goto('about:blank');
-  await follow(tab, server, LIMITS);
+  await revisit(tab, server, LIMITS);
   await press(tab, 'Use a wallet app');
   await press(tab, 'Test Wallet');
   await tab.getByText('The wallet app returned an invalid signature').waitFor();
@@ -468,8 +464,7 @@ it('a server plants no limits for a wallet that this device does not have, and a
       assert.doesNotMatch(await text(tab), /had no limits|now enforces|Within the limits/);
     }
     server.world.proposed = TWO;
-    await tab.goto('about:blank');
-    await follow(tab, server, LIMITS);
+    await revisit(tab, server, LIMITS);
     await title(tab, 'Set spending limits?');
   }
   assert.deepEqual(await everything(tab), []);
@@ -531,8 +526,7 @@ it('a wallet app that is new here signs nothing that the server’s limits forbi
   await blocked(tab, /Your limit per payment is 1 SOL/);
   await tab.evaluate(() => new Promise((resolve) => { indexedDB.deleteDatabase('purser').onsuccess = resolve; }));
   server.world.limits = null;
-  await tab.goto('about:blank');
-  await follow(tab, server, BIND);
+  await revisit(tab, server, BIND);
   await press(tab, 'Use a wallet app');
   await press(tab, 'Test Wallet');
   await title(tab, 'Go back to the chat');

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { PublicKey } from '@solana/web3.js';
 import { above, allText, it, offerAgain, onSign, server } from './browser.mjs';
 import { associated, memo, revoke } from './fixtures.mjs';
-import { ADDRESS, REFERENCE, SIGN, USDC, approve, follow, payment, press, title } from './harness.mjs';
+import { ADDRESS, REFERENCE, SIGN, USDC, approve, payment, press, revisit, title } from './harness.mjs';
 import { TOKENS } from '../page/tokens.js';
 import { TOKEN, TOKEN_2022, addr } from './wire.mjs';
 
@@ -56,8 +56,7 @@ it('a revocation: who can spend is the server’s word, and only if it can be re
     await title(tab, HEADING);
     const says = async (change) => {
       server.world.view = { terms: { schema: 'revoke/1', token: { decimals: 6 }, delegate: THIEF, limit: '1', ...change } };
-      await tab.goto('about:blank');
-      await follow(tab, server, SIGN);
+      await revisit(tab, server, SIGN);
       await title(tab, HEADING);
       return (await tab.locator('.claimed').allTextContents()).join(' ');
     };
