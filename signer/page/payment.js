@@ -188,7 +188,7 @@ function approval({ symbol, decimals }, { delegate }) {
   const says = limit === null ? t('sign.revoke_any')
     : symbol ? t('sign.revoke_up_to', { limit: t('sign.amount', { amount: amount(limit, decimals), symbol }) })
       : t('sign.revoke_up_to_these', { amount: amount(limit, delegate.decimals) });
-  return [h('p', { class: 'label' }, t('sign.revoke_who')), h('p', { class: 'to' }, shown(address)), h('p', null, says)];
+  return [h('p', null, says), h('p', null, shown(address))];
 }
 
 /** Whose approval is revoked: the bytes name one token account, and nobody who may spend from it. */

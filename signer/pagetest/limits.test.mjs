@@ -75,10 +75,14 @@ it('where the server enforces limits later than this device, the page says when'
   server.world.proposed = DAILY;
   server.world.effectiveAt = '2031-02-03T04:05:06Z';
   await follow(tab, server, LIMITS);
+  await title(tab, 'Set spending limits?');
+  assert.match(await text(tab), /This replaces a change that would take effect on /);
+  assert.doesNotMatch(await text(tab), /Nothing changes/);
   await sets(tab);
   await title(tab, 'Spending limits set');
   assert.match(await text(tab), /in effect on this device now\.[^]*On the server, they take effect on 3 Feb 2031/);
-}));
+  assert.deepEqual(await policies(tab), [{ current: DAILY, pending: null, here: true }]);
+}, { pending: NO_LIMITS, from: Date.now() + DAY }));
 
 it('a looser policy waits for a day by this device’s clock, whatever the server says was current', () => limited(ONE, async (tab) => {
   server.world.limits = { current: policy({ payment: [limit(9_000_000_000)] }), signed: null }; // a lie: it would make 2 SOL look stricter

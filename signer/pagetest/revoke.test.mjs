@@ -38,7 +38,7 @@ for (const [name, { steps, parts, not, can = 'up to 2500.00025 of these tokens n
     return onSign(async (tab) => {
       await title(tab, HEADING);
       const decides = await above(tab, 'Approve');
-      for (const part of [...parts, 'You revoke the approval to spend', 'From the token account', 'can no longer spend', 'No tokens move', '0.000005 SOL', 'From the server, not part of the transaction', 'Who can spend these tokens now', THIEF, `This address can spend ${can}. After this, it cannot.`]) {
+      for (const part of [...parts, 'You revoke the approval to spend', 'From the token account', 'can no longer spend', 'No tokens move', '0.000005 SOL', 'From the server, not part of the transaction', THIEF, `This address can spend ${can}. After this, it cannot.`]) {
         assert.ok(decides.includes(part), `${part} is not shown above the buttons: ${decides}`);
       }
       const whole = await allText(tab);
