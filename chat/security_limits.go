@@ -46,12 +46,21 @@ func (s *replyTx) limitLines(p wallet.Policy) (html, error) {
 		err := add("security_limits.no_wait", nil)
 		return html(strings.Join(lines, "\n")), err
 	}
-	wait, err := s.words.text("duration.hours", vars{"Count": int64(p.NewRecipientWait / time.Hour)})
+	wait, err := s.waitText(p.NewRecipientWait)
 	if err != nil {
 		return "", err
 	}
 	err = add("security_limits.wait", vars{"Wait": wait})
 	return html(strings.Join(lines, "\n")), err
+}
+
+// waitText words how long a new recipient waits, in days from two on, as the signing page says it.
+func (s *replyTx) waitText(wait time.Duration) (html, error) {
+	const day = 24 * time.Hour
+	if wait > day && wait%day == 0 {
+		return s.words.text("duration.days", vars{"Count": int64(wait / day)})
+	}
+	return s.words.text("duration.hours", vars{"Count": int64(wait / time.Hour)})
 }
 
 // limitVars are the variables of a limit: its amount, and its token.

@@ -367,7 +367,7 @@ func (c *Chat) tapWait(_ context.Context, _ Inbound, object string) (Action, err
 		for _, hours := range newWaits() {
 			label, err := s.words.text("limits_button.no_wait", nil)
 			if hours > 0 {
-				label, err = s.words.text("duration.hours", vars{"Count": int64(hours)})
+				label, err = s.waitText(time.Duration(hours) * time.Hour)
 			}
 			if err != nil {
 				return err

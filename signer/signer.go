@@ -9,6 +9,8 @@
 //     it), limits.js sets spending limits, home.js lists the wallets on the device, create.js creates, restores and imports one.
 //   - decode.js reads what a transaction does, from its bytes alone, and payment.js shows it. offer.js and challenge.js
 //     check the server's answers, server.js asks for them. external.js and apps.js use wallet apps.
+//   - freeze.js freezes and unfreezes an account. proof.js is what the flows share in which a wallet signs a text, and how a
+//     wallet is unlocked. retry.js asks the server again.
 //   - mnemonic.js, keyfile.js, seal.js and vault.js make, seal and store keys. webauthn.js and passkey.js unlock them with a
 //     passkey (docs/decisions/0052). history.js remembers what was signed, policies.js the spending limits,
 //     and policy.js says what they allow (docs/decisions/0054).

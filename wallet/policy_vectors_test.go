@@ -69,7 +69,8 @@ func TestPoliciesOfThePage(t *testing.T) {
 		}
 		Policies []struct {
 			Name           string
-			A, B, Meet     wirePolicy
+			A, B           wirePolicy
+			Intersection   wirePolicy
 			Equal, Loosens bool
 			Set            struct {
 				Current wirePolicy
@@ -98,7 +99,7 @@ func TestPoliciesOfThePage(t *testing.T) {
 		if got := text(a); got != v.Text {
 			t.Errorf("%s: the text is\n%s\nand the page signs\n%s", v.Name, got, v.Text)
 		}
-		if got, want := text(a.Intersect(b)), text(v.Meet.policy(t)); got != want {
+		if got, want := text(a.Intersect(b)), text(v.Intersection.policy(t)); got != want {
 			t.Errorf("%s: both allow\n%s\nand by the page\n%s", v.Name, got, want)
 		}
 		if a.Equal(b) != v.Equal || b.Loosens(a) != v.Loosens {

@@ -5,21 +5,22 @@ import { chooseAccount, inApp } from './apps.js';
 import { Problem, button, copyButton, foreign, form, h, mark, notice } from './dom.js';
 import { encode } from './base58.js';
 import { utf8 } from './bytes.js';
-import { LocalizedError, rich, t } from './catalogue.js';
+import { LocalizedError, t } from './catalogue.js';
 import { checkChallenge, signInText } from './challenge.js';
 import { createWallet, restoreWallet } from './create.js';
 import { signText } from './external.js';
 import { networkOf, pinNetwork } from './history.js';
-import { address as shown, askPassphrase, rows } from './parts.js';
-import { passkeyOf } from './passkey.js';
-import { sign, unlockKey } from './seal.js';
+import { address as shown, rows } from './parts.js';
+import { accountCard, accountRow, signedText, unlockForText } from './proof.js';
+import { untilAnswered } from './retry.js';
+import { sign } from './seal.js';
 import * as server from './server.js';
 import { clock, lastSix, utcTime } from './text.js';
 import * as vault from './vault.js';
 
 /** What follows a wallet that was just created here: its text is signed at once. */
 const connecting = (place, c) => ({
-  step: 'bind.step', label: 'bind.step_button', more: (address) => signedText(place, c, address).node,
+  step: 'bind.step', label: 'bind.step_button', more: (address) => signedText(signInText(place, address, c)),
 });
 
 /**
@@ -27,7 +28,7 @@ const connecting = (place, c) => ({
  * browser can hold a key itself.
  */
 export async function bindFlow(ui, token, place, able = true) {
-  ui.wait(t('bind.reading'));
+  ui.wait(t('proof.reading'));
   const challenge = checkChallenge(await server.bindChallenge(token));
   let address = null;
   const taken = new Set(); // addresses that the server refused: connected already, to whomever
@@ -50,10 +51,9 @@ export async function bindFlow(ui, token, place, able = true) {
           signText(wallet.app, wallet.account, text));
         signature = proof && encode(proof);
       } catch (err) {
-        refusal = err instanceof Error ? err.message : t('bind.app_did_not_sign');
+        refusal = err instanceof Error ? err.message : t('proof.app_did_not_sign');
       }
     }
-    ui.wait(t('bind.proving'));
     try {
       await prove(ui, token, wallet.address, signature, wallet.key ? 'page' : 'external');
       address = wallet.address;
@@ -69,25 +69,20 @@ export async function bindFlow(ui, token, place, able = true) {
   await ui.end(t('bind.done_title'),
     h('p', { class: 'lead' }, t('bind.done_lead')),
     h('p', { class: 'six', translate: 'no' }, lastSix(address)),
-    rows([t('bind.your_address'), shown(address)], [t('bind.telegram_account'), ...account(challenge)]),
+    rows([t('bind.your_address'), shown(address)], accountRow(challenge)),
     notice('note', t('bind.done_note')));
 }
 
-const account = (c) => rich('bind.account', { name: foreign(c.telegram_name, 64), id: c.telegram_id });
-
 /** Resolves to a function that resolves to {address, key} or {address, app, account}, or to null to choose again. */
 function choose(ui, { token, challenge: c, wallets, taken, refusal, able, place }) {
-  const text = signedText(place, c);
+  const text = textOf(place, c);
   const inUse = async (addresses) => (await server.accountsInUse(token, addresses)).holds;
   const made = (create) => () => done(() => create(ui, { next: connecting(place, c), inUse }));
-  const other = button(t('bind.external'), able ? 'secondary' : 'primary', () => done(() => external(ui, c, place.link)));
+  const other = button(t('proof.external'), able ? 'secondary' : 'primary', () => done(() => external(ui, c, place.link)));
   let done;
   return ui.ask(t('bind.title'), (answer) => (done = answer, [
     refusal && notice('warn', h('p', null, foreign(refusal, 300)), h('p', null, t('bind.choose_other'))),
-    h('div', { class: 'card who' },
-      h('p', { class: 'name' }, foreign(c.telegram_name, 64)),
-      h('p', { class: 'hint' }, c.username && rich('bind.username', { name: foreign(`@${c.username.replace(/^@/, '')}`) }), t('bind.telegram_id', { id: c.telegram_id }))),
-    notice('warn', h('p', null, h('strong', null, t('bind.not_you')), ' ', t('bind.not_you_close'))),
+    accountCard(c, t('bind.not_you_close')),
     !able && notice('note', t('link.unsupported_here')),
     !able ? h('div', { class: 'actions' }, other, copyButton(t('common.copy_link'), place.link, 'secondary'))
       : wallets.length === 0
@@ -104,9 +99,9 @@ function choose(ui, { token, challenge: c, wallets, taken, refusal, able, place 
 
 /** The wallet is known for another network: resolves to whether to connect it all the same. */
 function otherNetwork(ui, address, known, now) {
-  return ui.ask(t('bind.network_title'), (done) => [
+  return ui.ask(t('proof.network_title'), (done) => [
     mark('stop'),
-    notice('danger', h('p', null, h('strong', null, t('bind.network_changed', { known: t(`chain.${known}`), now: t(`chain.${now}`) }))),
+    notice('danger', h('p', null, h('strong', null, t('proof.network_changed', { known: t(`chain.${known}`), now: t(`chain.${now}`) }))),
       t('bind.network_warning')),
     rows([t('common.wallet'), shown(address)]),
     h('div', { class: 'actions' },
@@ -134,7 +129,7 @@ function withWallets(wallets, c, taken, text, chosen, others) {
   const fitting = known.filter((w) => w.fits).length;
   const sure = fitting === 1; // else the choice is the person's
   const choices = known.map((w) => h('label', { class: 'choice' },
-    h('input', { type: 'radio', name: 'wallet', value: w.address, 'aria-label': [t('bind.wallet_name', { six: lastSix(w.address) }), w.text].filter(Boolean).join('. '), checked: sure && w.fits }),
+    h('input', { type: 'radio', name: 'wallet', value: w.address, 'aria-label': [t('common.wallet_name', { six: lastSix(w.address) }), w.text].filter(Boolean).join('. '), checked: sure && w.fits }),
     h('span', null, shown(w.address), w.text && h('span', { class: 'hint' }, w.text))));
   const inputs = choices.map((label) => label.querySelector('input'));
   const pick = () => text.show(wallets[inputs.findIndex((input) => input.checked)]?.address);
@@ -151,48 +146,27 @@ function withWallets(wallets, c, taken, text, chosen, others) {
 }
 
 /** The text that proves an address, folded: {node, show(address)}. Until there is an address its place is marked. */
-function signedText(place, c, address) {
-  const text = h('pre', { class: 'signed', translate: 'no' });
-  const show = (of = t('bind.text_place')) => { text.textContent = signInText(place, of, c); };
-  show(address);
-  return { node: h('details', null, h('summary', null, t('bind.text_title')), text), show };
+function textOf(place, c) {
+  const text = (address = t('proof.text_place')) => signInText(place, address, c);
+  const node = signedText(text());
+  return { node, show: (address) => { node.lastChild.textContent = text(address); } };
 }
 
-async function unlock(ui, wallet, c, place) {
-  const key = await askPassphrase(ui, {
-    title: t('bind.unlock_title'),
-    about: rows([t('common.wallet'), shown(wallet.address)], [t('bind.telegram_account'), ...account(c)]),
-    label: t('bind.connect'),
-    below: signedText(place, c, wallet.address).node,
-    forgotten: async () => {
-      const restored = await restoreWallet(ui, { needed: wallet.address, next: connecting(place, c) });
-      return restored && { instead: restored.key };
-    },
-    passkey: passkeyOf(ui, wallet),
-  }, (passphrase) => unlockKey(passphrase, wallet));
-  return key && { address: wallet.address, key };
-}
+const unlock = (ui, wallet, c, place) => unlockForText(ui, wallet, c, {
+  title: t('bind.unlock_title'), label: t('bind.connect'), text: signInText(place, wallet.address, c), next: connecting(place, c),
+});
 
 /** Hands the proof over; when no answer comes, the same proof can be sent again. */
 async function prove(ui, token, address, signature, type) {
-  let unanswered = false; // an earlier proof may have arrived
-  for (;;) {
+  let tries = 0; // an earlier one may have arrived
+  await untilAnswered(ui, { working: t('bind.proving'), unknown: t('bind.no_answer') }, async () => {
     try {
+      tries++;
       const answer = await server.bind(token, address, signature, type);
-      if (answer.address === address) return;
-      throw new LocalizedError('error.other_address');
+      if (answer.address !== address) throw new LocalizedError('error.other_address');
     } catch (err) {
-      if (err instanceof server.Refused && unanswered) {
-        err.message = t('bind.maybe_taken', { refusal: err.message, six: lastSix(address) });
-      }
-      if (!(err instanceof server.NoAnswer)) throw err;
-      unanswered = true;
-      await ui.ask(t('common.no_answer_title'), (done) => [
-        h('p', null, t('bind.no_answer')),
-        h('div', { class: 'actions' }, button(t('common.send_again'), 'primary', () => done())),
-      ]);
-      ui.wait(t('bind.proving'));
+      if (err instanceof server.Refused && tries > 1) err.message = t('bind.maybe_taken', { refusal: err.message, six: lastSix(address) });
+      throw err;
     }
-  }
+  });
 }
-

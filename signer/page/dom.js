@@ -67,6 +67,13 @@ export class Ui {
     return this.ask(title, () => content);
   }
 
+  /** Gives the screen another title: what it shows went on. */
+  retitle(title) {
+    if (this.#closed) return;
+    this.#main.querySelector('h1').textContent = title;
+    document.title = t('common.page_title', { title });
+  }
+
   /** Shows that something is being waited for. */
   wait(title) {
     // Nobody awaits this question: the next screen replaces it.

@@ -5,12 +5,13 @@ import { chooseAccount, inApp } from './apps.js';
 import { button, copyButton, foreign, h, mark, notice } from './dom.js';
 import { encode } from './base58.js';
 import { utf8 } from './bytes.js';
-import { rich, t } from './catalogue.js';
+import { t } from './catalogue.js';
 import { checkUnfreeze, unfreezeText } from './challenge.js';
 import { restoreWallet } from './create.js';
 import { signText } from './external.js';
-import { address as shown, askPassphrase, rows } from './parts.js';
-import { sign, unlockKey } from './seal.js';
+import { accountCard, signedText, unlockForText } from './proof.js';
+import { untilAnswered } from './retry.js';
+import { sign } from './seal.js';
 import * as server from './server.js';
 import { clock, day, lastSix, utcTime } from './text.js';
 import * as vault from './vault.js';
@@ -24,7 +25,7 @@ export async function freezeFlow(ui, token) {
     notice('warn', t('freeze.cannot')),
     h('div', { class: 'actions' }, button(t('freeze.button'), 'danger', () => done())),
   ]);
-  const answer = await answered(ui, t('freeze.working'), t('freeze.no_answer'), () => server.freeze(token));
+  const answer = await untilAnswered(ui, { working: t('freeze.working'), unknown: t('freeze.no_answer') }, () => server.freeze(token));
   const at = utcTime(answer.frozen_at);
   await ui.end(t('freeze.done_title'),
     mark('ok'),
@@ -33,25 +34,9 @@ export async function freezeFlow(ui, token) {
     notice('warn', t('freeze.cannot')));
 }
 
-/** Asks the server; when no answer comes, the person can ask again: the request may have arrived, and twice is as once. */
-export async function answered(ui, working, unknown, ask) {
-  for (;;) {
-    ui.wait(working);
-    try {
-      return await ask();
-    } catch (err) {
-      if (!(err instanceof server.NoAnswer)) throw err;
-      await ui.ask(t('common.no_answer_title'), (done) => [
-        h('p', null, unknown),
-        h('div', { class: 'actions' }, button(t('common.send_again'), 'primary', () => done())),
-      ]);
-    }
-  }
-}
-
 /** The flow behind #u=<token>. `place` and `able` as in bind.js. */
 export async function unfreezeFlow(ui, token, place, able = true) {
-  ui.wait(t('bind.reading'));
+  ui.wait(t('proof.reading'));
   const c = checkUnfreeze(await server.unfreezeChallenge(token));
   for (let refusal = ''; ;) {
     const here = able ? await vault.list() : [];
@@ -66,11 +51,11 @@ export async function unfreezeFlow(ui, token, place, able = true) {
       if (proof === null) continue;
       signature = encode(proof);
     } catch (err) {
-      refusal = err instanceof Error ? err.message : t('bind.app_did_not_sign');
+      refusal = err instanceof Error ? err.message : t('proof.app_did_not_sign');
       continue;
     }
     try {
-      await answered(ui, t('unfreeze.working'), t('unfreeze.no_answer'), () => server.unfreeze(token, wallet.address, signature));
+      await untilAnswered(ui, { working: t('unfreeze.working'), unknown: t('unfreeze.no_answer') }, () => server.unfreeze(token, wallet.address, signature));
     } catch (err) {
       // Of the wallet or its signature: the link is as good as before, for another wallet.
       if (!(err instanceof server.Refused) || ![403, 422].includes(err.status)) throw err;
@@ -88,32 +73,27 @@ function choose(ui, { c, place, able, refusal, here }) {
   const developers = c.wallets.some((w) => w.wallet_type === 'developer');
   return ui.ask(t('unfreeze.title'), (done) => [
     refusal && notice('warn', h('p', null, foreign(refusal, 300))),
-    h('div', { class: 'card who' },
-      h('p', { class: 'name' }, foreign(c.telegram_name, 64)),
-      h('p', { class: 'hint' }, c.username && rich('bind.username', { name: foreign(`@${c.username.replace(/^@/, '')}`) }), t('bind.telegram_id', { id: c.telegram_id })),
-      h('p', { class: 'hint' }, t('freeze.since', { time: day(utcTime(c.frozen_at)) }))),
-    notice('warn', h('p', null, h('strong', null, t('bind.not_you')), ' ', t('unfreeze.not_you_close'))),
+    accountCard(c, t('unfreeze.not_you_close'), h('p', { class: 'hint' }, t('freeze.since', { time: day(utcTime(c.frozen_at)) }))),
     h('p', null, t('unfreeze.lead')),
     !able && notice('note', t('link.unsupported_here')),
     able && signers.length === 0 && notice('note', t('unfreeze.none_here')),
     h('div', { class: 'actions' },
-      signers.map((w, n) => button(t('unfreeze.with', { six: lastSix(w.address) }), n === 0 ? 'primary' : 'secondary', () => done(() => unlock(ui, w, c, place)))),
-      button(t('bind.external'), signers.length > 0 ? 'secondary' : 'primary', () => done(() => external(ui, c, place))),
-      able && missing.map((w) => button(t('unfreeze.restore', { six: lastSix(w.address) }), 'secondary',
+      signers.map((w, n) => button(t('proof.with', { six: lastSix(w.address) }), n === 0 ? 'primary' : 'secondary', () => done(() => unlock(ui, w, c, place)))),
+      button(t('proof.external'), signers.length > 0 ? 'secondary' : 'primary', () => done(() => external(ui, c, place))),
+      able && missing.map((w) => button(t('proof.restore', { six: lastSix(w.address) }), 'secondary',
         () => done(() => restoreWallet(ui, { needed: w.address, next: unfreezing(place, c) })))),
       copyButton(t('common.copy_link'), place.link, 'secondary')),
-    developers && h('p', { class: 'hint' }, t('unfreeze.developer')),
+    developers && h('p', { class: 'hint' }, t('proof.developer')),
     h('p', { class: 'hint' }, t('unfreeze.expires', { time: clock(utcTime(c.expires_at)) })),
-    signedText(place, c),
+    signedText(textFor(place, c)),
   ]);
 }
 
 /** What follows a wallet that was just restored here: its text is signed at once. */
-const unfreezing = (place, c) => ({ step: 'unfreeze.step', label: 'unfreeze.button', more: (address) => signedText(place, c, address) });
+const unfreezing = (place, c) => ({ step: 'unfreeze.step', label: 'unfreeze.button', more: (address) => signedText(textFor(place, c, address)) });
 
-/** The text that ends the freeze, folded. Without an address its place is marked. */
-const signedText = (place, c, address = t('bind.text_place')) => h('details', null, h('summary', null, t('bind.text_title')),
-  h('pre', { class: 'signed', translate: 'no' }, unfreezeText(place, address, c)));
+/** The text that ends the freeze, to be shown. Without an address its place is marked. */
+const textFor = (place, c, address = t('proof.text_place')) => unfreezeText(place, address, c);
 
 /** A wallet app: any account may be chosen, and the server says whether it was connected before. */
 async function external(ui, c, place) {
@@ -121,17 +101,6 @@ async function external(ui, c, place) {
   return chosen && { address: chosen.account.address, ...chosen };
 }
 
-async function unlock(ui, wallet, c, place) {
-  const key = await askPassphrase(ui, {
-    title: t('unfreeze.title'),
-    about: rows([t('common.wallet'), shown(wallet.address)],
-      [t('bind.telegram_account'), ...rich('bind.account', { name: foreign(c.telegram_name, 64), id: c.telegram_id })]),
-    label: t('unfreeze.button'),
-    below: signedText(place, c, wallet.address),
-    forgotten: async () => {
-      const restored = await restoreWallet(ui, { needed: wallet.address, next: unfreezing(place, c) });
-      return restored && { instead: restored.key };
-    },
-  }, (passphrase) => unlockKey(passphrase, wallet));
-  return key && { address: wallet.address, key };
-}
+const unlock = (ui, wallet, c, place) => unlockForText(ui, wallet, c, {
+  title: t('unfreeze.title'), label: t('unfreeze.button'), text: textFor(place, c, wallet.address), next: unfreezing(place, c),
+});

@@ -3,8 +3,8 @@
 // hold for what was signed here. Knows storage (through vault.js) and no screens. Nothing here is secret:
 // signatures and amounts are public once a payment is sent.
 
-import { acquaintance, readKept } from './policies.js';
-import { broken, lately, payee, spentOf, stateAt } from './policy.js';
+import { recipientKey, readKept } from './policies.js';
+import { payee, spentOf, stateAt, violations, withinDay } from './policy.js';
 import { HISTORY, NETWORKS, NOTICES, POLICIES, RECIPIENTS, run } from './vault.js';
 
 const KEPT_DAYS = 90;
@@ -16,7 +16,7 @@ const HOUR = 3_600_000; // milliseconds
  * What was signed before: {same, alike}, each a record or null. `same` has the intent or the reference of
  * this payment, so a second signature may pay it twice. `alike` pays the same amount of the same token to
  * the same recipient, signed within a day. A record is {intent, reference, address, paid, spends, at, before, signature, handed}: spends as
- * in broken (policy.js), before the times of earlier signatures of the same intent that still count.
+ * in violations (policy.js), before the times of earlier signatures of the same intent that still count.
  */
 export async function signedBefore({ intent, reference, address, paid }, now = Date.now()) {
   const all = (await run(HISTORY, 'readonly', (store) => store.getAll())).sort((a, b) => b.at - a.at);
@@ -29,22 +29,22 @@ export async function signedBefore({ intent, reference, address, paid }, now = D
 const isSame = ({ intent, reference }) => (r) => r.intent === intent || (reference !== '' && r.reference === reference);
 
 /** Whether a record counts for the sums of a day. */
-export const counts = ({ at, before = [] }, now = Date.now()) => lately([at, ...before], now).length > 0;
+export const counts = ({ at, before = [] }, now = Date.now()) => withinDay([at, ...before], now).length > 0;
 
 /** What the limits of a wallet on this device say of a payment: the rules that it breaks. The stores are read within one transaction. */
-function judge({ address, spends }, all, kept, met, now) {
+function violationsIn({ address, spends }, all, kept, recipient, now) {
   if (kept === null || spends === null) return [];
-  return broken(stateAt(kept, now).current, spends, { spent: spentOf(all.filter((r) => r.address === address), spends.mint, now), met, now });
+  return violations(stateAt(kept, now).current, spends, { spent: spentOf(all.filter((r) => r.address === address), spends.mint, now), recipient, now });
 }
 
-/** Reads what judge needs, in a transaction on HISTORY, POLICIES and RECIPIENTS, and hands it to `then(all, rules)`; what that throws aborts. */
-function judged(record, now, then) {
+/** Reads what violationsIn needs, in a transaction on HISTORY, POLICIES and RECIPIENTS, and hands it to `then(all, rules)`; what that throws aborts. */
+function withViolations(record, now, then) {
   return (history, policies, recipients) => {
     const { address, spends } = record;
     history.getAll().onsuccess = ({ target: { result: all } }) => {
       policies.get(address).onsuccess = ({ target: { result: kept } }) => {
-        recipients.get(acquaintance(address, spends ? payee(spends) : '')).onsuccess = ({ target: { result: met } }) => {
-          then(all.sort((a, b) => b.at - a.at), judge(record, all, readKept(kept), met ?? null, now), { history, recipients, met });
+        recipients.get(recipientKey(address, spends ? payee(spends) : '')).onsuccess = ({ target: { result: recipient } }) => {
+          then(all.sort((a, b) => b.at - a.at), violationsIn(record, all, readKept(kept), recipient ?? null, now), { history, recipients, recipient });
         };
       };
     };
@@ -53,10 +53,10 @@ function judged(record, now, then) {
 
 const STORES = [HISTORY, POLICIES, RECIPIENTS];
 
-/** Which rules of the limits that this device keeps a payment breaks now: a list as broken (policy.js) returns it. */
-export async function rulesBroken(record, now = Date.now()) {
+/** Which rules of the limits that this device keeps a payment breaks now: a list as violations (policy.js) returns it. */
+export async function limitViolations(record, now = Date.now()) {
   let rules = null;
-  await run(STORES, 'readonly', judged(record, now, (all, found) => { rules = found; }));
+  await run(STORES, 'readonly', withViolations(record, now, (all, found) => { rules = found; }));
   return rules;
 }
 
@@ -70,16 +70,16 @@ export async function rulesBroken(record, now = Date.now()) {
  */
 export async function noteSigned(record, same, now = Date.now()) {
   let noted = false;
-  await run(STORES, 'readwrite', judged(record, now, (all, rules, { history, recipients, met }) => {
+  await run(STORES, 'readwrite', withViolations(record, now, (all, rules, { history, recipients, recipient }) => {
     if (all.find(isSame(record))?.signature !== same?.signature || rules.length > 0) return;
     noted = true;
     const others = all.filter((r) => r.intent !== record.intent);
     const old = (o, i) => (i >= KEPT_RECORDS - 1 && !counts(o, now)) || now - o.at > KEPT_DAYS * 24 * HOUR;
     for (const r of others.filter(old)) history.delete(r.intent);
     const earlier = all.find((r) => r.intent === record.intent);
-    history.put({ ...record, at: now, before: earlier ? lately([earlier.at, ...(earlier.before ?? [])], now) : [] });
+    history.put({ ...record, at: now, before: earlier ? withinDay([earlier.at, ...(earlier.before ?? [])], now) : [] });
     if (record.spends && record.spends.to !== null) {
-      recipients.put({ id: acquaintance(record.address, payee(record.spends)), address: record.address, at: met?.at ?? now, paid: true });
+      recipients.put({ id: recipientKey(record.address, payee(record.spends)), address: record.address, at: recipient?.at ?? now, paid: true });
     }
   }));
   return noted;

@@ -32,7 +32,7 @@ function overview(ui, wallets, passkeys, limited) {
   return ui.ask(t(wallets.length ? 'home.title' : 'home.title_empty'), (done) => [
     wallets.length === 0 && h('p', { class: 'lead' }, t('home.lead_empty')),
     wallets.map((w) => card(ui, w, passkeys, limited.includes(w.address), done)),
-    others.map((a) => h('section', { class: 'card wallet', 'aria-label': t('bind.wallet_name', { six: lastSix(a) }) },
+    others.map((a) => h('section', { class: 'card wallet', 'aria-label': t('common.wallet_name', { six: lastSix(a) }) },
       address(a), h('p', { class: 'hint' }, t('home.limits_only')), h('div', { class: 'inline more' }, limitsButton(ui, a, done)))),
     h('div', { class: 'actions' },
       button(t('create.title'), wallets.length ? 'secondary' : 'primary', () => done(() => createWallet(ui))),
@@ -55,7 +55,7 @@ function card(ui, wallet, passkeys, limited, done) {
     (wallet.passkey || passkeys) && button(t(wallet.passkey ? 'home.passkey' : 'home.passkey_add'), 'quiet', () => done(() => managePasskey(ui, wallet, forgotten(ui, wallet)))),
     limited && limitsButton(ui, wallet.address, done),
   ].filter(Boolean);
-  return h('section', { class: 'card wallet', 'aria-label': t('bind.wallet_name', { six: lastSix(wallet.address) }) },
+  return h('section', { class: 'card wallet', 'aria-label': t('common.wallet_name', { six: lastSix(wallet.address) }) },
     address(wallet.address),
     h('div', { class: 'pair' },
       copyButton(t('home.copy_address'), wallet.address, 'secondary'),
@@ -121,13 +121,13 @@ async function exportKey(ui, wallet) {
 
 function remove(ui, wallet, limited) {
   return ui.ask(t('home.remove_title'), (done) => {
-    const six = field('six', t('home.remove_six'), { hint: t('home.remove_hint', { six: lastSix(wallet.address) }) });
+    const six = field('six', t('common.six'), { hint: t('common.six_hint', { six: lastSix(wallet.address) }) });
     return [
       notice('danger', t(wallet.words ? 'home.remove_phrase' : 'home.remove_key')),
       rows([t('common.wallet'), address(wallet.address)]),
       form([six.node], [t('home.remove_submit'), 'destructive'], async () => {
         if (six.input.value.trim() !== lastSix(wallet.address)) {
-          throw new Problem(t('home.remove_wrong'), six.input);
+          throw new Problem(t('common.six_wrong'), six.input);
         }
         await vault.forget(wallet.address, counts);
         if (wallet.passkey) await giveUp(wallet.passkey.id);

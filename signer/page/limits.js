@@ -9,14 +9,14 @@ import { LocalizedError, rich, t } from './catalogue.js';
 import { checkLimits } from './challenge.js';
 import { restoreWallet } from './create.js';
 import { signText } from './external.js';
-import { answered } from './freeze.js';
-import { networkOf, pinNetwork, rulesBroken } from './history.js';
-import { address as shown, askPassphrase, rows } from './parts.js';
-import { passkeyOf } from './passkey.js';
+import { networkOf, pinNetwork, limitViolations } from './history.js';
+import { address as shown, rows } from './parts.js';
 import { brief, summary } from './payment.js';
-import { adopt, cancelPending, keepSigned, keepStricter, keptPolicy, meetRecipient } from './policies.js';
-import { ANYTHING, DAY, SOL, changes, equal, payee, policyText } from './policy.js';
-import { sign, unlockKey, verify } from './seal.js';
+import { adopt, cancelPending, keepSigned, keepStricter, keptPolicy, startRecipientWait } from './policies.js';
+import { UNRESTRICTED, DAY, SOL, changes, equal, payee, policyText } from './policy.js';
+import { accountCard, signedText, unlockForText } from './proof.js';
+import { untilAnswered } from './retry.js';
+import { sign, verify } from './seal.js';
 import * as server from './server.js';
 import { amount, clock, day, lastSix, sol, utcTime } from './text.js';
 import { TOKENS } from './tokens.js';
@@ -37,7 +37,11 @@ function sum(mint, units, chain) {
 /** The same, with the mint of a token that is not known here. */
 const sumOf = (mint, units, chain) => (mint === SOL || known(chain, mint) ? [sum(mint, units, chain)] : [sum(mint, units, chain), ' ', shown(mint)]);
 
-const hours = (count) => (count === 0 ? t('limits.no_wait') : t('limits.hours', { count }));
+/** How long a new recipient waits, in days from two on, as the chat says it. */
+function waitText(hours) {
+  if (hours === 0) return t('limits.no_wait');
+  return hours % 24 === 0 && hours > 24 ? t('limits.days', { count: hours / 24 }) : t('limits.hours', { count: hours });
+}
 
 const list = (items) => h('ul', { class: 'plain' }, items.map((item) => h('li', null, item)));
 
@@ -45,7 +49,7 @@ const list = (items) => h('ul', { class: 'plain' }, items.map((item) => h('li', 
 function policyRows(policy, chain) {
   const most = (limits) => (limits.length === 0 ? [t('limits.none')] : [list(limits.map(({ mint, units }) => sumOf(mint, units, chain)))]);
   const who = policy.recipients === null ? [t('limits.any')] : policy.recipients.length === 0 ? [t('limits.nobody')] : [list(policy.recipients.map((a) => shown(a)))];
-  return [[t('limits.payment'), ...most(policy.payment)], [t('limits.day'), ...most(policy.day)], [t('limits.recipients'), ...who], [t('limits.wait'), hours(policy.wait)]];
+  return [[t('limits.payment'), ...most(policy.payment)], [t('limits.day'), ...most(policy.day)], [t('limits.recipients'), ...who], [t('limits.wait'), waitText(policy.wait)]];
 }
 
 /** One difference between two policies in words: `more` says whether of what it allows more, or less. */
@@ -56,7 +60,7 @@ function changeText(change, more, chain) {
     if (was === null) return t('limits.now_listed');
     return [t(more ? 'limits.added' : 'limits.removed'), list((more ? change.added : change.removed).map((a) => shown(a)))];
   }
-  if (kind === 'wait') return rich('limits.change', { what: t('limits.wait'), is: hours(is), was: hours(was) });
+  if (kind === 'wait') return rich('limits.change', { what: t('limits.wait'), is: waitText(is), was: waitText(was) });
   const most = (units) => h('span', null, units === null ? t('limits.none') : sumOf(mint, units, chain));
   return rich('limits.change', { what: t(kind === 'day' ? 'limits.day' : 'limits.payment'), is: most(is), was: most(was) });
 }
@@ -80,28 +84,38 @@ function signatureBytes(text) {
   }
 }
 
-/** Takes over what the limits in an answer forbid. Resolves to {kept, news}: news is a list of {key, args, red} to be shown. */
-export async function takeOver(offer) {
+/**
+ * Whether a wallet is one of this device: its key is here, or it was connected or signed with here, as wallets of apps are. Of other addresses
+ * nothing is kept: a server could name any, and a wallet that is imported later would have limits that nobody saw.
+ */
+const isOfThisDevice = async (address) => (await vault.find(address)) !== null || (await networkOf(address)) !== null;
+
+/**
+ * Takes over what the limits in an answer forbid. Resolves to {kept, updates}: updates is a list of {key, args, red} to be shown. `connected` says that
+ * the wallet's app has just shown that it has the wallet: it is one of this device then.
+ */
+export async function takeOver(offer, { connected = false } = {}) {
   const fits = await proven(offer);
   const before = await keptPolicy(offer.address);
-  const { kept, news } = await adopt(offer.address, offer.limits, fits === true);
+  const own = connected || before !== null || await isOfThisDevice(offer.address);
+  const { kept, changed } = own ? await adopt(offer.address, offer.limits, fits === true) : { kept: null, changed: {} };
   const list = [];
   const say = (key, args = {}, red = false) => list.push({ key, args, red });
   if (before === null && fits === false) say('limits.forged', {}, true);
-  if (news.taken && !equal(offer.limits.signed.policy, ANYTHING)) say('limits.taken', { when: day(utcTime(offer.limits.signed.issued_at)) });
-  if (news.stricter) say(before || news.taken ? 'limits.stricter' : 'limits.first');
-  if (news.dropped) say('limits.dropped');
-  return { kept, news: list };
+  if (changed.taken && !equal(offer.limits.signed.policy, UNRESTRICTED)) say('limits.taken', { when: day(utcTime(offer.limits.signed.issued_at)) });
+  if (changed.stricter) say(before || changed.taken ? 'limits.stricter' : 'limits.first');
+  if (changed.dropped) say('limits.dropped');
+  return { kept, updates: list };
 }
 
 /** What was taken over, as notices. */
-export const newsOf = (news) => news.map(({ key, args, red }) => notice(red ? 'danger' : 'note', h('p', null, red ? h('strong', null, t(key, args)) : t(key, args))));
+export const updateNotices = (updates) => updates.map(({ key, args, red }) => notice(red ? 'danger' : 'note', h('p', null, red ? h('strong', null, t(key, args)) : t(key, args))));
 
 /** What counts of a payment. */
 export const counted = (pay) => pay.spends && { ...pay.spends, units: String(pay.spends.units) };
 
 /** That a payment keeps to the limits of this device, as a pair for rows; null where it keeps none that count. */
-export const within = (kept, pay) => (kept && pay.spends && !equal(kept.current, ANYTHING) ? [t('limits.title'), t('limits.within')] : null);
+export const within = (kept, pay) => (kept && pay.spends && !equal(kept.current, UNRESTRICTED) ? [t('limits.title'), t('limits.within')] : null);
 
 /** A broken rule in words, with its numbers. */
 function ruleText({ rule, mint, limit, units, spent, why }, chain) {
@@ -115,9 +129,9 @@ function ruleText({ rule, mint, limit, units, spent, why }, chain) {
 }
 
 /** The payment breaks the limits, so nothing signs it. Resolves when the person rejects it. */
-export const overLimits = (ui, { offer, pay, rules, kept, news, chain }) => ui.ask(t('limits.blocked_title'), (done) => [
+export const overLimits = (ui, { offer, pay, rules, kept, updates, chain }) => ui.ask(t('limits.blocked_title'), (done) => [
   mark('stop'),
-  newsOf(news),
+  updateNotices(updates),
   notice('danger', ...rules.map((r) => h('p', null, h('strong', null, ruleText(r, chain))))),
   h('div', { class: 'card pay small' }, summary(pay, offer)),
   h('p', null, t('limits.blocked_next')),
@@ -134,23 +148,23 @@ const waiting = (kept, chain) => kept.pending && notice('note', t('limits.pendin
  * A payment to a recipient who is new to this device, or that the server lets wait: nothing signs it yet. The wait begins when the person says so. Resolves when
  * the person rejects it.
  */
-export async function waitFirst(ui, { offer, pay, record, rules, news, chain }) {
+export async function waitFirst(ui, { offer, pay, record, rules, updates, chain }) {
   let [rule] = rules;
   if (rule && rule.from === null) {
     const answer = await ui.ask(t('limits.new_title'), (done) => [
-      newsOf(news),
-      h('p', { class: 'lead' }, t('limits.new_lead', { hours: hours(rule.hours) })),
+      updateNotices(updates),
+      h('p', { class: 'lead' }, t('limits.new_lead', { hours: waitText(rule.hours) })),
       h('div', { class: 'card pay' }, summary(pay, offer)),
       h('p', null, t('limits.new_begin')),
       h('div', { class: 'actions' }, button(t('limits.begin'), 'primary', () => done('begin')), button(t('sign.reject'), 'danger', () => done('reject'))),
     ]);
     if (answer === 'reject') return answer;
-    await meetRecipient(record.address, payee(record.spends));
-    [rule] = await rulesBroken(record); // from when, as it is kept now
-    news = []; // it was shown
+    await startRecipientWait(record.address, payee(record.spends));
+    [rule] = await limitViolations(record); // from when, as it is kept now
+    updates = []; // it was shown
   }
   return ui.ask(t('limits.wait_title'), (done) => [
-    newsOf(news),
+    updateNotices(updates),
     rule && h('p', { class: 'lead' }, t('limits.signs_from', { when: day(rule.from) })),
     offer.ready && h('p', { class: rule ? null : 'lead' }, t('limits.server_from', { when: day(offer.ready) })),
     h('div', { class: 'card pay small' }, brief(pay)),
@@ -164,142 +178,160 @@ export async function waitFirst(ui, { offer, pay, record, rules, news, chain }) 
 
 /** The flow behind #l=<token>. `place` and `able` as in bind.js. */
 export async function limitsFlow(ui, token, place, able = true) {
-  ui.wait(t('bind.reading'));
+  ui.wait(t('proof.reading'));
   const c = checkLimits(await server.limitsChallenge(token));
   const here = await deviceKnows(c);
   if (here.network && here.network !== c.chain) return otherNetwork(ui, here.network, c);
   const base = here.kept?.current ?? c.current;
+  const change = changeOf(base, c.proposed);
   for (let refusal = ''; ;) {
     const wallet = able && !here.forgetful ? await vault.find(c.address) : null;
-    const signer = await (await propose(ui, { c, base, here, wallet, able, place, refusal }))();
+    const signer = await (await propose(ui, { c, base, change, here, wallet, able, place, refusal }))();
     refusal = '';
     if (signer === null) continue;
     let signature;
     try {
-      const text = policyText(place, c.address, c.proposed, c);
+      const text = textFor(place, c);
       const proof = signer.key ? await sign(signer.key, c.address, utf8(text))
         : await inApp(ui, signer.app.name, t('limits.app_signs'), signText(signer.app, signer.account, text));
       if (proof === null) continue;
       signature = encode(proof);
     } catch (err) {
-      refusal = err instanceof Error ? err.message : t('bind.app_did_not_sign');
+      refusal = err instanceof Error ? err.message : t('proof.app_did_not_sign');
       continue;
     }
-    return hand(ui, { token, c, base, here, signature });
+    return hand(ui, { token, c, base, change, here, place, signature });
   }
 }
 
-/** What this device knows of a wallet, after it took over what the server forbids more: {network, kept, news, forgetful}. Nothing is kept of a wallet without limits before they are signed. */
+/** What this device knows of a wallet, after it took over what the server forbids more: {network, kept, updates, forgetful}. Nothing is kept of a wallet without limits before they are signed. */
 async function deviceKnows({ address, current }) {
   try {
     const network = await networkOf(address);
-    if ((await keptPolicy(address)) === null) return { network, kept: null, news: [], forgetful: false };
-    const { kept, news } = await takeOver({ address, limits: { current, waits: null, signed: null } });
-    return { network, kept, news, forgetful: false };
+    if ((await keptPolicy(address)) === null) return { network, kept: null, updates: [], forgetful: false };
+    const { kept, updates } = await takeOver({ address, limits: { current, waits: null, signed: null } });
+    return { network, kept, updates, forgetful: false };
   } catch (err) {
     if (await vault.list().then(() => true, () => false)) throw err;
-    return { network: null, kept: null, news: [], forgetful: true };
+    return { network: null, kept: null, updates: [], forgetful: true };
   }
 }
 
 /** Names of tokens and test money depend on the network: limits for another one are not signed. */
-const otherNetwork = (ui, network, c) => ui.end(t('bind.network_title'),
+const otherNetwork = (ui, network, c) => ui.end(t('proof.network_title'),
   mark('stop'),
-  notice('danger', h('p', null, h('strong', null, t('bind.network_changed', { known: t(`chain.${network}`), now: t(`chain.${c.chain}`) }))), t('limits.other_network')),
+  notice('danger', h('p', null, h('strong', null, t('proof.network_changed', { known: t(`chain.${network}`), now: t(`chain.${c.chain}`) }))), t('limits.other_network')),
   rows([t('common.wallet'), shown(c.address)]));
 
+/** How a proposed policy differs from what counts so far: {stricter, looser}, lists of changes (policy.js). Both are empty when nothing changes. */
+function changeOf(base, proposed) {
+  const all = changes(base, proposed);
+  return { stricter: all.filter((one) => one.stricter), looser: all.filter((one) => one.looser) };
+}
+
+/** The limits before and after, or once where they are the same. */
+function beforeAndAfter({ c, base, change: { stricter, looser }, here: { kept, forgetful } }) {
+  if (stricter.length === 0 && looser.length === 0) {
+    return [
+      !forgetful && !kept?.pending && notice('note', t(kept ? 'limits.same' : 'limits.same_new')),
+      h('h2', null, t('limits.title')), rows(...policyRows(base, c.chain)),
+    ];
+  }
+  return [
+    stricter.length > 0 && h('div', { class: 'card' }, h('h2', null, t('limits.at_once')), list(stricter.map((one) => changeText(one, false, c.chain)))),
+    looser.length > 0 && notice('warn', h('h2', null, t('limits.later')), list(looser.map((one) => changeText(one, true, c.chain)))),
+    h('h2', null, t('limits.new')), rows(...policyRows(c.proposed, c.chain)),
+    h('h2', null, t(kept ? 'limits.now_here' : 'limits.now_server')), rows(...policyRows(base, c.chain)),
+    !kept && !forgetful && notice('note', t('limits.none_here')),
+  ];
+}
+
 /** Resolves to a function that resolves to {key} or {app, account}, or to null to choose again. */
-function propose(ui, { c, base, here, wallet, able, place, refusal }) {
-  const all = changes(base, c.proposed);
-  const [stricter, looser] = ['stricter', 'looser'].map((which) => all.filter((change) => change[which]));
+function propose(ui, { c, base, change, here, wallet, able, place, refusal }) {
   const { kept, forgetful } = here;
   const inBrowser = wallet !== null;
-  const other = button(t('bind.external'), inBrowser || c.wallet_type === 'page' ? 'secondary' : 'primary', () => done(() => chooseAccount(ui, { chain: c.chain, link: place.link, only: c.address })));
+  const other = button(t('proof.external'), inBrowser || c.wallet_type === 'page' ? 'secondary' : 'primary', () => done(() => chooseAccount(ui, { chain: c.chain, link: place.link, only: c.address })));
   let done;
   return ui.ask(t('limits.set_title'), (answer) => (done = answer, [
     refusal && notice('warn', h('p', null, foreign(refusal, 300))),
-    h('div', { class: 'card who' },
-      h('p', { class: 'name' }, foreign(c.telegram_name, 64)),
-      h('p', { class: 'hint' }, c.username && rich('bind.username', { name: foreign(`@${c.username.replace(/^@/, '')}`) }), t('bind.telegram_id', { id: c.telegram_id }))),
-    notice('warn', h('p', null, h('strong', null, t('bind.not_you')), ' ', t('limits.not_you_close'))),
-    newsOf(here.news),
+    accountCard(c, t('limits.not_you_close')),
+    updateNotices(here.updates),
     rows([t('common.wallet'), shown(c.address)], [t('sign.network'), t(`chain.${c.chain}_money`)]),
-    stricter.length > 0 && h('div', { class: 'card' }, h('h2', null, t('limits.at_once')), list(stricter.map((change) => changeText(change, false, c.chain)))),
-    looser.length > 0 && notice('warn', h('h2', null, t('limits.later')), list(looser.map((change) => changeText(change, true, c.chain)))),
-    all.length === 0 && notice('note', t('limits.no_change')),
-    h('h2', null, t('limits.new')),
-    rows(...policyRows(c.proposed, c.chain)),
-    h('h2', null, t(kept ? 'limits.now_here' : 'limits.now_server')),
-    rows(...policyRows(base, c.chain)),
-    !kept && !forgetful && notice('note', t('limits.none_here')),
+    beforeAndAfter({ c, base, change, here }),
     kept?.pending && notice('note', t('limits.replaces', { when: day(kept.from) })),
     forgetful && notice('warn', t('limits.forgetful')),
     !able && notice('note', t('link.unsupported_here')),
     able && !inBrowser && c.wallet_type === 'page' && notice('note', t('limits.elsewhere')),
     h('div', { class: 'actions' },
-      inBrowser && button(t('unfreeze.with', { six: lastSix(c.address) }), 'primary', () => done(() => unlock(ui, wallet, c, place))),
+      inBrowser && button(t('proof.with', { six: lastSix(c.address) }), 'primary', () => done(() => unlock(ui, wallet, c, place))),
       other,
-      able && !inBrowser && c.wallet_type === 'page' && button(t('unfreeze.restore', { six: lastSix(c.address) }), 'secondary', () => done(() => restoreWallet(ui, { needed: c.address, next: setting(place, c) }))),
+      able && !inBrowser && c.wallet_type === 'page' && button(t('proof.restore', { six: lastSix(c.address) }), 'secondary', () => done(() => restoreWallet(ui, { needed: c.address, next: setting(place, c) }))),
       copyButton(t('common.copy_link'), place.link, 'secondary')),
-    c.wallet_type === 'developer' && h('p', { class: 'hint' }, t('unfreeze.developer')),
+    c.wallet_type === 'developer' && h('p', { class: 'hint' }, t('proof.developer')),
     h('p', { class: 'hint' }, t('limits.expires', { time: clock(utcTime(c.expires_at)) })),
-    signedText(place, c),
+    signedText(textFor(place, c)),
   ]));
 }
 
 /** What follows a wallet that was just restored here: its text is signed at once. */
-const setting = (place, c) => ({ step: 'limits.step', label: 'limits.set', more: () => signedText(place, c) });
+const setting = (place, c) => ({ step: 'limits.step', label: 'limits.set', more: () => signedText(textFor(place, c)) });
 
-/** The text that sets the limits, folded. */
-const signedText = (place, c) => h('details', null, h('summary', null, t('bind.text_title')),
-  h('pre', { class: 'signed', translate: 'no' }, policyText(place, c.address, c.proposed, c)));
+/** The text that sets the limits. */
+const textFor = (place, c) => policyText(place, c.address, c.proposed, c);
 
-async function unlock(ui, wallet, c, place) {
-  const key = await askPassphrase(ui, {
-    title: t('limits.set_title'),
-    about: rows([t('common.wallet'), shown(wallet.address)], [t('bind.telegram_account'), ...rich('bind.account', { name: foreign(c.telegram_name, 64), id: c.telegram_id })]),
-    label: t('limits.set'),
-    below: signedText(place, c),
-    forgotten: async () => {
-      const restored = await restoreWallet(ui, { needed: wallet.address, next: setting(place, c) });
-      return restored && { instead: restored.key };
-    },
-    passkey: passkeyOf(ui, wallet),
-  }, (passphrase) => unlockKey(passphrase, wallet));
-  return key && { key };
-}
+const unlock = (ui, wallet, c, place) => unlockForText(ui, wallet, c, {
+  title: t('limits.set_title'), label: t('limits.set'), text: textFor(place, c), next: setting(place, c),
+});
 
 /**
  * Hands the signature over. What the policy forbids this device keeps before: a lost answer or a server that keeps the signature back changes
  * nothing about that. What it allows more is kept once the server has said yes, so that a change that the server refused comes into force nowhere.
  */
-async function hand(ui, { token, c, base, here, signature }) {
+async function hand(ui, { token, c, base, change, here, place, signature }) {
   if (!here.forgetful) {
     await keepStricter(c.address, c.proposed, base);
     if (here.network === null) await pinNetwork(c.address, c.chain); // which tokens the limits are of depends on it
   }
+  const inEffect = keptAlready(change, here);
   let answer;
   try {
-    answer = await answered(ui, t('limits.working'), t('limits.no_answer'), () => server.signLimits(token, signature));
+    answer = await untilAnswered(ui, { working: t('limits.working'), unknown: [inEffect, t('limits.no_answer')] }, () => server.signLimits(token, signature));
   } catch (err) {
     if (!(err instanceof server.Refused)) throw err;
-    return ui.end(t('limits.refused_title'), notice('warn', h('p', null, errorText(err))), h('p', null, t('limits.refused')));
+    return ui.end(t('limits.refused_title'), notice('warn', h('p', null, errorText(err))),
+      [inEffect, change.looser.length > 0 && t('limits.looser_not'), here.kept?.pending && t('limits.dropped'), t('limits.refused')].filter(Boolean).map((text) => h('p', null, text)));
   }
   const { status, effective_at: effective } = answer;
   if (!['set', 'waiting'].includes(status)) throw new LocalizedError('error.unexpected_answer');
   const now = Date.now();
+  const onServer = utcTime(effective);
   // Not before the server: else what it still enforces would look stricter than what is kept here. And not much later.
-  const from = Math.min(Math.max(now + DAY, utcTime(effective)?.getTime() ?? 0), now + 2 * DAY);
+  const from = Math.min(Math.max(now + DAY, onServer?.getTime() ?? 0), now + 2 * DAY);
   const kept = here.forgetful ? null : await keepSigned(c.address, c.proposed, base, from, now);
-  return ui.end(t('limits.done_title'),
-    mark('ok'),
-    kept && [
-      h('p', { class: 'lead' }, t(kept.pending ? 'limits.done_waiting' : 'limits.done', { when: day(kept.from) })),
-      h('h2', null, t('limits.now_here')), rows(...policyRows(kept.current, c.chain)),
-      waiting(kept, c.chain),
-    ],
-    here.forgetful && notice('warn', t('limits.forgetful')),
-    h('p', { class: 'hint' }, t('limits.done_hint')));
+  const later = status === 'waiting' && onServer !== null && t('limits.on_server_later', { when: day(onServer) });
+  return ui.end(t('limits.done_title'), mark('ok'), kept === null
+    ? [h('p', { class: 'lead' }, later || t('limits.on_server')), notice('warn', t('limits.forgetful'))]
+    : nowKept(c, place, kept, change, later));
+}
+
+/** What this device enforces since the signature was made, whatever the server answers: a text, or null for nothing new. */
+function keptAlready({ stricter, looser }, { kept, forgetful }) {
+  if (forgetful) return null;
+  if (looser.length > 0) return stricter.length > 0 ? t('limits.stricter_here') : null;
+  return stricter.length > 0 || kept === null ? t('limits.all_here') : null;
+}
+
+/** What is kept after a change, and where to see it. `later` says when the server enforces it, or is false. */
+function nowKept(c, place, kept, { stricter }, later) {
+  const lead = !kept.pending ? 'limits.done' : stricter.length > 0 ? 'limits.done_both' : 'limits.done_later';
+  const where = { page: h('code', { class: 'wrap', translate: 'no' }, `${place.origin}/w/`), limits: t('limits.title'), cancel: t('limits.cancel') };
+  return [
+    h('p', { class: 'lead' }, t(lead, { when: day(kept.from) })),
+    !kept.pending && later && h('p', null, later),
+    h('h2', null, t('limits.now_here')), rows(...policyRows(kept.current, c.chain)),
+    waiting(kept, c.chain),
+    h('p', { class: 'hint' }, rich(kept.pending ? 'limits.cancel_how' : 'limits.see_here', where)),
+  ];
 }
 
 /** The limits of one wallet as this device keeps them, with a way to drop the change that waits. */

@@ -8,6 +8,19 @@ import { readLimitsOf } from './policy.js';
 import { plain, utcTime } from './text.js';
 
 const CHAINS = ['mainnet', 'devnet', 'localnet'];
+const UNLIMITED = '18446744073709551615'; // 2^64 - 1: a delegate may spend everything, also what arrives later
+
+/**
+ * Who may spend from the token account of a revocation, by the server's word: {address, limit (base units, null for any amount), decimals (of the
+ * token)}, or null where it says nothing that can be shown. The bytes name nobody.
+ */
+function delegateOf(terms) {
+  const { schema, delegate, limit, token } = terms ?? {};
+  const decimals = token?.decimals;
+  if (schema !== 'revoke/1' || addressBytes(delegate) === null || typeof limit !== 'string' || !/^(0|[1-9][0-9]{0,19})$/.test(limit)) return null;
+  if (!Number.isInteger(decimals) || decimals < 0 || decimals > 255) return null;
+  return { address: delegate, limit: limit === UNLIMITED ? null : limit, decimals };
+}
 
 /**
  * Checks the shape of /w/tx/get and /w/tx/refresh; message becomes bytes, limits what readLimitsOf returns. With `delayed` it may be a payment that
@@ -34,7 +47,7 @@ export function check(answer, { delayed = false } = {}) {
     return {
       ...known, address, chain, message: fromBase64(message), expires: waits ? null : utcTime(expires), recipient, external: type === 'external', limits, ready: waits ? utcTime(answer.ready_at) : null,
       contact: plain(answer.contact, 64), app: plain(answer.app, 64), keyHint: plain(answer.key_hint, 8), label: plain(answer.label, 80),
-      validator: plain(answer.terms?.validator_name, 64), defaultChanged: utcTime(answer.default_wallet_changed_at)?.getTime() ?? null,
+      validator: plain(answer.terms?.validator_name, 64), delegate: delegateOf(answer.terms), defaultChanged: utcTime(answer.default_wallet_changed_at)?.getTime() ?? null,
     };
   } catch {
     throw odd('message');

@@ -42,7 +42,12 @@ const LOOK_SLOWLY_EVERY = 15_000; // milliseconds, after LOOKS_OFTEN looks
 const LOOKS_OFTEN = 60;
 const LOOKS = 120; // about 18 minutes; the chat shows what happens later
 
-/** Shows the progress of a signed payment until it ends. */
+/** Whether an answer ends the following: the link is dead, so every further look would be refused too. */
+const isDead = (err) => err instanceof server.Refused && [401, 403, 404, 409, 410].includes(err.status);
+
+/**
+ * Shows the progress of a signed payment until it ends; the title follows it. Where the page cannot learn more, it says so: the chat shows the rest.
+ */
 export async function followUp(ui, id, title, { status, signature, bot }) {
   const reached = (s) => ({ pending: 2, confirmed: 3 })[s] ?? 1;
   const steps = ['step_signed', 'step_sent', 'step_confirmed'].map((step) => h('li', null, t(`status.${step}`)));
@@ -51,6 +56,11 @@ export async function followUp(ui, id, title, { status, signature, bot }) {
     step.className = i < reached(s) ? 'done' : i === reached(s) ? 'now' : '';
     if (i === reached(s)) step.setAttribute('aria-current', 'step'); else step.removeAttribute('aria-current');
   });
+  const say = (text) => {
+    if (note.textContent === text) return;
+    note.textContent = text;
+    ui.announce(text);
+  };
   show(status);
   const left = ui.end(title,
     mark('ok'),
@@ -62,7 +72,8 @@ export async function followUp(ui, id, title, { status, signature, bot }) {
     let now;
     try {
       now = check(await server.getTransaction(id));
-    } catch {
+    } catch (err) {
+      if (isDead(err)) break;
       continue; // the next look may be answered
     }
     if (now.message !== null || now.status === status && !now.held) continue;
@@ -71,10 +82,9 @@ export async function followUp(ui, id, title, { status, signature, bot }) {
     }
     status = now.status;
     show(status);
-    const text = t(now.held ? 'status.held' : `status.${status}`);
-    if (note.textContent === text) continue;
-    note.textContent = text;
-    ui.announce(text);
+    if (status === 'pending') ui.retitle(t('status.pending_title'));
+    say(t(now.held ? 'status.held' : `status.${status}`));
   }
+  say(t('status.follow_chat'));
   return left;
 }

@@ -14,10 +14,13 @@ export function wordList(words) {
   return h('ol', { class: 'words', translate: 'no' }, words.map((w) => h('li', null, w)));
 }
 
+/** How much room a text takes, in letters of the Latin alphabet: Chinese, Japanese and Korean ones take two. */
+const room = (text) => [...text].reduce((sum, letter) => sum + (/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/.test(letter) ? 2 : 1), 0);
+
 /** Name and value pairs; a value is text or elements. Short plain text stands beside its name. */
 export function rows(...pairs) {
   return h('dl', { class: 'rows' }, pairs.filter(Boolean).map(([name, ...value]) => {
-    const short = value.length === 1 && typeof value[0] === 'string' && name.length + value[0].length < 36;
+    const short = value.length === 1 && typeof value[0] === 'string' && room(name) + room(value[0]) < 36;
     return h('div', { class: short ? 'short' : null }, h('dt', null, name), h('dd', null, value));
   }));
 }

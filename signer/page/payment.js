@@ -117,7 +117,7 @@ function swapping({ actions, fee_payer: own }, chain) {
 }
 
 /**
- * A revocation as it is shown, or null for anything else: kind (revoke), account (the token account) and symbol (of the listed
+ * A revocation as it is shown, or null for anything else: kind (revoke), account (the token account), symbol and decimals (of the listed
  * token whose account of this wallet it is, "" for any other account: the bytes do not say which token that holds). To do the same
  * twice costs nothing but the fee, so `paid` makes no two revocations alike.
  */
@@ -125,11 +125,11 @@ async function revoking({ actions, fee_payer: own }, chain) {
   const revoked = actions.find((a) => a.type === 'revoke');
   if (!revoked) return null;
   const { account, program, reference } = revoked;
-  let symbol = '';
+  let [symbol, decimals] = ['', 0];
   for (const token of TOKENS[chain]) {
-    if ((token.program === 'token-2022') === (program === TOKEN_2022) && (await associatedAccount(own, token.mint, program)) === account) symbol = token.symbol;
+    if ((token.program === 'token-2022') === (program === TOKEN_2022) && (await associatedAccount(own, token.mint, program)) === account) ({ symbol, decimals } = token);
   }
-  return { kind: 'revoke', symbol, to: account, account, lamports: 0n, reference, paid: `revoke ${account} ${reference}` };
+  return { kind: 'revoke', symbol, decimals, to: account, account, lamports: 0n, reference, paid: `revoke ${account} ${reference}` };
 }
 
 /** The texts of the steps of staking, by kind: title, what is done, and what the address is. */
@@ -178,14 +178,27 @@ const swapSummary = (pay, offer) => [
   (offer.app || offer.keyHint) && h('div', { class: 'claimed' }, h('p', { class: 'label' }, t('sign.server_says')), requester(offer)),
 ].flat(2);
 
-/** Whose approval is revoked: that of the delegate of one token account, who is not in the bytes. */
+/**
+ * Who can spend, and how much, until the approval is revoked, in the server's words. The amount of a token that the bytes prove has that token's
+ * decimals.
+ */
+function approval({ symbol, decimals }, { delegate }) {
+  if (!delegate) return null;
+  const { address, limit } = delegate;
+  const says = limit === null ? t('sign.revoke_any')
+    : symbol ? t('sign.revoke_up_to', { limit: t('sign.amount', { amount: amount(limit, decimals), symbol }) })
+      : t('sign.revoke_up_to_these', { amount: amount(limit, delegate.decimals) });
+  return [h('p', null, says), h('p', null, shown(address))];
+}
+
+/** Whose approval is revoked: the bytes name one token account, and nobody who may spend from it. */
 const revokeSummary = (pay, offer) => [
   h('p', { class: 'label' }, t('sign.revoke')),
   pay.symbol && h('p', { class: 'amount', translate: 'no' }, pay.symbol),
   h('p', { class: 'label' }, t('sign.revoke_account')),
   target(pay),
-  (offer.app || offer.keyHint) && h('div', { class: 'claimed' }, h('p', { class: 'label' }, t('sign.server_says')), requester(offer)),
-];
+  (offer.delegate || offer.app || offer.keyHint) && h('div', { class: 'claimed' }, h('p', { class: 'label' }, t('sign.server_says')), approval(pay, offer), requester(offer)),
+].flat();
 
 /** What else a step of staking, a swap or a revocation means, as pairs for rows. */
 export const moreTerms = (pay) => (pay.kind === 'swap' ? swapTerms(pay) : pay.kind === 'revoke' ? [[t('sign.revoke_effect'), t('sign.revoke_effect_own')]] : stakeTerms(pay));

@@ -14,7 +14,7 @@ import { utcTime } from './text.js';
 const MOST_LIMITS = 20; // of each kind, in a policy that is signed
 
 /**
- * How many limits the policies have that are kept or in force. They grow where stricter ones are met: what a page has kept it must be able to
+ * How many limits the policies have that are kept or in force. They grow as stricter ones are added: what a page has kept it must be able to
  * read, or the wallet would never sign again.
  */
 export const KEPT_LIMITS = 2000;
@@ -28,7 +28,7 @@ export const DAY = 24 * HOUR;
 export const SOL = 'SOL';
 
 /** The policy that allows everything. */
-export const ANYTHING = Object.freeze({ payment: [], day: [], recipients: null, wait: 0 });
+export const UNRESTRICTED = Object.freeze({ payment: [], day: [], recipients: null, wait: 0 });
 
 /** A policy of the server's that is not one. */
 export class BadPolicy extends LocalizedError {
@@ -40,7 +40,7 @@ export class BadPolicy extends LocalizedError {
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 const order = (a, b) => (a === b ? 0 : a < b ? -1 : 1); // by the bytes of ASCII, as Go compares
 const byMint = (a, b) => (a === b ? 0 : a === SOL ? -1 : b === SOL ? 1 : order(a, b));
-const rises = (list, compare) => list.every((value, i) => i === 0 || compare(list[i - 1], value) < 0);
+const strictlySorted = (list, compare) => list.every((value, i) => i === 0 || compare(list[i - 1], value) < 0);
 
 /** An address that somebody may own: of the zero address, which is 32 ones in base58, the server would read SOL. */
 const isAddress = (text) => addressBytes(text)?.some((byte) => byte !== 0) === true;
@@ -51,7 +51,7 @@ export function readPolicy(wire, field = 'policy', most = MOST_LIMITS) {
   if (!isObject(wire) || Object.keys(wire).some((name) => !known.includes(name))) throw new BadPolicy(field);
   const { recipients, new_wait_hours: wait } = wire;
   const free = recipients === null;
-  if (!free && !(Array.isArray(recipients) && recipients.length <= MOST_RECIPIENTS && recipients.every(isAddress) && rises(recipients, order))) {
+  if (!free && !(Array.isArray(recipients) && recipients.length <= MOST_RECIPIENTS && recipients.every(isAddress) && strictlySorted(recipients, order))) {
     throw new BadPolicy(`${field}.recipients`);
   }
   if (!Number.isInteger(wait) || wait < 0 || wait > MOST_HOURS) throw new BadPolicy(`${field}.new_wait_hours`);
@@ -64,7 +64,7 @@ export function readPolicy(wire, field = 'policy', most = MOST_LIMITS) {
 function readLimits(list, field, most) {
   const fits = (limit) => isObject(limit) && (limit.mint === SOL || isAddress(limit.mint))
     && typeof limit.units === 'string' && /^(0|[1-9][0-9]{0,19})$/.test(limit.units) && BigInt(limit.units) <= MOST_UNITS;
-  if (!Array.isArray(list) || list.length > most || !list.every(fits) || !rises(list.map((l) => l.mint), byMint)) throw new BadPolicy(field);
+  if (!Array.isArray(list) || list.length > most || !list.every(fits) || !strictlySorted(list.map((l) => l.mint), byMint)) throw new BadPolicy(field);
   return list.map(({ mint, units }) => ({ mint, units: BigInt(units) }));
 }
 
@@ -115,8 +115,8 @@ function lower(a, b) {
   return [...least].map(([mint, units]) => ({ mint, units })).sort((x, y) => byMint(x.mint, y.mint));
 }
 
-/** The policy that allows exactly what both do. */
-export const meet = (p, q) => ({
+/** The policy that allows exactly what both allow. */
+export const intersect = (p, q) => ({
   payment: lower(p.payment, q.payment), day: lower(p.day, q.day),
   recipients: p.recipients === null ? q.recipients : q.recipients === null ? p.recipients : p.recipients.filter((a) => q.recipients.includes(a)),
   wait: Math.max(p.wait, q.wait),
@@ -126,7 +126,7 @@ export const meet = (p, q) => ({
 export const equal = (p, q) => canonicalText(p) === canonicalText(q);
 
 /** Whether p allows anything that `current` does not. */
-export const loosens = (p, current) => !equal(meet(p, current), p);
+export const loosens = (p, current) => !equal(intersect(p, current), p);
 
 /** A state is {current, pending, from}: pending is the change that waits, or null, and from (milliseconds) when it becomes current. */
 export const stateAt = (state, now) => (state.pending === null || now < state.from ? state : { current: state.pending, pending: null, from: 0 });
@@ -137,7 +137,7 @@ export const stateAt = (state, now) => (state.pending === null || now < state.fr
  */
 export function setPolicy(state, policy, now, from = now + DAY) {
   const { current } = stateAt(state, now);
-  return loosens(policy, current) ? { current: meet(policy, current), pending: policy, from } : { current: policy, pending: null, from: 0 };
+  return loosens(policy, current) ? { current: intersect(policy, current), pending: policy, from } : { current: policy, pending: null, from: 0 };
 }
 
 function canonicalText({ payment, day, recipients, wait }) {
@@ -177,7 +177,7 @@ function limitFor(list, mint) {
 }
 
 /**
- * What was paid of a token within the last 24 hours, by records of what was signed: each has spends (as in broken, or null), at, and
+ * What was paid of a token within the last 24 hours, by records of what was signed: each has spends (as in violations, or null), at, and
  * before, the times of earlier signatures of the same payment, which may land too. A record from the future counts: the clock was set back.
  */
 export function spentOf(records, mint, now) {
@@ -186,17 +186,17 @@ export function spentOf(records, mint, now) {
   return own.reduce((sum, r) => sum + BigInt(r.spends.units) * BigInt(times(r)), 0n);
 }
 
-/** Of earlier signatures of one payment, those that still count. */
-export const lately = (times, now) => times.filter((at) => at > now - DAY);
+/** Of the times of signatures, those of the last 24 hours: they still count. */
+export const withinDay = (times, now) => times.filter((at) => at > now - DAY);
 
 /**
  * Which rules of a policy a payment breaks: a list, empty when it may be signed. `spends` is what it pays: {mint, units (decimal text), to (the
  * recipient, "" for the owner of a token account who is not known, null for a swap), account, listed (of a swap: whether the token that
- * it buys is listed here)}, or null for what is not counted. `spent` is what was paid within 24 hours, `met` what the device knows of the recipient: {at, paid}, or null.
+ * it buys is listed here)}, or null for what is not counted. `spent` is what was paid within 24 hours, `recipient` what the device knows of the recipient: {at, paid}, or null.
  * Rules are {rule: "limit_payment" | "limit_day", mint, limit, units, spent}, {rule: "limit_recipients", why: "unlisted" | "unknown" |
  * "swap"} and {rule: "limit_new_recipient", hours, from (milliseconds, or null when the wait has not begun)}.
  */
-export function broken(policy, spends, { spent, met, now }) {
+export function violations(policy, spends, { spent, recipient, now }) {
   if (spends === null) return [];
   const list = [];
   const units = BigInt(spends.units);
@@ -208,8 +208,8 @@ export function broken(policy, spends, { spent, met, now }) {
     const why = swap ? 'swap' : spends.to === '' ? 'unknown' : policy.recipients.includes(spends.to) ? '' : 'unlisted';
     if (why) list.push({ rule: 'limit_recipients', why });
   }
-  if (policy.wait > 0 && !swap && !met?.paid && !(met && now - met.at >= policy.wait * HOUR)) {
-    list.push({ rule: 'limit_new_recipient', hours: policy.wait, from: met ? met.at + policy.wait * HOUR : null });
+  if (policy.wait > 0 && !swap && !recipient?.paid && !(recipient && now - recipient.at >= policy.wait * HOUR)) {
+    list.push({ rule: 'limit_new_recipient', hours: policy.wait, from: recipient ? recipient.at + policy.wait * HOUR : null });
   }
   return list;
 }

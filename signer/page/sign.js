@@ -3,23 +3,25 @@
 
 import { chooseAccount, inApp } from './apps.js';
 import { LocalizedError, rich, t } from './catalogue.js';
-import { button, copyButton, errorText, foreign, h, mark, notice } from './dom.js';
+import { Problem, button, copyButton, errorText, field, foreign, form, h, mark, notice } from './dom.js';
 import { encode } from './base58.js';
 import { sha256, toBase64, toHex } from './bytes.js';
 import { restoreWallet } from './create.js';
-import { networkOf, noteSigned, pinNetwork, rulesBroken, sawDefaultChange, seenDefaultChange, signedBefore } from './history.js';
+import { networkOf, noteSigned, pinNetwork, limitViolations, sawDefaultChange, seenDefaultChange, signedBefore } from './history.js';
 import { Refusal, decode } from './decode.js';
 import { Misbehaved, signTransaction } from './external.js';
-import { counted, newsOf, overLimits, takeOver, waitFirst, within } from './limits.js';
+import { counted, updateNotices, overLimits, takeOver, waitFirst, within } from './limits.js';
 import { check } from './offer.js';
 import { followUp, showStatus } from './outcome.js';
-import { address as shown, askPassphrase, rows } from './parts.js';
+import { address as shown, rows } from './parts.js';
 import { passkeyOf } from './passkey.js';
 import { brief, comparing, heading, moreTerms, payment, summary } from './payment.js';
 import { onlyWaits } from './policy.js';
-import { sign, unlockKey } from './seal.js';
+import { unlockWallet } from './proof.js';
+import { untilAnswered } from './retry.js';
+import { sign } from './seal.js';
 import * as server from './server.js';
-import { clock, day, sol } from './text.js';
+import { clock, day, lastSix, sol } from './text.js';
 import * as vault from './vault.js';
 
 const ZERO_HASH = '1'.repeat(32);
@@ -29,12 +31,12 @@ class Changed extends LocalizedError {}
 
 /**
  * What this device knows of the payment changed since the person was asked: another tab signed it or another one, or the limits of the wallet
- * became stricter. `news` is what to say of the limits (limits.js).
+ * became stricter. `updates` is what to say of the limits (limits.js).
  */
-class KnowsMore extends Error {
-  constructor(news = []) {
+class Outdated extends Error {
+  constructor(updates = []) {
     super();
-    this.news = news;
+    this.updates = updates;
   }
 }
 
@@ -59,7 +61,7 @@ export async function signFlow(ui, id, link = '', able = true, earlier = []) {
   }
 
   const record = { intent: decoded.intent, reference: pay.reference, address: offer.address, paid: pay.paid };
-  const known = await recall(record, offer, earlier);
+  const known = await recall(record, offer, able, earlier);
   if (known.same) {
     const answer = await signedAlready(ui, pay, known.same);
     if (answer === 'reject') return reject(ui, id);
@@ -68,8 +70,8 @@ export async function signFlow(ui, id, link = '', able = true, earlier = []) {
 
   // What the limits say stands before everything that could lead to a signature.
   record.spends = counted(pay);
-  const rules = known.forgetful ? [] : await rulesBroken(record);
-  const about = { offer, pay, record, rules, kept: known.limits.kept, news: known.limits.news, chain: known.network ?? offer.chain };
+  const rules = known.forgetful ? [] : await limitViolations(record);
+  const about = { offer, pay, record, rules, kept: known.limits.kept, updates: known.limits.updates, chain: known.network ?? offer.chain };
   if (rules.length > 0 && !onlyWaits(rules)) {
     await overLimits(ui, about);
     return reject(ui, id);
@@ -79,15 +81,22 @@ export async function signFlow(ui, id, link = '', able = true, earlier = []) {
     return reject(ui, id);
   }
 
-  let wallet = able ? await vault.find(offer.address) : null;
-  const external = wallet === null && (offer.external || !able);
-  while (wallet === null && !external) {
-    if ((await elsewhere(ui, offer, decoded, pay, link)) === 'reject') return reject(ui, id);
-    await restoreWallet(ui, { needed: offer.address, next: RESTORED });
-    wallet = await vault.find(offer.address);
+  if (known.forgetful) {
+    const answer = await unchecked(ui, { offer, pay, link });
+    if (answer === 'reject') return reject(ui, id);
+    if (answer === 'again') return signFlow(ui, id, link, able, earlier);
   }
 
-  if (wallet !== null && known.forgetful) return signFlow(ui, id, link, able, earlier); // the browser keeps something after all
+  let wallet = able && !known.forgetful ? await vault.find(offer.address) : null;
+  const external = wallet === null && (offer.external || !able);
+  if (wallet === null && !external) {
+    while (wallet === null) {
+      if ((await elsewhere(ui, offer, decoded, pay, link)) === 'reject') return reject(ui, id);
+      await restoreWallet(ui, { needed: offer.address, next: RESTORED });
+      wallet = await vault.find(offer.address);
+    }
+    return signFlow(ui, id, link, able, earlier); // its limits count from now on
+  }
 
   let approved = null;
   while (approved === null) {
@@ -95,7 +104,7 @@ export async function signFlow(ui, id, link = '', able = true, earlier = []) {
     approved = external ? await approveInApp(ui, id, offer, decoded, link, known) : await approve(ui, id, offer, decoded, pay, wallet, known);
     if (approved === null && !external) wallet = (await vault.find(offer.address)) ?? wallet; // it may have another passphrase now
   }
-  if (approved instanceof KnowsMore) return signFlow(ui, id, link, able, approved.news);
+  if (approved instanceof Outdated) return signFlow(ui, id, link, able, approved.updates);
   if (approved instanceof Changed) return warn(ui, approved);
   if (approved instanceof server.Refused) return notRefreshed(ui, id, approved, () => signFlow(ui, id, link, able));
   if (approved.message === null) return showStatus(ui, id, approved);
@@ -103,20 +112,48 @@ export async function signFlow(ui, id, link = '', able = true, earlier = []) {
 }
 
 /**
- * What this device knows of a payment, after it took over what the server's limits forbid more; `forgetful` where the browser keeps nothing (its wallets are then apps of their
- * own). Where the wallets can be read, a history that cannot is a failure: nothing is signed without it.
+ * What this device knows of a payment, after it took over what the server's limits forbid more; `forgetful` where nothing that is stored can be read: a wallet app may sign
+ * all the same, if the person says so (unchecked). Where the wallets can be read, a history that cannot is a failure: nothing is signed without it. Nor by a wallet
+ * of this page when its key cannot be read.
  */
-async function recall(record, offer, earlier) {
+async function recall(record, offer, able, earlier) {
   try {
     const limits = await takeOver(offer);
     return {
       record, ...(await signedBefore(record)), network: await networkOf(record.address), forgetful: false,
-      limits: { kept: limits.kept, news: [...earlier, ...limits.news] }, seen: await seenDefaultChange(record.address),
+      limits: { kept: limits.kept, updates: [...earlier.filter((u) => !u.red), ...limits.updates] }, seen: await seenDefaultChange(record.address),
     };
   } catch (err) {
-    if (await vault.find(record.address).then(() => true, () => false)) throw err;
-    return { record, same: null, alike: null, network: null, forgetful: true, limits: { kept: null, news: [] }, seen: null };
+    if (able && !offer.external || await vault.find(record.address).then(() => true, () => false)) throw err;
+    return { record, same: null, alike: null, network: null, forgetful: true, limits: { kept: null, updates: [] }, seen: null };
   }
+}
+
+/**
+ * Nothing that this page stored can be read, so neither limits nor earlier signatures are known. Resolves to what to do: again, reject, or sign, which takes
+ * the end of the paying wallet's address.
+ */
+function unchecked(ui, { offer, pay, link }) {
+  const six = lastSix(offer.address);
+  return ui.ask(t('sign.unread_title'), (done) => {
+    const typed = field('six', t('common.six'), { hint: t('common.six_hint', { six }) });
+    return [
+      mark('stop'),
+      notice('danger', h('p', null, h('strong', null, t('sign.unread'))), t('sign.unread_what')),
+      h('p', null, t('sign.unread_next')),
+      h('div', { class: 'actions' },
+        button(t('common.try_again'), 'primary', () => done('again')),
+        link && copyButton(t('common.copy_link'), link, 'secondary'),
+        button(t('sign.reject'), 'danger', () => done('reject'))),
+      h('div', { class: 'card pay small' }, summary(pay, {})),
+      rows([t('sign.paying_wallet'), shown(offer.address)]),
+      notice('warn', t('sign.unread_risk')),
+      form([typed.node], [t('sign.unread_sign'), 'destructive'], () => {
+        if (typed.input.value.trim() !== six) throw new Problem(t('common.six_wrong'), typed.input);
+        done('sign');
+      }),
+    ];
+  });
 }
 
 /** The very signature that was given before, to be handed over once more. */
@@ -166,12 +203,12 @@ function cautions(offer, known) {
   if (same) {
     list.push(notice('danger', h('p', null, h('strong', null, t('sign.signed_before', { when: day(same.at) }))), t('sign.signed_before_risk')));
   }
-  const red = list.length > 0 || limits.news.some((n) => n.red);
-  list.push(...newsOf(limits.news));
+  if (forgetful) list.push(notice('danger', h('p', null, h('strong', null, t('limits.forgetful'))), t('sign.forgetful')));
+  const red = list.length > 0 || limits.updates.some((n) => n.red);
+  list.push(...updateNotices(limits.updates));
   if (alike) {
     list.push(notice('warn', t('sign.alike', { when: day(alike.at) })));
   }
-  if (forgetful) list.push(notice('warn', t('sign.forgetful'), t('limits.forgetful')));
   list.push(otherDefault(offer, known));
   return { list, red };
 }
@@ -239,18 +276,17 @@ function elsewhere(ui, offer, decoded, pay, link) {
 
 /**
  * Unlocks, refreshes, compares, signs. Resolves to {sha256, signature}, to an answer without message
- * when the transaction has moved on, to a Changed or KnowsMore, to the server's Refused, or to null when the person
+ * when the transaction has moved on, to a Changed or Outdated, to the server's Refused, or to null when the person
  * goes back or has restored the wallet.
  */
 function approve(ui, id, offer, decoded, pay, wallet, known) {
-  const passkey = passkeyOf(ui, wallet);
-  return askPassphrase(ui, {
-    title: t(passkey ? 'sign.unlock_title' : 'sign.passphrase_title'),
+  return unlockWallet(ui, wallet, {
+    title: t(passkeyOf(ui, wallet) ? 'sign.unlock_title' : 'sign.passphrase_title'),
     about: h('div', { class: 'card pay small' }, brief(pay)),
     label: t('sign.submit'),
-    forgotten: async () => (await restoreWallet(ui, { needed: offer.address, next: RESTORED })) && { instead: null },
-    passkey,
-  }, (passphrase) => unlockKey(passphrase, wallet), async (key) => {
+    next: RESTORED,
+    restored: () => null, // the payment is reviewed again
+  }, async (key) => {
     let fresh;
     try {
       fresh = check(await server.refreshTransaction(id));
@@ -263,25 +299,27 @@ function approve(ui, id, offer, decoded, pay, wallet, known) {
       await compare(offer, decoded, fresh);
       await notMeanwhile(known, fresh);
     } catch (err) {
-      if (err instanceof Changed || err instanceof KnowsMore) return err;
+      if (err instanceof Changed || err instanceof Outdated) return err;
       throw err;
     }
     const hash = toHex(await sha256(fresh.message));
     const signature = encode(await sign(key, offer.address, fresh.message));
-    if (!(await remember(offer, known, { signature, handed: { sha256: hash } }))) return new KnowsMore();
+    if (!(await remember(offer, known, { signature, handed: { sha256: hash } }))) return new Outdated();
     return { signature, send: () => server.sendSignature(id, hash, signature) };
   });
 }
 
 /**
- * Throws KnowsMore when this payment was signed after the person was asked about it, when what was signed since leaves too little of the limits, or
- * when the server's limits became stricter: no wallet app is asked in vain then. Another tab may still come first until remember has noted the signature.
+ * Throws Outdated when this payment was signed after the person was asked about it, when what was signed since leaves too little of the limits, or
+ * when the server's limits became stricter: no wallet app is asked in vain then. `connected` as in takeOver: of a wallet app that is new here, the limits are taken over
+ * now. Another tab may still come first until remember has noted the signature.
  */
-async function notMeanwhile({ record, same, forgetful }, fresh) {
+async function notMeanwhile({ record, same, forgetful, limits }, fresh, { connected = false } = {}) {
   if (forgetful) return;
-  const { news } = await takeOver(fresh);
+  const { updates } = await takeOver(fresh, { connected });
   const now = await signedBefore(record);
-  if (news.length > 0 || now.same?.signature !== same?.signature || (await rulesBroken(record)).length > 0) throw new KnowsMore(news);
+  const unseen = updates.some((u) => !u.red || !limits.updates.some((shown) => shown.red)); // red is what was not taken over, and is said each time
+  if (unseen || now.same?.signature !== same?.signature || (await limitViolations(record)).length > 0) throw new Outdated(updates);
 }
 
 /**
@@ -306,9 +344,9 @@ async function approveInApp(ui, id, offer, decoded, link, known) {
     fresh = check(await server.refreshTransaction(id));
     if (fresh.message === null) return fresh;
     await compare(offer, decoded, fresh);
-    await notMeanwhile(known, fresh);
+    await notMeanwhile(known, fresh, { connected: true });
   } catch (err) {
-    if (err instanceof server.Refused || err instanceof Changed || err instanceof KnowsMore) return err;
+    if (err instanceof server.Refused || err instanceof Changed || err instanceof Outdated) return err;
     throw err;
   }
   let signed;
@@ -324,7 +362,7 @@ async function approveInApp(ui, id, offer, decoded, link, known) {
   if (!(await inTime(id))) return (await tooLate(ui)) ? approveInApp(ui, id, offer, decoded, link, known) : null;
   const signature = encode(signed.slice(1, 65));
   const transaction = toBase64(signed);
-  if (!(await remember(offer, known, { signature, handed: { transaction } }))) return new KnowsMore();
+  if (!(await remember(offer, known, { signature, handed: { transaction } }))) return new Outdated();
   return { signature, send: () => server.sendSigned(id, transaction) };
 }
 
@@ -403,44 +441,28 @@ async function compare(offer, decoded, fresh) {
 
 /** Sends the signature; when no answer comes, the same one can be sent again without harm. */
 async function handOver(ui, id, { signature, send }, bot) {
-  ui.wait(t('sign.sending'));
-  for (;;) {
-    try {
-      const { status } = await send();
-      if (status === 'signed' || status === 'pending' || status === 'awaiting_signature') {
-        return await followUp(ui, id, t('status.approved_title'), { status, signature, bot });
-      }
-      return await showStatus(ui, id, { status, signature, bot });
-    } catch (err) {
-      if (err instanceof server.Refused) {
-        await stillWaits(ui, id);
-        return ui.end(t('sign.refused_title'), notice('warn', h('p', null, errorText(err))), h('p', null, t('sign.refused')));
-      }
-      if (!(err instanceof server.NoAnswer)) throw err;
-      await ui.ask(t('common.no_answer_title'), (done) => [
-        h('p', null, t('sign.no_answer')),
-        h('div', { class: 'actions' }, button(t('common.send_again'), 'primary', () => done())),
-      ]);
-      ui.wait(t('sign.sending'));
-    }
+  let answer;
+  try {
+    answer = await untilAnswered(ui, { working: t('sign.sending'), unknown: t('sign.no_answer') }, send);
+  } catch (err) {
+    if (!(err instanceof server.Refused)) throw err;
+    await stillWaits(ui, id);
+    return ui.end(t('sign.refused_title'), notice('warn', h('p', null, errorText(err))), h('p', null, t('sign.refused')));
   }
+  const { status } = answer;
+  if (status === 'signed' || status === 'pending' || status === 'awaiting_signature') {
+    return followUp(ui, id, t('status.approved_title'), { status, signature, bot });
+  }
+  return showStatus(ui, id, { status, signature, bot });
 }
 
 async function reject(ui, id) {
-  ui.wait(t('sign.rejecting'));
-  for (;;) {
-    try {
-      const { status } = await server.rejectTransaction(id);
-      return await showStatus(ui, id, { status });
-    } catch (err) {
-      if (err instanceof server.Refused) await stillWaits(ui, id);
-      if (!(err instanceof server.NoAnswer)) throw err;
-      await ui.ask(t('common.no_answer_title'), (done) => [
-        h('p', null, t('sign.reject_no_answer')),
-        h('div', { class: 'actions' }, button(t('common.try_again'), 'primary', () => done())),
-      ]);
-      ui.wait(t('sign.rejecting'));
-    }
+  try {
+    const { status } = await untilAnswered(ui, { working: t('sign.rejecting'), unknown: t('sign.reject_no_answer'), again: 'common.try_again' }, () => server.rejectTransaction(id));
+    return await showStatus(ui, id, { status });
+  } catch (err) {
+    if (err instanceof server.Refused) await stillWaits(ui, id);
+    throw err;
   }
 }
 

@@ -21,18 +21,29 @@ function upgrade(db) {
   }
 }
 
+/** Opens the database. It cannot be opened in some private windows, while a tab of an older page holds it, or once a newer page has changed it. */
+function open() {
+  return new Promise((resolve, reject) => {
+    const unread = () => reject(new LocalizedError('error.vault_unread'));
+    let opening;
+    try {
+      opening = indexedDB.open(NAME, VERSION);
+    } catch {
+      return unread();
+    }
+    opening.onupgradeneeded = () => upgrade(opening.result);
+    opening.onsuccess = () => resolve(opening.result);
+    opening.onerror = unread;
+    opening.onblocked = () => reject(new LocalizedError('error.vault_busy'));
+  });
+}
+
 /**
  * Runs one transaction and resolves once it is durable. `names` is a store or a list of them; `work` gets them in this order, and returns a
  * request or nothing.
  */
 export async function run(names, mode, work) {
-  const db = await new Promise((resolve, reject) => {
-    const opening = indexedDB.open(NAME, VERSION);
-    opening.onupgradeneeded = () => upgrade(opening.result);
-    opening.onsuccess = () => resolve(opening.result);
-    opening.onerror = () => reject(opening.error);
-    opening.onblocked = () => reject(new LocalizedError('error.vault_busy'));
-  });
+  const db = await open();
   try {
     return await new Promise((resolve, reject) => {
       const tx = db.transaction(names, mode, { durability: 'strict' });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { SIGN, follow, launch, noBrowser as skip, restore, serve, title, visit } from './harness.mjs';
+import { SIGN, follow, install, launch, noBrowser as skip, serve, visit } from './harness.mjs';
 import { addr } from './wire.mjs';
 
 export const EVE = addr(0xee);
@@ -37,8 +37,7 @@ export async function on(hash, work, options) {
 
 /** A browser whose vault holds the wallet of WORDS, standing on a sign link. */
 export const onSign = (work, options) => on('', async (tab) => {
-  await restore(tab);
-  await title(tab, 'Wallets on this device');
+  await install(tab);
   await follow(tab, server, SIGN);
   await work(tab);
 }, options);

@@ -90,6 +90,14 @@ for (const [name, { folder, html, composed }] of Object.entries(PAGES)) {
     }
   });
 
+  test(`${name}: where a language is written from right to left, the slash of a command stays in front of it`, () => {
+    for (const file of files.filter((f) => f.endsWith('.json') && direction(f.replace('.json', '')) === 'rtl')) {
+      for (const [key, text] of flatten(JSON.parse(read(folder + file)))) {
+        for (const one of typeof text === 'string' ? [text] : Object.values(text)) assert.doesNotMatch(one, /(?<![\u200e\w’.'/{}])\/[a-z]/, `${file}: ${key}: write U+200E before the slash`);
+      }
+    }
+  });
+
   test(`${name}: no module imports one that imports it`, () => {
     const imports = Object.fromEntries(modules.map(({ file, source }) => [file, [...source.matchAll(/(?:from|import) '\.\/([^']*)'/g)].map(([, to]) => to)]));
     const visit = (file, way) => {

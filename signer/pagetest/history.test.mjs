@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { BEFORE, EVE, above, allText, it, kept, offerAgain, on, onSign, server, text } from './browser.mjs';
-import { ADDRESS, BIND, PASSPHRASE, SIGN, approve, follow, payment, press, restore, title } from './harness.mjs';
+import { ADDRESS, BIND, PASSPHRASE, SIGN, approve, follow, payment, press, restore, revisit, title } from './harness.mjs';
 import { addr } from './wire.mjs';
 
 it('a payment that was signed here is not signed again unawares: the same signature, or a red warning', () => onSign(async (tab) => {
@@ -99,8 +99,7 @@ it('a history that cannot be read signs nothing where the wallet can', () => onS
     };
   });
   await tab.reload();
-  await tab.goto('about:blank');
-  await follow(tab, server, SIGN);
+  await revisit(tab, server, SIGN);
   await title(tab, 'Something went wrong');
   assert.equal(await tab.getByRole('button', { name: 'Approve' }).count(), 0);
   assert.deepEqual(server.posted('/w/tx/refresh'), []);
@@ -238,8 +237,7 @@ it('another default wallet, by the server’s word, is told on the device of thi
     server.reset();
     server.world.view = { default_wallet_changed_at: at };
     server.world.payment = payment({ reference: addr(++reference) });
-    await tab.goto('about:blank');
-    await follow(tab, server, SIGN);
+    await revisit(tab, server, SIGN);
     await title(tab, 'Approve this payment?');
   };
   for (const none of [null, undefined, '', 'yesterday', 5, {}, '2026-11-20T20:00:00+01:00', '<b>']) {

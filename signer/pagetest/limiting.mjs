@@ -6,7 +6,7 @@ import { base58 } from '@scure/base';
 import { accountAt, readPhrase, toSeed } from '../page/mnemonic.js';
 import { policyText, readPolicy } from '../page/policy.js';
 import { allText, on, server, text } from './browser.mjs';
-import { ADDRESS, NO_LIMITS, OTHER_WORDS, PASSPHRASE, SIGN, WORDS, approve, follow, payment, press, restore, title } from './harness.mjs';
+import { ADDRESS, NO_LIMITS, OTHER_WORDS, PASSPHRASE, SIGN, WORDS, approve, install, payment, press, revisit, title } from './harness.mjs';
 import { keep, keptIn } from './keep.mjs';
 import { addr } from './wire.mjs';
 
@@ -38,8 +38,7 @@ export const record = (current, more = {}) => ({ address: ADDRESS, current, pend
 
 /** A browser with the wallet, and with limits that were set on it. */
 export const limited = (current, work, more) => on('', async (tab) => {
-  await restore(tab);
-  await title(tab, 'Wallets on this device');
+  await install(tab);
   if (current) await keep(tab, 'policies', record(current, more));
   await work(tab);
 });
@@ -52,8 +51,7 @@ export async function offer(tab, change = {}, hash = SIGN) {
   next = next === 0xf0 ? 0x10 : next + 1;
   Object.assign(server.world, { status: 'awaiting_signature', payment: payment({ reference: addr(next), ...change }) });
   delete server.world.signature;
-  await tab.goto('about:blank');
-  await follow(tab, server, hash);
+  await revisit(tab, server, hash);
 }
 export async function signs(tab, change) {
   await offer(tab, change);

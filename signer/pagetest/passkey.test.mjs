@@ -10,7 +10,7 @@ import * as oracle39 from '@scure/bip39';
 import { ed25519 } from '@noble/curves/ed25519';
 import { base58 } from '@scure/base';
 import { above, allText, it, on, server, stored, text } from './browser.mjs';
-import { ADDRESS, BIND, OTHER_WORDS, PASSPHRASE, PHONE, SIGN, WORDS, approve, choosePassphrase, follow, payment, press, restore, serve, title } from './harness.mjs';
+import { ADDRESS, BIND, LIMITS, OTHER_WORDS, PASSPHRASE, PHONE, SIGN, UNFREEZE, WORDS, approve, choosePassphrase, follow, payment, press, restore, serve, title } from './harness.mjs';
 import { authenticator, cancelsOnce, tellsOnlyWhenUsed } from './passkeys.mjs';
 import { addr } from './wire.mjs';
 import { offered, possible } from '../page/webauthn.js';
@@ -185,6 +185,30 @@ it('a passkey is added with the passphrase, signs, connects, and is removed', ()
   await press(tab, 'Sign and send');
   await title(tab, 'Transaction signed');
 }));
+
+for (const [hash, asks, path, done] of [
+  [UNFREEZE, 'Unfreeze this account?', '/w/unfreeze', 'Your account is unfrozen'],
+  [LIMITS, 'Set spending limits?', '/w/limits/sign', 'Spending limits set'],
+]) {
+  it(`${path} is signed with a passkey, over the text that is shown; when it is cancelled, the passphrase is still there`, () => withPasskey(async (tab) => {
+    await follow(tab, server, hash);
+    await title(tab, asks);
+    await press(tab, `Sign with …${ADDRESS.slice(-6)}`);
+    await button(tab, 'Use passkey').waitFor();
+    const shown = await tab.locator('pre.signed').textContent();
+    assert.doesNotMatch(await above(tab, 'Use passkey'), /Passphrase/, 'the passkey does not come first');
+    await cancelsOnce(tab);
+    await press(tab, 'Use passkey');
+    await says(tab, 'The passkey was not used');
+    assert.equal(await tab.getByLabel('Passphrase', { exact: true }).isEnabled(), true);
+    assert.deepEqual(server.posted(path), []);
+    await press(tab, 'Use passkey');
+    await title(tab, done);
+    const [{ signature }, ...more] = server.posted(path);
+    assert.deepEqual(more, []);
+    assert.ok(ed25519.verify(base58.decode(signature), Buffer.from(shown), base58.decode(ADDRESS)), 'another text was signed than was shown');
+  }));
+}
 
 it('with a passkey the passphrase still signs, also by the Enter key', () => withPasskey(async (tab) => {
   await watch(tab);

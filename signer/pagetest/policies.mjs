@@ -4,7 +4,7 @@
 
 import { realpathSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { equal, loosens, meet, policyText, readPolicy, setPolicy, writePolicy } from '../page/policy.js';
+import { equal, intersect, loosens, policyText, readPolicy, setPolicy, writePolicy } from '../page/policy.js';
 import { TOKENS } from '../page/tokens.js';
 import { addr } from './wire.mjs';
 
@@ -42,7 +42,7 @@ function vector(name, a, b) {
   const [p, q] = [a, b].map((wire) => readPolicy(wire));
   const set = setPolicy({ current: p, pending: null, from: 0 }, q, 0);
   return {
-    name, a, b, meet: writePolicy(meet(p, q)), equal: equal(p, q), loosens: loosens(q, p),
+    name, a, b, intersection: writePolicy(intersect(p, q)), equal: equal(p, q), loosens: loosens(q, p),
     set: { current: writePolicy(set.current), pending: set.pending && writePolicy(set.pending) }, text: policyText(TEXT, TEXT.address, p, TEXT),
   };
 }

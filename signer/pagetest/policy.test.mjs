@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import './english.mjs';
 import { BadChallenge, checkLimits, signInText, unfreezeText } from '../page/challenge.js';
 import { check } from '../page/offer.js';
-import { ANYTHING, BadPolicy, DAY, HOUR, broken, changes, equal, loosens, meet, onlyWaits, policyText, readLimitsOf, readPolicy, setPolicy, spentOf, stateAt, writePolicy } from '../page/policy.js';
+import { BadPolicy, DAY, HOUR, UNRESTRICTED, changes, equal, intersect, loosens, onlyWaits, policyText, readLimitsOf, readPolicy, setPolicy, spentOf, stateAt, violations, writePolicy } from '../page/policy.js';
 import { USDC } from './harness.mjs';
 import { json, path, vectors } from './policies.mjs';
 import { WSOL } from './swaps.mjs';
@@ -27,8 +27,8 @@ test('what two policies allow together is what each allows: in either order, in 
   const all = vectors.policies.flatMap(({ a, b }) => [readPolicy(a), readPolicy(b)]);
   for (let i = 0; i < all.length; i++) {
     const [p, q, r] = [all[i], all[(i + 7) % all.length], all[(i + 23) % all.length]];
-    assert.ok(equal(meet(p, q), meet(q, p)) && equal(meet(meet(p, q), r), meet(p, meet(q, r))) && equal(meet(p, p), p) && equal(meet(p, ANYTHING), p));
-    assert.ok(!loosens(meet(p, q), p) && !loosens(meet(p, q), q));
+    assert.ok(equal(intersect(p, q), intersect(q, p)) && equal(intersect(intersect(p, q), r), intersect(p, intersect(q, r))) && equal(intersect(p, p), p) && equal(intersect(p, UNRESTRICTED), p));
+    assert.ok(!loosens(intersect(p, q), p) && !loosens(intersect(p, q), q));
     assert.equal(changes(q, p).some((c) => c.looser), loosens(p, q), 'what is shown as looser is what loosens');
     assert.equal(changes(p, q).length === 0, equal(p, q));
     for (const c of changes(p, q)) assert.ok(c.looser || c.stricter);
@@ -71,8 +71,8 @@ const PROOF = { telegram_id: '700100', nonce: 'aB3dE5gH7jK9mN1p', issued_at: '20
 test('the limits of an answer are read strictly, and none are none', () => {
   for (const none of [{}, { limits: null }, null, undefined]) assert.equal(readLimitsOf(none), null);
   const good = { current: FREE, signed: PROOF, waits: false };
-  assert.deepEqual(readLimitsOf({ limits: good }), { current: ANYTHING, waits: false, signed: { ...PROOF, policy: ANYTHING } });
-  assert.deepEqual(readLimitsOf({ limits: { current: FREE } }), { current: ANYTHING, waits: null, signed: null });
+  assert.deepEqual(readLimitsOf({ limits: good }), { current: UNRESTRICTED, waits: false, signed: { ...PROOF, policy: UNRESTRICTED } });
+  assert.deepEqual(readLimitsOf({ limits: { current: FREE } }), { current: UNRESTRICTED, waits: null, signed: null });
   for (const limits of [[], 'x', 5, {}, { signed: null }, { current: null }, { current: FREE, signed: [] }, { current: FREE, signed: 'x' }, { current: FREE, signed: {} }, { ...good, current: { ...FREE, day: [{}] } },
     ...['telegram_id', 'nonce', 'issued_at', 'expires_at', 'signature', 'policy'].flatMap((name) => [undefined, null, 7, {}, 'a\nb', `${PROOF[name]}\n`].map((value) => ({ ...good, signed: { ...PROOF, [name]: value } })))]) {
     assert.throws(() => readLimitsOf({ limits }), BadPolicy, JSON.stringify(limits));
@@ -81,7 +81,7 @@ test('the limits of an answer are read strictly, and none are none', () => {
 
 test('the challenge of a change is checked as every other, and its policies too', () => {
   const c = { telegram_id: '1001', telegram_name: 'Alice', username: '', chain: 'devnet', nonce: 'aB3dE5gH7j', issued_at: '2026-11-21T10:00:00Z', expires_at: '2026-11-21T10:10:00Z', address: ANN, wallet_type: 'page', current: FREE, proposed: FREE };
-  assert.deepEqual(checkLimits(c), { ...c, current: ANYTHING, proposed: ANYTHING });
+  assert.deepEqual(checkLimits(c), { ...c, current: UNRESTRICTED, proposed: UNRESTRICTED });
   for (const [name, value] of [['chain', 'testnet'], ['nonce', 'a\nb3456789'], ['telegram_id', 1001], ['address', `${ANN}\n`], ['address', undefined], ['wallet_type', 'paper']]) {
     assert.throws(() => checkLimits({ ...c, [name]: value }), BadChallenge, name);
   }
@@ -101,7 +101,7 @@ test('the text that sets limits is that of no other signature', () => {
 
 const NOW = 1_800_000_000_000;
 const pays = (units, more = {}) => ({ mint: 'SOL', units: String(units), to: ANN, account: ANN, ...more });
-const rules = (wire, spends, { spent = 0n, met = null } = {}) => broken(readPolicy({ ...FREE, ...wire }), spends, { spent, met, now: NOW });
+const rules = (wire, spends, { spent = 0n, recipient = null } = {}) => violations(readPolicy({ ...FREE, ...wire }), spends, { spent, recipient, now: NOW });
 const names = (list) => list.map((r) => r.rule);
 
 test('a limit is what may be paid, to the unit, in one payment and in a day', () => {
@@ -141,13 +141,13 @@ test('only listed recipients are paid: a token account of nobody in particular i
   assert.deepEqual(rules({ recipients: [] }, pays(1n)), [{ rule: 'limit_recipients', why: 'unlisted' }]);
 });
 
-test('a new recipient waits from when the device was told, and one that was paid does not', () => {
+test('a new recipient waits from when the device first saw them, and one that was paid does not', () => {
   const wait = { new_wait_hours: 24 };
-  const at = (ago) => names(rules(wait, pays(1n), { met: { at: NOW - ago, paid: false } }));
+  const at = (ago) => names(rules(wait, pays(1n), { recipient: { at: NOW - ago, paid: false } }));
   assert.deepEqual(rules(wait, pays(1n)), [{ rule: 'limit_new_recipient', hours: 24, from: null }]);
   assert.deepEqual([at(DAY - 1), at(DAY), at(-DAY), at(-1)], [['limit_new_recipient'], [], ['limit_new_recipient'], ['limit_new_recipient']]);
-  assert.deepEqual(rules(wait, pays(1n), { met: { at: NOW, paid: true } }), []);
-  assert.equal(rules(wait, pays(1n), { met: { at: NOW - HOUR, paid: false } })[0].from, NOW + 23 * HOUR);
+  assert.deepEqual(rules(wait, pays(1n), { recipient: { at: NOW, paid: true } }), []);
+  assert.equal(rules(wait, pays(1n), { recipient: { at: NOW - HOUR, paid: false } })[0].from, NOW + 23 * HOUR);
   assert.deepEqual(rules(wait, pays(1n, { to: null })), [], 'a swap pays nobody');
   assert.ok(onlyWaits(rules(wait, pays(1n))) && !onlyWaits([]) && !onlyWaits(rules({ ...wait, recipients: [] }, pays(1n))));
 });

@@ -26,7 +26,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** What axe finds on a screen, in light and in dark: a list. Only colours differ in dark, and a whole look is slow. */
 async function inaccessible(screen, tab) {
   const found = [];
-  await tab.evaluate(axe);
+  if (!(await tab.evaluate(() => 'axe' in globalThis))) await tab.evaluate(axe); // a page has many screens
   for (const colorScheme of ['light', 'dark']) {
     await tab.emulateMedia({ colorScheme });
     const { violations, passes } = await tab.evaluate((dark) => globalThis.axe.run({
@@ -57,7 +57,7 @@ for (const [name, options] of Object.entries({ phone: PHONE, desktop: DESKTOP })
       if (options === PHONE) findings.push(...await cramped(screen, tab));
     });
     assert.deepEqual(findings, []);
-    assert.ok(screens.length >= 73, `only ${screens.length} screens were seen`);
+    assert.ok(screens.length >= 90, `only ${screens.length} screens were seen`);
   });
 }
 
@@ -73,7 +73,7 @@ for (const [locale, dir] of [['eo', 'ltr'], ['ar', 'rtl']]) {
         if (String(html) !== String([locale, dir])) findings.push(`${screen}: lang and dir are ${html}`);
       });
       assert.deepEqual(findings, []);
-      assert.ok(screens.length >= 73, `only ${screens.length} screens were seen`);
+      assert.ok(screens.length >= 90, `only ${screens.length} screens were seen`);
     } finally {
       await pseudoServer.close();
     }

@@ -315,11 +315,20 @@ it('a signed payment is followed to its end, with a way back to the chat', () =>
     server.world.status = 'pending';
     await tab.locator('.steps .done').filter({ hasText: 'Sent to Solana' }).waitFor();
     assert.match(await tab.locator('#status').textContent(), /Solana has received it/);
+    await title(tab, 'On its way');
+    assert.match(await tab.title(), /^On its way/);
     server.world.view.held = true;
     await tab.locator('main').getByText('Nobody can tell yet').waitFor();
     server.world.status = 'confirmed';
     await title(tab, 'Confirmed');
     assert.ok((await allText(tab)).includes(server.world.signature) && await link.count() === 1);
+    server.world.status = 'signed';
+    await follow(tab, server, SIGN);
+    await title(tab, 'Already signed');
+    server.world.fail['/w/tx/get'] = { status: 404, code: 'NOT_FOUND', message: 'Gone.' };
+    await tab.getByText('The chat shows when it is confirmed').waitFor();
+    assert.doesNotMatch(await text(tab), /This page and the chat show/);
+    server.world.fail = {};
     for (const [code, says] of [['BLOCKHASH_EXPIRED', /did not reach Solana in time\. Nothing was paid/], ['CHAIN_ERROR', /Solana rejected it/], ['toString', /It failed\. The chat shows why/]]) {
       Object.assign(server.world, { status: 'signed', view: { bot: 'evil/../x', error_code: code } });
       await follow(tab, server, SIGN);

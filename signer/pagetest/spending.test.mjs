@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { base58 } from '@scure/base';
 import { BEFORE, EVE, above, allText, it, kept, offerAgain, on, server, text } from './browser.mjs';
-import { ADDRESS, BOB, NO_LIMITS, SIGN, STAKING, USDC, approve, compileTokens, follow, payment, press, restore, title } from './harness.mjs';
+import { ADDRESS, BOB, NO_LIMITS, SIGN, STAKING, USDC, approve, compileTokens, follow, payment, press, restore, revisit, title } from './harness.mjs';
 import { keep, keptIn } from './keep.mjs';
 import { BLOCKED, DAILY, DAY, ONE, TWO, blocked, limit, limited, nothingLeft, offer, other, passphrase, policies, policy, record, signed, signs } from './limiting.mjs';
 import { WSOL, swapsOf } from './swaps.mjs';
@@ -80,8 +80,7 @@ it('another status, another type of wallet or another network opens no way aroun
     server.reset();
     await offer(tab);
     server.world.view = { status };
-    await tab.goto('about:blank');
-    await follow(tab, server, SIGN);
+    await revisit(tab, server, SIGN);
     await title(tab, 'Something went wrong');
     assert.equal(await tab.getByRole('button').count(), 0);
   }
@@ -93,8 +92,7 @@ it('decimals and symbols of the server change no amount: a token counts in base 
   const offers = async (pay) => {
     server.world.view = lies;
     server.world.rawMessage = compileTokens(pay);
-    await tab.goto('about:blank');
-    await follow(tab, server, SIGN);
+    await revisit(tab, server, SIGN);
   };
   await offers({});
   await blocked(tab, /This payment is 25\.5 USDC\. Your limit per payment is 25 USDC\./);
@@ -169,6 +167,11 @@ it('a device without limits takes nothing that the wallet did not sign but what 
     assert.equal(await tab.locator('.notice.danger').count(), 1);
     assert.deepEqual(await policies(tab), []);
   }
+  await press(tab, 'Approve anyway');
+  await passphrase(tab);
+  await press(tab, 'Sign and send');
+  await title(tab, 'Transaction signed'); // what is in red was shown, and is no reason to ask for ever
+  server.received.length = 0;
   server.world.limits = { current: ONE, signed: signed(policy({ day: [limit(5)] }), { by: other }) }; // strict, and not this wallet’s word either
   await offer(tab);
   await blocked(tab, /a signature that is not from this wallet[^]*Your limit per payment is 1 SOL/);
@@ -320,8 +323,7 @@ it('a swap of SOL counts as SOL, for one payment and for the day', () => limited
   await offer(tab, { lamports: 200_000_001n });
   await blocked(tab, /this device signed 1 SOL/);
   server.world.rawMessage = compileTokens({ mint: WSOL, units: 200_000_001n, decimals: 9 });
-  await tab.goto('about:blank');
-  await follow(tab, server, SIGN);
+  await revisit(tab, server, SIGN);
   await blocked(tab, /limit_day/);
   delete server.world.rawMessage;
   await offer(tab, { steps: STAKING.stake }); // stays the wallet's own
@@ -333,8 +335,7 @@ it('listed recipients: others are not paid, nor a token account of nobody in par
   const offers = async (pay, view = {}) => {
     server.world.view = view;
     server.world.rawMessage = compileTokens(pay);
-    await tab.goto('about:blank');
-    await follow(tab, server, SIGN);
+    await revisit(tab, server, SIGN);
   };
   await offer(tab, { to: EVE });
   await blocked(tab, /recipient is not one of the listed[^]*limit_recipients/);
@@ -407,8 +408,7 @@ it('a delayed payment: the page is told of the recipient, and signs nothing befo
     await offer(tab, change);
     server.world.status = 'delayed';
     server.world.readyAt = '2026-12-24T20:00:00Z';
-    await tab.goto('about:blank');
-    await follow(tab, server, SIGN);
+    await revisit(tab, server, SIGN);
   };
   await delayed();
   await title(tab, 'New recipient');
@@ -433,16 +433,13 @@ it('a delayed payment that breaks another limit is blocked, and one without a wa
   await blocked(tab, /Your limit per payment is 0\.000000005 SOL[^]*new to this device/);
   assert.deepEqual(await keptIn(tab, 'recipients'), []);
   await keep(tab, 'policies', record(NO_LIMITS));
-  await tab.goto('about:blank');
-  await follow(tab, server, SIGN);
+  await revisit(tab, server, SIGN);
   await title(tab, 'This payment has to wait');
   server.world.view = { ready_at: 'soon' };
-  await tab.goto('about:blank');
-  await follow(tab, server, SIGN);
+  await revisit(tab, server, SIGN);
   await title(tab, 'Something went wrong');
   server.world.view = { message: null };
-  await tab.goto('about:blank');
-  await follow(tab, server, SIGN);
+  await revisit(tab, server, SIGN);
   await title(tab, 'Waiting');
   nothingLeft();
 }));

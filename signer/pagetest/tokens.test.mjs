@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { associatedAccount } from '../page/associated.js';
 import { TOKENS } from '../page/tokens.js';
 import { associated, limit, memo, price } from './fixtures.mjs';
-import { BOB, SIGN, USDC, compileTokens, follow, launch, noBrowser as skip, restore, serve, title } from './harness.mjs';
+import { BOB, SIGN, USDC, compileTokens, follow, install, launch, noBrowser as skip, serve, title } from './harness.mjs';
 import { TOKEN, TOKEN_2022, addr } from './wire.mjs';
 
 let browser;
@@ -23,8 +23,7 @@ async function shown(t, pay, view = {}) {
   t.after(() => context.close());
   const tab = await context.newPage();
   await tab.goto(`${server.origin}/w/`);
-  await restore(tab);
-  await title(tab, 'Wallets on this device');
+  await install(tab);
   server.world.rawMessage = compileTokens(pay);
   server.world.view = view;
   await follow(tab, server, SIGN);

@@ -3,9 +3,10 @@
 
 import { PublicKey } from '@solana/web3.js';
 import { associated, limit, memo, price, revoke } from './fixtures.mjs';
-import { ADDRESS, BIND, BOB, LIMITS, NO_LIMITS, PASSPHRASE, SIGN, STAKING, USDC, WORDS, answerQuiz, choosePassphrase, compile, compileTokens, follow, part, payment, press, readWords, restore, title, visit, whole } from './harness.mjs';
+import { ADDRESS, BIND, BOB, FREEZE, LIMITS, NO_LIMITS, PASSPHRASE, SIGN, STAKING, UNFREEZE, USDC, WORDS, answerQuiz, choosePassphrase, compile, compileTokens, follow, part, payment, press, readWords, restore, title, visit, whole } from './harness.mjs';
 import { keep } from './keep.mjs';
 import { authenticator, cancelsOnce, tellsOnlyWhenUsed } from './passkeys.mjs';
+import { WSOL, swapsOf } from './swaps.mjs';
 import { ZERO_HASH, addr } from './wire.mjs';
 
 export async function walk(browser, server, options, look) {
@@ -260,6 +261,7 @@ export async function walk(browser, server, options, look) {
   await title(tab, 'Sign with your passphrase');
   await seen('sign-staking-passphrase', tab);
   server.world.chain = 'mainnet';
+  server.world.view = { app: 'Shop of many things', terms: { schema: 'revoke/1', token: { decimals: 9 }, delegate: addr(0xd1), limit: '1234500250000' } };
   for (const [name, account] of [['listed', associated(ADDRESS, USDC)], ['unlisted', addr(0xa1)]]) {
     const instruction = revoke({ account, reference: addr(0x5e) });
     instruction.keys[1].pubkey = new PublicKey(ADDRESS);
@@ -268,7 +270,29 @@ export async function walk(browser, server, options, look) {
     await title(tab, 'Revoke this approval?');
     await seen(`sign-revoke-${name}`, tab);
   }
+  server.reset();
+  const { route, createOwn, wrap, syncNative, unwrap, named } = swapsOf(ADDRESS);
+  server.world.payment = payment({ steps: [createOwn(WSOL), wrap(1_000_000_000), syncNative(), createOwn(USDC), named(), route({ out: USDC, units: 1_000_000_000n, quoted: 250_000_000n }), unwrap()] });
+  await follow(tab, server, SIGN);
+  await title(tab, 'Make this swap?');
+  await seen('sign-swap', tab);
   await limits(tab, server, seen);
+  server.reset();
+  await follow(tab, server, UNFREEZE);
+  await title(tab, 'Unfreeze this account?');
+  await seen('unfreeze', tab);
+  await tab.getByRole('button', { name: ADDRESS.slice(-6) }).first().click();
+  await tab.getByLabel(whole(tab, 'Passphrase'), { exact: true }).fill(PASSPHRASE);
+  await seen('unfreeze-unlock', tab);
+  await press(tab, 'Unfreeze');
+  await title(tab, 'Your account is unfrozen');
+  await seen('unfreeze-done', tab);
+  await follow(tab, server, FREEZE);
+  await title(tab, 'Freeze your account?');
+  await seen('freeze', tab);
+  await press(tab, 'Freeze');
+  await title(tab, 'Your account is frozen');
+  await seen('freeze-done', tab);
   server.reset();
   server.world.refreshed = { to: ADDRESS.replace('HAgk', 'HAgm') };
   await follow(tab, server, SIGN);
@@ -307,6 +331,20 @@ export async function walk(browser, server, options, look) {
   ({ tab, context } = await open(SIGN));
   await title(tab, 'A payment is waiting for you');
   await seen('sign-missing', tab);
+  await tab.evaluate(() => { IDBFactory.prototype.open = () => { throw new DOMException('private', 'SecurityError'); }; });
+  server.world.walletType = 'external';
+  await follow(tab, server, SIGN);
+  await title(tab, 'This page cannot check your limits');
+  await press(tab, 'Sign without checks');
+  await tab.getByRole('alert').filter({ hasText: part(tab, 'not its last six') }).waitFor();
+  await seen('sign-unread', tab);
+  await tab.getByLabel(part(tab, 'Last six characters of the address')).fill(ADDRESS.slice(-6));
+  await press(tab, 'Sign without checks');
+  await title(tab, 'Approve this payment?');
+  await seen('sign-unread-review', tab);
+  await press(tab, 'Approve anyway');
+  await title(tab, 'Use a wallet app');
+  await seen('apps-none', tab);
   await context.close();
 
   ({ tab, context } = await open(BIND, { userAgent: 'Mozilla/5.0 (Linux; Android 15) Telegram-Android/12.0' }));
@@ -348,6 +386,8 @@ async function limits(tab, server, seen) {
   await press(tab, 'Send again');
   await title(tab, 'Spending limits set');
   await seen('limits-set', tab);
+  await set(strict);
+  await seen('limits-same', tab);
   await set({ ...strict, payment: [{ mint: 'SOL', units: '1500000000' }], day: day('1000000000'), recipients: [BOB, addr(0x77)].sort(), new_wait_hours: 1 });
   await tab.getByText(part(tab, 'Text your wallet signs')).click();
   await seen('limits-both', tab);
