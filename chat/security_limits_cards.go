@@ -20,10 +20,12 @@ const (
 	typingPayment   State = "limit of one payment"
 	typingDay       State = "limit of 24 hours"
 	typingRecipient State = "allowed recipient"
+	choosingLimit   State = "choice by button" // text is no answer to it
 
 	paymentWanted   Trigger = "limit of one payment missing or wrong"
 	dayWanted       Trigger = "limit of 24 hours missing or wrong"
 	recipientWanted Trigger = "recipient missing or wrong"
+	choiceShown     Trigger = "choice shown"
 	limitGiven      Trigger = "limit given"
 )
 
@@ -34,6 +36,7 @@ const otherLimitsShown = 10
 type limitsAsked struct {
 	Wallet wallet.Address `json:"wallet,omitzero"`
 	Only   bool           `json:"only,omitempty"` // anybody can be paid now, so the first recipient that is named is the only one
+	Wait   bool           `json:"wait,omitempty"` // the choice is how long payments to new recipients wait
 }
 
 // limitsFlow is the table of the questions for spending limits.
@@ -43,10 +46,11 @@ func limitsFlow() Flow {
 	}
 	return Flow{
 		idle: {paymentWanted: {typingPayment, (*replyTx).askPaymentLimit}, dayWanted: {typingDay, (*replyTx).askDayLimit},
-			recipientWanted: {typingRecipient, (*replyTx).askRecipient}},
+			recipientWanted: {typingRecipient, (*replyTx).askRecipient}, choiceShown: {choosingLimit, nil}},
 		typingPayment:   asked(typingPayment, paymentWanted, (*replyTx).askPaymentLimit),
 		typingDay:       asked(typingDay, dayWanted, (*replyTx).askDayLimit),
 		typingRecipient: asked(typingRecipient, recipientWanted, (*replyTx).askRecipient),
+		choosingLimit:   {limitGiven: {idle, nil}, cancelled: {idle, (*replyTx).sayLimitsUnchanged}, movedOn: {idle, nil}, timedOut: {idle, nil}},
 	}
 }
 
@@ -54,7 +58,31 @@ func limitsFlow() Flow {
 func limitsTexts() map[State]Handler {
 	return map[State]Handler{
 		typingPayment: answeredLimitOf(limitPayment, paymentWanted), typingDay: answeredLimitOf(limitDay, dayWanted), typingRecipient: (*Chat).answeredRecipient,
+		choosingLimit: (*Chat).textAtChoice,
 	}
+}
+
+// textAtChoice answers text while a choice below the limits waits for its buttons. Without it the text would answer an older question, or begin something.
+func (c *Chat) textAtChoice(_ context.Context, h Inbound) (Action, error) {
+	of := copyOf[limitsAsked](h.data)
+	return reply("limits_text.use_buttons", vars{"Wait": of.Wait, "Command": code("/security " + limitsWord + " " + of.Wallet.Tail() + " " + limitNew + " 48h")}), nil
+}
+
+// beginChoice ends the question that is open, so that no text answers it any more: what is shown now waits for its buttons.
+func (s *replyTx) beginChoice(of limitsAsked) error {
+	if err := s.leave(); err != nil {
+		return err
+	}
+	s.resetData(&of)
+	return s.transition(securityFlow, choiceShown)
+}
+
+// endLimitsQuestion ends a question or a choice about limits: its answer was given, or something newer is shown.
+func (s *replyTx) endLimitsQuestion() error {
+	if s.conv.Flow != securityFlow || s.state() == idle {
+		return nil
+	}
+	return s.transition(securityFlow, limitGiven)
 }
 
 // limitsCallbacks are the buttons of the cards about spending limits. The object of each begins with the address of the wallet.
@@ -78,7 +106,13 @@ func (c *Chat) limits(ctx context.Context, h Inbound, words []string) (Action, e
 		case question != nil:
 			return question, nil
 		case edit == nil:
-			return func(s *replyTx) error { return s.replyUsage("security") }, nil
+			named, err := c.namesRecipients(ctx, h, words)
+			return func(s *replyTx) error {
+				if named {
+					return s.suggestRecipients(which, words[1:])
+				}
+				return s.replyUsage("security")
+			}, err
 		}
 	}
 	return func(s *replyTx) error {
@@ -131,10 +165,8 @@ func (s *replyTx) changeLimits(address wallet.Address, edit limitEdit) error {
 	if err != nil {
 		return s.refuse(err)
 	}
-	if s.conv.Flow == securityFlow && s.state() != idle { // an answer
-		if err := s.transition(securityFlow, limitGiven); err != nil {
-			return err
-		}
+	if err := s.endLimitsQuestion(); err != nil { // it may be an answer
+		return err
 	}
 	tightened, ended := !change.State.Current.Equal(before.Current), before.Pending != nil && change.State.Pending == nil
 	if change.Token != "" {
@@ -144,6 +176,9 @@ func (s *replyTx) changeLimits(address wallet.Address, edit limitEdit) error {
 			}
 		}
 		return s.sendLimitsLink("limits_text.sign", change.Token, address, to, vars{"Tightened": tightened, "Ended": ended})
+	}
+	if err := s.closeLimitsLink(); err != nil {
+		return err
 	}
 	said := vars{"Tightened": tightened, "Ended": ended, "Unchanged": !tightened && !ended}
 	if s.inbound.Tap == nil {
@@ -169,20 +204,26 @@ func (s *replyTx) sendLimitsLink(key, token string, address wallet.Address, p wa
 	if err != nil {
 		return err
 	}
-	const card = "limits_link" // a person has one such link: an older one is dead, and its message points to the newer one
-	if err := s.moveCard(card); err != nil {
+	if err := errors.Join(s.moveCard(limitsLinkCard), s.followLimitsLink(token, address)); err != nil {
 		return err
 	}
-	return s.enqueue(Reply{Kind: Message, Text: string(text), Secret: true, NewMessage: s.asNew, Buttons: [][]Button{{{Text: plain(label), URL: s.signingPage("l", token)}}}}, card)
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Secret: true, NewMessage: s.asNew, Buttons: [][]Button{{{Text: plain(label), URL: s.signingPage("l", token)}}}}, limitsLinkCard)
 }
 
 // drawLimits shows the spending limits of a wallet in their message. said says what was changed, if anything was.
 func (s *replyTx) drawLimits(address wallet.Address, said vars) error {
-	state, err := s.Policies.Of(s.tx, s.user.ID, address)
+	stored, err := s.Policies.Stored(s.tx, s.user.ID, address)
 	if err != nil {
 		return s.refuse(err)
 	}
-	v := vars{"Tail": address.Tail(), "Tightened": false, "Unchanged": false, "Ended": false, "Pending": html(""), "From": state.PendingFrom}
+	if err := s.endLimitsQuestion(); err != nil {
+		return err
+	}
+	state, frozen := stored.State, s.user.Freeze != nil
+	v := vars{"Tail": address.Tail(), "Tightened": false, "Unchanged": false, "Ended": false, "Pending": html(""), "From": state.PendingFrom, "Frozen": frozen}
+	if v["Device"], err = s.deviceLine(stored); err != nil {
+		return err
+	}
 	for name, value := range said {
 		v[name] = value
 	}
@@ -204,6 +245,9 @@ func (s *replyTx) drawLimits(address wallet.Address, said vars) error {
 		list = append(list, [][2]string{{"limits_button.device", "limitdevice:" + to}})
 	}
 	rows, err := s.limitButtons(address, list)
+	if frozen { // only these work now
+		rows, err = s.menu("button.unfreeze", "/unfreeze")
+	}
 	if err != nil {
 		return err
 	}
@@ -312,7 +356,18 @@ func (s *replyTx) askLimit(key string) error {
 		return err
 	}
 	of := dataOf[limitsAsked](s)
-	return s.ask(key, vars{"Tail": of.Wallet.Tail(), "Only": of.Only}, nil)
+	state, err := s.Policies.Of(s.tx, s.user.ID, of.Wallet)
+	if err != nil {
+		return s.refuse(err)
+	}
+	now, err := s.limitAmounts(state.Current.Payment)
+	if s.state() == typingDay {
+		now, err = s.limitAmounts(state.Current.Day)
+	}
+	if err != nil {
+		return err
+	}
+	return s.ask(key, vars{"Tail": of.Wallet.Tail(), "Only": of.Only, "Now": now}, nil)
 }
 
 // sayLimitsUnchanged confirms /cancel.
@@ -363,11 +418,18 @@ func newWaits() []int { return []int{0, 1, 24, 72, int(wallet.MaxNewRecipientWai
 // tapWait offers waits for new recipients.
 func (c *Chat) tapWait(_ context.Context, _ Inbound, object string) (Action, error) {
 	return onLimits(object, func(s *replyTx, address wallet.Address, _ string) error {
+		state, err := s.Policies.Of(s.tx, s.user.ID, address)
+		if err != nil {
+			return s.refuse(err)
+		}
+		if err := s.beginChoice(limitsAsked{Wallet: address, Wait: true}); err != nil {
+			return err
+		}
 		var rows [][]Button
 		for _, hours := range newWaits() {
 			label, err := s.words.text("limits_button.no_wait", nil)
 			if hours > 0 {
-				label, err = s.words.text("duration.hours", vars{"Count": int64(hours)})
+				label, err = s.words.duration(time.Duration(hours) * time.Hour)
 			}
 			if err != nil {
 				return err
@@ -382,7 +444,11 @@ func (c *Chat) tapWait(_ context.Context, _ Inbound, object string) (Action, err
 		if err != nil {
 			return err
 		}
-		return s.showLimits(address, "limits_text.wait", vars{"Tail": address.Tail()}, append(rows, back...))
+		now, err := s.changedWait(state.Current.NewRecipientWait)
+		if err != nil {
+			return err
+		}
+		return s.showLimits(address, "limits_text.wait", vars{"Tail": address.Tail(), "Now": now}, append(rows, back...))
 	})
 }
 
@@ -393,6 +459,9 @@ func (c *Chat) tapRecipients(_ context.Context, _ Inbound, object string) (Actio
 		if err != nil {
 			return s.refuse(err)
 		}
+		if err := s.beginChoice(limitsAsked{Wallet: address}); err != nil {
+			return err
+		}
 		var lines []string
 		if err := s.recipientLines(state.Current, func(key string, v vars) error {
 			line, err := s.words.text(key, v)
@@ -402,9 +471,10 @@ func (c *Chat) tapRecipients(_ context.Context, _ Inbound, object string) (Actio
 			return err
 		}
 		to := address.String()
-		list := [][][2]string{{{"limits_button.add", "limitask:" + to + ":" + limitRecipients}}}
-		if state.Current.Recipients != nil {
-			list[0] = append(list[0], [2]string{"limits_button.anybody", "limitedit:" + to + ":" + limitRecipients + " any"})
+		anybody := state.Current.Recipients == nil
+		list := [][][2]string{{{"limits_button.add", "limitask:" + to + ":" + limitRecipients}, {"limits_button.anybody", "limitedit:" + to + ":" + limitRecipients + " any"}}}
+		if anybody {
+			list = [][][2]string{{{"limits_button.only", "limitask:" + to + ":" + limitRecipients}}}
 		}
 		rows, err := s.limitButtons(address, list)
 		if err != nil {
@@ -418,7 +488,7 @@ func (c *Chat) tapRecipients(_ context.Context, _ Inbound, object string) (Actio
 		if err != nil {
 			return err
 		}
-		return s.showLimits(address, "limits_text.recipients", vars{"Tail": address.Tail(), "Lines": html(strings.Join(lines, "\n"))}, slices.Concat(rows, removes, back))
+		return s.showLimits(address, "limits_text.recipients", vars{"Tail": address.Tail(), "Lines": html(strings.Join(lines, "\n")), "Anybody": anybody}, slices.Concat(rows, removes, back))
 	})
 }
 
@@ -462,6 +532,9 @@ func (c *Chat) tapEditLimits(ctx context.Context, h Inbound, object string) (Act
 func (c *Chat) tapCancelLimits(_ context.Context, _ Inbound, object string) (Action, error) {
 	return onLimits(object, func(s *replyTx, address wallet.Address, _ string) error {
 		_, err := s.Policies.CancelPending(s.tx, s.user.ID, address)
+		if err := s.closeLimitsLink(); err != nil { // it has ended in any case
+			return err
+		}
 		if ok, err := s.answerTap(err, "toast.limits_cancelled"); !ok {
 			return err
 		}
