@@ -134,7 +134,8 @@ func (s *replyTx) limitChanges(was, is wallet.Policy) (html, error) {
 		}
 		changes = append(changes[:changesShown], string(rest))
 	}
-	return html(strings.Join(changes, "; ")), nil
+	separator, err := s.words.text("limits_change.separator", nil)
+	return html(strings.Join(changes, string(separator))), err
 }
 
 // limitedMints lists the mints that two lists of limits name, each once, SOL first.
