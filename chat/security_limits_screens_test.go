@@ -120,8 +120,8 @@ func TestTextAnswersNoOlderQuestionThanTheNewestScreen(t *testing.T) {
 		"a limit, then the wait":       {press("One payment"), press("New recipients"), "2 SOL", plain + ", or send a wait like"},
 		"a limit, then the recipients": {press("24 hours"), press("Recipients"), "SOL off", plain},
 		"a limit, then the limits":     {press("One payment"), press("Back"), "2 SOL", "/send 2 SOL"},
-		"a limit, then /security":      {press("One payment"), say("/security limits"), "2 SOL", "/send 2 SOL"},
-		"a payment, then the wait":     {say("/send SOL"), press("New recipients"), "1", plain},
+		"a limit, then /security":      {press("One payment"), typing("/security limits"), "2 SOL", "/send 2 SOL"},
+		"a payment, then the wait":     {typing("/send SOL"), press("New recipients"), "1", plain},
 		"the wait, then Back":          {press("New recipients"), press("Back"), "24h", "I only understand commands"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,11 +158,11 @@ func TestTextAnswersNoOlderQuestionThanTheNewestScreen(t *testing.T) {
 	contains(t, "after it", r.sends(func() { r.says("alice", "24h") }), "I only understand commands")
 }
 
-// press and say are steps of Alice's.
+// press and typing are steps of Alice's.
 func press(label string) func(*harness) {
 	return func(r *harness) { r.presses("alice", label, "alice") }
 }
-func say(text string) func(*harness) { return func(r *harness) { r.says("alice", text) } }
+func typing(text string) func(*harness) { return func(r *harness) { r.says("alice", text) } }
 
 // TestTheMessageWithALimitsLinkFollowsIt: an event that is late does not close a newer link, and each end is told once.
 func TestTheMessageWithALimitsLinkFollowsIt(t *testing.T) {
