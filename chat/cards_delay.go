@@ -13,7 +13,7 @@ func (s *replyTx) delay(t wallet.Transaction, v vars) (err error) {
 	}
 	switch {
 	case t.Status == wallet.AwaitingConfirmation && t.DelayFor > 0:
-		wait, err := s.words.reason(wallet.Because("delay.after_confirm", wallet.DurationArg("Wait", t.DelayFor)))
+		wait, err := s.words.reason(wallet.Because("delay.waits", wallet.DurationArg("Wait", t.DelayFor)))
 		if err != nil {
 			return err
 		}

@@ -7,9 +7,14 @@ import (
 	"purser/wallet"
 )
 
-// warnings returns what the fraud rules found, one paragraph for each finding. A suspected poisoning has a paragraph of its own.
+// warnings returns what the fraud rules found, one paragraph for each finding. A suspected poisoning has a paragraph of its own, and so does why the
+// transaction will wait (delay).
 func (s *replyTx) warnings(t wallet.Transaction) (html, error) {
 	var lines []string
+	whyDelayed, err := s.words.reason(t.DelayReason)
+	if err != nil {
+		return "", err
+	}
 	for _, f := range t.Findings {
 		if f.Rule == wallet.RulePoisoning || f.Rule == wallet.RuleNewRecipient && t.Unfunded { // the card already says that the address holds nothing
 			continue
@@ -17,6 +22,9 @@ func (s *replyTx) warnings(t wallet.Transaction) (html, error) {
 		text, err := s.words.reason(f.Reason)
 		if err != nil {
 			return "", err
+		}
+		if t.DelayFor > 0 && text == whyDelayed {
+			continue
 		}
 		sign := "⚠️ "
 		if f.Verdict >= wallet.WarnVerdict {

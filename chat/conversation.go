@@ -80,6 +80,8 @@ type conversation struct {
 	// refusals add to the answer when an operation is refused with this code, such as a button that solves the problem. They
 	// return false to leave the ordinary answer.
 	refusals map[wallet.Code]func(s *replyTx, headline, reason html) (bool, error)
+	// refusalButtons are rows below the answer to any refusal that this conversation can help with, by its reason; nil for others.
+	refusalButtons func(s *replyTx, err error) ([][]Button, error)
 	// cancelIdle answers /cancel when no question is open. It returns false if nothing of this conversation can be cancelled.
 	cancelIdle func(*replyTx) (bool, error)
 	// usedButton answers a tap of a button that was used before. It returns false if the button is not its own.

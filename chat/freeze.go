@@ -111,6 +111,9 @@ func (s *replyTx) showFreeze() error {
 	if s.user.Freeze == nil {
 		return nil
 	}
+	if err := s.closeLimitsLink(); err != nil { // the freeze has ended it
+		return err
+	}
 	underway, err := s.Freezing.Underway(s.tx, s.user.ID)
 	if err != nil {
 		return err

@@ -125,7 +125,7 @@ func newChat(o Options, all []conversation, texts ...fs.FS) (*Chat, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chat: %w", err)
 	}
-	registry, err := newRegistry(append([]conversation{menuButtons()}, all...), cards.notices(), words)
+	registry, err := newRegistry(append([]conversation{menuButtons(), limitsLinks()}, all...), cards.notices(), words)
 	if err != nil {
 		return nil, fmt.Errorf("chat: %w", err)
 	}

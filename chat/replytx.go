@@ -288,6 +288,13 @@ func (s *replyTx) refused(err error, rows ...[]Button) error {
 				return err
 			}
 		}
+		if conv.refusalButtons != nil {
+			more, buttonsErr := conv.refusalButtons(s, err)
+			if buttonsErr != nil {
+				return buttonsErr
+			}
+			rows = append(rows, more...)
+		}
 	}
 	return s.reply("refusal.said", vars{"Headline": headline, "Reason": reason}, rows...)
 }

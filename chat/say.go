@@ -59,6 +59,12 @@ func (c catalogue) day(at time.Time) string {
 	return c.date("date.day", months()[at.In(c.clock).Month()-1], at)
 }
 
+// duration formats a length of time for people: "24 hours", "3 days".
+func (c catalogue) duration(d time.Duration) (html, error) {
+	said, err := c.printer.Duration(d)
+	return html(said), err
+}
+
 // short formats a time for the beginning of a line: "2 Jan 15:04".
 func (c catalogue) short(at time.Time) html {
 	return html(c.date("date.line", shortMonths()[at.In(c.clock).Month()-1], at))

@@ -25,8 +25,18 @@ func securityConversation() conversation {
 			aliases: map[string]string{"securitylog": "log", "limits": limitsWord, "limit": limitsWord}}},
 		flow: limitsFlow(), version: 1, data: func() any { return new(limitsAsked) }, texts: limitsTexts(),
 		callbacks: callbacks, callbacksWhileFrozen: []string{"logpage", "limits"},
-		events: map[wallet.EventName]notice{wallet.SecurityNoticed: {priority: alerts, notify: withData((*replyTx).notifySecurity)}},
+		refusalButtons: (*replyTx).offerLimits,
+		events:         map[wallet.EventName]notice{wallet.SecurityNoticed: {priority: alerts, notify: withData((*replyTx).notifySecurity)}},
 	}
+}
+
+// offerLimits returns a button to the spending limits below a payment that they refuse.
+func (s *replyTx) offerLimits(err error) ([][]Button, error) {
+	switch wallet.ReasonOf(err).Key {
+	case "rule.limit_payment", "rule.limit_day", "rule.limit_recipients", "rule.limit_swap":
+		return s.menu("security_button.limits", "/security "+limitsWord)
+	}
+	return nil, nil
 }
 
 // securityReads reports whether /security with these arguments only reads, so that it works while the account is frozen.
@@ -359,13 +369,22 @@ func (s *replyTx) entryVars(e wallet.SecurityEntry) (vars, error) {
 	if v["Where"], err = s.words.text("security.where", vars{"Device": d.Device, "Client": d.Client}); err != nil {
 		return nil, err
 	}
-	v["From"], v["Limits"] = "", html("")
+	v["From"], v["Limits"], v["Changes"] = "", html(""), html("")
 	if !d.From.IsZero() {
 		v["From"] = s.words.moment(d.From)
 	}
 	if d.Policy != nil {
 		if v["Limits"], err = s.limitLines(*d.Policy); err != nil {
 			return nil, err
+		}
+		if d.Was != nil {
+			was, is := *d.Was, *d.Policy
+			if e.Kind == wallet.LogLimitsCancelled { // Was would have come: the change is what was cancelled
+				was, is = is, was
+			}
+			if v["Changes"], err = s.limitChanges(was, is); err != nil {
+				return nil, err
+			}
 		}
 	}
 	v["By"], err = s.byProgram(d.By)
@@ -434,6 +453,9 @@ func (s *replyTx) notifySecurity(data wallet.SecurityNoticedData) error {
 	switch e.Kind {
 	case wallet.LogLinkOpened:
 	case wallet.LogLimitsSigned:
+		if err := s.closeLimitsLink(); err != nil {
+			return err
+		}
 		buttons = append(buttons, "security_button.limits", "/security "+limitsWord+" "+e.Details.Wallet.String())
 	default:
 		buttons = append(buttons, "security_button.keys", "/api")

@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,21 +48,12 @@ func (s *replyTx) limitLines(p wallet.Policy) (html, error) {
 		err := add("security_limits.no_wait", nil)
 		return html(strings.Join(lines, "\n")), err
 	}
-	wait, err := s.waitText(p.NewRecipientWait)
+	wait, err := s.words.duration(p.NewRecipientWait)
 	if err != nil {
 		return "", err
 	}
 	err = add("security_limits.wait", vars{"Wait": wait})
 	return html(strings.Join(lines, "\n")), err
-}
-
-// waitText words how long a new recipient waits, in days from two on, as the signing page says it.
-func (s *replyTx) waitText(wait time.Duration) (html, error) {
-	const day = 24 * time.Hour
-	if wait > day && wait%day == 0 {
-		return s.words.text("duration.days", vars{"Count": int64(wait / day)})
-	}
-	return s.words.text("duration.hours", vars{"Count": int64(wait / time.Hour)})
 }
 
 // limitVars are the variables of a limit: its amount, and its token.
@@ -73,6 +66,135 @@ func (s *replyTx) limitVars(l wallet.TokenLimit) (vars, error) {
 	}
 	units, err := s.words.text("security_limits.units", vars{"Mint": code(l.Mint.String())})
 	return vars{"Amount": wallet.Amount{Units: l.Units}.String(), "Token": units}, err
+}
+
+// limitAmounts words the limits of one payment, or of 24 hours, in one line: "1 SOL, 100 USDC". Without any it says so.
+func (s *replyTx) limitAmounts(limits []wallet.TokenLimit) (html, error) {
+	var all []string
+	for _, l := range limits {
+		v, err := s.limitVars(l)
+		if err != nil {
+			return "", err
+		}
+		amount, err := s.words.text("security_limits.amount", v)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, string(amount))
+	}
+	if len(all) == 0 {
+		return s.words.text("security_limits.no_limit", nil)
+	}
+	return html(strings.Join(all, ", ")), nil
+}
+
+// changesShown is how many changes of limits an entry of the security log names.
+const changesShown = 3
+
+// limitChanges words what one policy has instead of another, in one line: "in one payment: no SOL limit → 1 SOL". "" if they are the same.
+func (s *replyTx) limitChanges(was, is wallet.Policy) (html, error) {
+	var changes []string
+	var failed error
+	add := func(key string, was, is func() (html, error)) {
+		before, err := was()
+		after, laterErr := is()
+		if failed = errors.Join(failed, err, laterErr); failed != nil {
+			return
+		}
+		change, err := s.words.text(key, vars{"Was": before, "Is": after})
+		failed = errors.Join(failed, err)
+		changes = append(changes, string(change))
+	}
+	for _, part := range []struct {
+		key     string
+		was, is []wallet.TokenLimit
+	}{{"limits_change.payment", was.Payment, is.Payment}, {"limits_change.day", was.Day, is.Day}} {
+		for _, mint := range limitedMints(part.was, part.is) {
+			before, hadOne := wallet.Limit(part.was, mint)
+			after, hasOne := wallet.Limit(part.is, mint)
+			if before == after && hadOne == hasOne {
+				continue
+			}
+			add(part.key, func() (html, error) { return s.changedLimit(mint, before, hadOne) }, func() (html, error) { return s.changedLimit(mint, after, hasOne) })
+		}
+	}
+	if !(wallet.Policy{Recipients: was.Recipients}).Equal(wallet.Policy{Recipients: is.Recipients}) {
+		add("limits_change.recipients", func() (html, error) { return s.changedRecipients(was.Recipients) }, func() (html, error) { return s.changedRecipients(is.Recipients) })
+	}
+	if was.NewRecipientWait != is.NewRecipientWait {
+		add("limits_change.wait", func() (html, error) { return s.changedWait(was.NewRecipientWait) }, func() (html, error) { return s.changedWait(is.NewRecipientWait) })
+	}
+	if failed != nil {
+		return "", failed
+	}
+	if more := len(changes) - changesShown; more > 0 {
+		rest, err := s.words.text("limits_change.more", vars{"Count": more})
+		if err != nil {
+			return "", err
+		}
+		changes = append(changes[:changesShown], string(rest))
+	}
+	separator, err := s.words.text("limits_change.separator", nil)
+	return html(strings.Join(changes, string(separator))), err
+}
+
+// limitedMints lists the mints that two lists of limits name, each once, SOL first.
+func limitedMints(was, is []wallet.TokenLimit) (mints []wallet.Address) {
+	for _, l := range (wallet.Policy{Payment: slices.Concat(was, is)}).Canonical().Payment {
+		mints = append(mints, l.Mint)
+	}
+	return mints
+}
+
+// changedLimit words one side of a changed limit: "1 SOL", or "no SOL limit".
+func (s *replyTx) changedLimit(mint wallet.Address, units uint64, limited bool) (html, error) {
+	token, listed := s.Transfers.Tokens.ByMint(mint)
+	if mint.IsZero() {
+		token, listed = wallet.SOL, true
+	}
+	name := html(escape(token.Name()))
+	if !listed { // as all addresses are shortened; the limits themselves show it whole
+		name = code("…" + mint.Tail())
+	}
+	if !limited {
+		return s.words.text("limits_change.none", vars{"Token": name})
+	}
+	v := vars{"Amount": token.Amount(units).String(), "Token": name}
+	if !listed {
+		v["Amount"] = wallet.Amount{Units: units}.String()
+		units, err := s.words.text("security_limits.units", vars{"Mint": name})
+		if err != nil {
+			return "", err
+		}
+		v["Token"] = units
+	}
+	return s.words.text("security_limits.amount", v)
+}
+
+// changedRecipients words one side of a changed list of recipients, by the ends of their addresses.
+func (s *replyTx) changedRecipients(allowed *[]wallet.Address) (html, error) {
+	const named = 3
+	switch {
+	case allowed == nil:
+		return s.words.text("limits_change.anybody", nil)
+	case len(*allowed) == 0:
+		return s.words.text("limits_change.nobody", nil)
+	case len(*allowed) > named:
+		return s.words.text("limits_change.many", vars{"Count": len(*allowed)})
+	}
+	var tails []string
+	for _, a := range *allowed {
+		tails = append(tails, string(code("…"+a.Tail())))
+	}
+	return html(strings.Join(tails, ", ")), nil
+}
+
+// changedWait words one side of a changed wait for new recipients.
+func (s *replyTx) changedWait(d time.Duration) (html, error) {
+	if d <= 0 {
+		return s.words.text("limits_change.no_wait", nil)
+	}
+	return s.words.duration(d)
 }
 
 // recipientLines adds whom a policy allows to pay.

@@ -3,10 +3,7 @@ package chat
 import (
 	"context"
 	"errors"
-	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"purser/handlers"
 	"purser/wallet"
@@ -20,10 +17,12 @@ const (
 	typingPayment   State = "limit of one payment"
 	typingDay       State = "limit of 24 hours"
 	typingRecipient State = "allowed recipient"
+	choosingLimit   State = "choice by button" // text is no answer to it
 
 	paymentWanted   Trigger = "limit of one payment missing or wrong"
 	dayWanted       Trigger = "limit of 24 hours missing or wrong"
 	recipientWanted Trigger = "recipient missing or wrong"
+	choiceShown     Trigger = "choice shown"
 	limitGiven      Trigger = "limit given"
 )
 
@@ -34,6 +33,7 @@ const otherLimitsShown = 10
 type limitsAsked struct {
 	Wallet wallet.Address `json:"wallet,omitzero"`
 	Only   bool           `json:"only,omitempty"` // anybody can be paid now, so the first recipient that is named is the only one
+	Wait   bool           `json:"wait,omitempty"` // the choice is how long payments to new recipients wait
 }
 
 // limitsFlow is the table of the questions for spending limits.
@@ -43,10 +43,11 @@ func limitsFlow() Flow {
 	}
 	return Flow{
 		idle: {paymentWanted: {typingPayment, (*replyTx).askPaymentLimit}, dayWanted: {typingDay, (*replyTx).askDayLimit},
-			recipientWanted: {typingRecipient, (*replyTx).askRecipient}},
+			recipientWanted: {typingRecipient, (*replyTx).askRecipient}, choiceShown: {choosingLimit, nil}},
 		typingPayment:   asked(typingPayment, paymentWanted, (*replyTx).askPaymentLimit),
 		typingDay:       asked(typingDay, dayWanted, (*replyTx).askDayLimit),
 		typingRecipient: asked(typingRecipient, recipientWanted, (*replyTx).askRecipient),
+		choosingLimit:   {limitGiven: {idle, nil}, cancelled: {idle, (*replyTx).sayLimitsUnchanged}, movedOn: {idle, nil}, timedOut: {idle, nil}},
 	}
 }
 
@@ -54,7 +55,16 @@ func limitsFlow() Flow {
 func limitsTexts() map[State]Handler {
 	return map[State]Handler{
 		typingPayment: answeredLimitOf(limitPayment, paymentWanted), typingDay: answeredLimitOf(limitDay, dayWanted), typingRecipient: (*Chat).answeredRecipient,
+		choosingLimit: (*Chat).textAtChoice,
 	}
+}
+
+// endLimitsQuestion ends a question or a choice about limits: its answer was given, or something newer is shown.
+func (s *replyTx) endLimitsQuestion() error {
+	if s.conv.Flow != securityFlow || s.state() == idle {
+		return nil
+	}
+	return s.transition(securityFlow, limitGiven)
 }
 
 // limitsCallbacks are the buttons of the cards about spending limits. The object of each begins with the address of the wallet.
@@ -78,7 +88,13 @@ func (c *Chat) limits(ctx context.Context, h Inbound, words []string) (Action, e
 		case question != nil:
 			return question, nil
 		case edit == nil:
-			return func(s *replyTx) error { return s.replyUsage("security") }, nil
+			named, err := c.namesRecipients(ctx, h, words)
+			return func(s *replyTx) error {
+				if named {
+					return s.suggestRecipients(which, words[1:])
+				}
+				return s.replyUsage("security")
+			}, err
 		}
 	}
 	return func(s *replyTx) error {
@@ -131,10 +147,8 @@ func (s *replyTx) changeLimits(address wallet.Address, edit limitEdit) error {
 	if err != nil {
 		return s.refuse(err)
 	}
-	if s.conv.Flow == securityFlow && s.state() != idle { // an answer
-		if err := s.transition(securityFlow, limitGiven); err != nil {
-			return err
-		}
+	if err := s.endLimitsQuestion(); err != nil { // it may be an answer
+		return err
 	}
 	tightened, ended := !change.State.Current.Equal(before.Current), before.Pending != nil && change.State.Pending == nil
 	if change.Token != "" {
@@ -144,6 +158,9 @@ func (s *replyTx) changeLimits(address wallet.Address, edit limitEdit) error {
 			}
 		}
 		return s.sendLimitsLink("limits_text.sign", change.Token, address, to, vars{"Tightened": tightened, "Ended": ended})
+	}
+	if err := s.closeLimitsLink(); err != nil {
+		return err
 	}
 	said := vars{"Tightened": tightened, "Ended": ended, "Unchanged": !tightened && !ended}
 	if s.inbound.Tap == nil {
@@ -169,20 +186,26 @@ func (s *replyTx) sendLimitsLink(key, token string, address wallet.Address, p wa
 	if err != nil {
 		return err
 	}
-	const card = "limits_link" // a person has one such link: an older one is dead, and its message points to the newer one
-	if err := s.moveCard(card); err != nil {
+	if err := errors.Join(s.moveCard(limitsLinkCard), s.followLimitsLink(token, address)); err != nil {
 		return err
 	}
-	return s.enqueue(Reply{Kind: Message, Text: string(text), Secret: true, NewMessage: s.asNew, Buttons: [][]Button{{{Text: plain(label), URL: s.signingPage("l", token)}}}}, card)
+	return s.enqueue(Reply{Kind: Message, Text: string(text), Secret: true, NewMessage: s.asNew, Buttons: [][]Button{{{Text: plain(label), URL: s.signingPage("l", token)}}}}, limitsLinkCard)
 }
 
 // drawLimits shows the spending limits of a wallet in their message. said says what was changed, if anything was.
 func (s *replyTx) drawLimits(address wallet.Address, said vars) error {
-	state, err := s.Policies.Of(s.tx, s.user.ID, address)
+	stored, err := s.Policies.Stored(s.tx, s.user.ID, address)
 	if err != nil {
 		return s.refuse(err)
 	}
-	v := vars{"Tail": address.Tail(), "Tightened": false, "Unchanged": false, "Ended": false, "Pending": html(""), "From": state.PendingFrom}
+	if err := s.endLimitsQuestion(); err != nil {
+		return err
+	}
+	state, frozen := stored.State, s.user.Freeze != nil
+	v := vars{"Tail": address.Tail(), "Tightened": false, "Unchanged": false, "Ended": false, "Pending": html(""), "From": state.PendingFrom, "Frozen": frozen}
+	if v["Device"], err = s.deviceLine(stored); err != nil {
+		return err
+	}
 	for name, value := range said {
 		v[name] = value
 	}
@@ -204,6 +227,9 @@ func (s *replyTx) drawLimits(address wallet.Address, said vars) error {
 		list = append(list, [][2]string{{"limits_button.device", "limitdevice:" + to}})
 	}
 	rows, err := s.limitButtons(address, list)
+	if frozen { // only these work now
+		rows, err = s.menu("button.unfreeze", "/unfreeze")
+	}
 	if err != nil {
 		return err
 	}
@@ -312,7 +338,18 @@ func (s *replyTx) askLimit(key string) error {
 		return err
 	}
 	of := dataOf[limitsAsked](s)
-	return s.ask(key, vars{"Tail": of.Wallet.Tail(), "Only": of.Only}, nil)
+	state, err := s.Policies.Of(s.tx, s.user.ID, of.Wallet)
+	if err != nil {
+		return s.refuse(err)
+	}
+	now, err := s.limitAmounts(state.Current.Payment)
+	if s.state() == typingDay {
+		now, err = s.limitAmounts(state.Current.Day)
+	}
+	if err != nil {
+		return err
+	}
+	return s.ask(key, vars{"Tail": of.Wallet.Tail(), "Only": of.Only, "Now": now}, nil)
 }
 
 // sayLimitsUnchanged confirms /cancel.
@@ -357,90 +394,6 @@ func answeredLimit(of limitsAsked, edit limitEdit, wanted Trigger, err error) (A
 	}, nil
 }
 
-// newWaits are the waits for new recipients that buttons offer, in hours.
-func newWaits() []int { return []int{0, 1, 24, 72, int(wallet.MaxNewRecipientWait / time.Hour)} }
-
-// tapWait offers waits for new recipients.
-func (c *Chat) tapWait(_ context.Context, _ Inbound, object string) (Action, error) {
-	return onLimits(object, func(s *replyTx, address wallet.Address, _ string) error {
-		var rows [][]Button
-		for _, hours := range newWaits() {
-			label, err := s.words.text("limits_button.no_wait", nil)
-			if hours > 0 {
-				label, err = s.waitText(time.Duration(hours) * time.Hour)
-			}
-			if err != nil {
-				return err
-			}
-			b, err := s.button(label, "limitedit:"+address.String()+":"+limitNew+" "+strconv.Itoa(hours), limitsCard(address), s.now.Add(menuLife))
-			if err != nil {
-				return err
-			}
-			rows = append(rows, []Button{b})
-		}
-		back, err := s.limitButtons(address, [][][2]string{{{"limits_button.back", "limits:" + address.String()}}})
-		if err != nil {
-			return err
-		}
-		return s.showLimits(address, "limits_text.wait", vars{"Tail": address.Tail()}, append(rows, back...))
-	})
-}
-
-// tapRecipients shows who may be paid, with buttons that change it.
-func (c *Chat) tapRecipients(_ context.Context, _ Inbound, object string) (Action, error) {
-	return onLimits(object, func(s *replyTx, address wallet.Address, _ string) error {
-		state, err := s.Policies.Of(s.tx, s.user.ID, address)
-		if err != nil {
-			return s.refuse(err)
-		}
-		var lines []string
-		if err := s.recipientLines(state.Current, func(key string, v vars) error {
-			line, err := s.words.text(key, v)
-			lines = append(lines, string(line))
-			return err
-		}); err != nil {
-			return err
-		}
-		to := address.String()
-		list := [][][2]string{{{"limits_button.add", "limitask:" + to + ":" + limitRecipients}}}
-		if state.Current.Recipients != nil {
-			list[0] = append(list[0], [2]string{"limits_button.anybody", "limitedit:" + to + ":" + limitRecipients + " any"})
-		}
-		rows, err := s.limitButtons(address, list)
-		if err != nil {
-			return err
-		}
-		removes, err := s.removeButtons(address, state.Current)
-		if err != nil {
-			return err
-		}
-		back, err := s.limitButtons(address, [][][2]string{{{"limits_button.back", "limits:" + to}}})
-		if err != nil {
-			return err
-		}
-		return s.showLimits(address, "limits_text.recipients", vars{"Tail": address.Tail(), "Lines": html(strings.Join(lines, "\n"))}, slices.Concat(rows, removes, back))
-	})
-}
-
-// removeButtons are buttons that remove the recipients that are shown from the list.
-func (s *replyTx) removeButtons(address wallet.Address, p wallet.Policy) (rows [][]Button, _ error) {
-	if p.Recipients == nil {
-		return nil, nil
-	}
-	for _, a := range (*p.Recipients)[:min(len(*p.Recipients), recipientsShown)] {
-		label, err := s.words.text("limits_button.remove", vars{"Tail": a.Tail()})
-		if err != nil {
-			return nil, err
-		}
-		b, err := s.button(label, "limitedit:"+address.String()+":"+limitRecipients+" remove "+a.String(), limitsCard(address), s.now.Add(menuLife))
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, []Button{b})
-	}
-	return rows, nil
-}
-
 // tapEditLimits changes the limits as a button says: the words behind the address are those of the command.
 func (c *Chat) tapEditLimits(ctx context.Context, h Inbound, object string) (Action, error) {
 	address, rest, ok := limitsObject(object)
@@ -462,6 +415,9 @@ func (c *Chat) tapEditLimits(ctx context.Context, h Inbound, object string) (Act
 func (c *Chat) tapCancelLimits(_ context.Context, _ Inbound, object string) (Action, error) {
 	return onLimits(object, func(s *replyTx, address wallet.Address, _ string) error {
 		_, err := s.Policies.CancelPending(s.tx, s.user.ID, address)
+		if err := s.closeLimitsLink(); err != nil { // it has ended in any case
+			return err
+		}
 		if ok, err := s.answerTap(err, "toast.limits_cancelled"); !ok {
 			return err
 		}

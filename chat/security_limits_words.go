@@ -165,7 +165,7 @@ func readWait(words []string) (limitEdit, error) {
 	}
 	n, err := strconv.ParseUint(word, 10, 16) // so many days are no overflow
 	if err != nil || len(words) > 1 {
-		return nil, wallet.Refuse(wallet.InvalidRequest, "limits.hours", wallet.NumberArg("Most", uint64(wallet.MaxNewRecipientWait/time.Hour)))
+		return nil, wallet.Refuse(wallet.InvalidRequest, "limits.hours", wallet.DurationArg("Most", wallet.MaxNewRecipientWait))
 	}
 	return func(p wallet.Policy) (wallet.Policy, error) {
 		p.NewRecipientWait = time.Duration(n) * unit
@@ -191,6 +191,45 @@ func (c *Chat) readRecipients(ctx context.Context, h Inbound, words []string) (l
 		return nil, err
 	}
 	return editRecipients(action, named), nil
+}
+
+// namesRecipients reports whether words are "recipients" and then people, without saying what to do with them.
+func (c *Chat) namesRecipients(ctx context.Context, h Inbound, words []string) (bool, error) {
+	if strings.ToLower(words[0]) != limitRecipients || len(words) == 1 {
+		return false, nil
+	}
+	b, err := c.book(ctx, h)
+	if err != nil {
+		return false, err
+	}
+	_, unread := b.named(words[1:])
+	return unread == nil, nil
+}
+
+// suggestRecipients asks whether people whom somebody named are to be the only recipients, or where there is a list, one more of them.
+func (s *replyTx) suggestRecipients(which string, named []string) error {
+	address, err := s.limitedWallet(which)
+	if err != nil {
+		return s.refuse(err)
+	}
+	state, err := s.Policies.Of(s.tx, s.user.ID, address)
+	if err != nil {
+		return s.refuse(err)
+	}
+	action, label := "add", "limits_button.add_these"
+	if state.Current.Recipients == nil {
+		action, label = "only", "limits_button.only_these"
+	}
+	words := []string{"/security", limitsWord}
+	if which != "" {
+		words = append(words, which)
+	}
+	command := strings.Join(slices.Concat(words, []string{limitRecipients, action}, named), " ")
+	rows, err := s.menu(label, command)
+	if err != nil {
+		return err
+	}
+	return s.reply("limits_text.meant", vars{"Command": code(command), "Tail": address.Tail(), "Only": action == "only"}, rows...)
 }
 
 // named reads people by the names of contacts and by addresses. A name may have several words.

@@ -147,8 +147,8 @@ func (c *Chat) tapAddress(ctx context.Context, h Inbound, text string) (Action, 
 // tapToken answers the question for a token by a button.
 func (c *Chat) tapToken(ctx context.Context, h Inbound, mint string) (Action, error) {
 	token, err := wallet.ParseTokenRef(mint)
-	if err != nil {
-		return nil, err
+	if err != nil { // made by another version of purser
+		return toast("toast.old"), nil
 	}
 	return c.tapAnswer(ctx, h, asksToken, parts{Token: token}, code(mint))
 }

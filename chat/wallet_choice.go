@@ -143,7 +143,7 @@ func (s *replyTx) notifyDefault(data wallet.DefaultChangedData) error {
 	if len(row) > 0 {
 		rows = append([][]Button{row}, rows...)
 	}
-	return s.reply("wallet.default_changed", vars{"To": code(data.To.String()), "From": code(data.From.String()), "Until": change.Until(), "Gone": gone}, rows...)
+	return s.reply("wallet.default_changed", vars{"To": code(data.To.String()), "From": code(data.From.String()), "Until": change.Until(), "Gone": gone, "Again": data.Again}, rows...)
 }
 
 // stillOld is the note that payers are given the previous default wallet, and until when; "" if they are given the default. Only its owner reads it.

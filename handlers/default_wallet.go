@@ -3,7 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"time"
 
 	"purser/store"
@@ -14,18 +14,23 @@ import (
 func (w *Wallets) setDefault(tx store.Tx, person wallet.User, to wallet.Address) error {
 	now := w.Now().UTC()
 	person = person.WithDefault(to, now)
-	return errors.Join(tx.PutUser(person), logWallet(tx, now, person.ID, wallet.LogDefaultChanged, to, ""), notifyDefault(tx, person, now))
+	return errors.Join(tx.PutUser(person), logWallet(tx, now, person.ID, wallet.LogDefaultChanged, to, ""), notifyDefault(tx, w.Random, person, now, false))
 }
 
 // notifyDefault notifies a person that payers are given another wallet than their default. It does nothing if they are not, and if there is no default that they
-// could get later.
-func notifyDefault(tx store.Tx, person wallet.User, now time.Time) error {
+// could get later. again says that the change is older, and its wait begins again with the end of a freeze.
+func notifyDefault(tx store.Tx, random io.Reader, person wallet.User, now time.Time, again bool) error {
 	from, waits := person.ReceivesAt(now)
 	if !waits || person.DefaultWallet.IsZero() {
 		return nil
 	}
-	event, err := wallet.NewEvent(fmt.Sprintf("evt_default_%s_%d_%s", person.ID, now.UnixMilli(), person.DefaultWallet), wallet.DefaultChanged, now, person.ID,
-		wallet.DefaultChangedData{To: person.DefaultWallet, From: from})
+	// A time would not tell two changes within one tick of the clock apart, and an event with a known id is dropped.
+	id, err := wallet.RandomToken(random, 16)
+	if err != nil {
+		return err
+	}
+	event, err := wallet.NewEvent("evt_default_"+id, wallet.DefaultChanged, now, person.ID,
+		wallet.DefaultChangedData{To: person.DefaultWallet, From: from, Again: again})
 	if err != nil {
 		return err
 	}

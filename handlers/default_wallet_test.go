@@ -80,6 +80,31 @@ func TestPayersOfAPersonAreGivenThePreviousWalletForADay(t *testing.T) {
 	given("after a day", next)
 }
 
+// TestEachChangeOfTheDefaultIsTold: also those within one tick of the clock. One that is told again after a freeze says so.
+func TestEachChangeOfTheDefaultIsTold(t *testing.T) {
+	r := newHarness(t)
+	alice := r.rich(1001, sol)
+	id, old := alice.User.ID, alice.Address()
+	next := r.own(id)
+	use := func(to wallet.Address) {
+		t.Helper()
+		r.Must(r.Update(func(tx store.Tx) error {
+			_, err := r.Wallets.Use(tx, id, to.String())
+			return err
+		}))
+	}
+	use(next)
+	use(old) // takes it back, which nothing waits for
+	use(next)
+	r.freeze(id)
+	_, err := r.unfreeze(alice.User, alice.Key)
+	r.Must(err)
+	changed := `{"to":"` + next.String() + `","from":"` + old.String() + `"`
+	if got, want := r.changesTold(id), []string{changed + "}", changed + "}", changed + `,"again":true}`}; !slices.Equal(got, want) {
+		t.Errorf("told %s, want %s", got, want)
+	}
+}
+
 // TestADisconnectedWalletRedirectsNobodysPayers: disconnecting the default, or what payers are given, is no way round the wait. Neither is a new first wallet.
 func TestADisconnectedWalletRedirectsNobodysPayers(t *testing.T) {
 	for name, other := range map[string]bool{"with another wallet": true, "with a wallet that is connected then": false} {

@@ -290,7 +290,7 @@ func (f *Freezing) end(tx store.Tx, user wallet.User, by wallet.Address) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(tx.PutUser(user), logWallet(tx, now, user.ID, wallet.LogUnfrozen, by, ""), tx.Emit(event), notifyDefault(tx, user, now))
+	return errors.Join(tx.PutUser(user), logWallet(tx, now, user.ID, wallet.LogUnfrozen, by, ""), tx.Emit(event), notifyDefault(tx, f.Random, user, now, true))
 }
 
 // Signers returns how many wallets can end a person's freeze. With none, see EndWithoutWallet.

@@ -46,6 +46,11 @@ func (p *Policies) Of(tx store.Tx, person wallet.UserID, address wallet.Address)
 	return stored.State, err
 }
 
+// Stored is Of with what the wallet has signed.
+func (p *Policies) Stored(tx store.Tx, person wallet.UserID, address wallet.Address) (wallet.WalletPolicy, error) {
+	return p.own(tx, person, address)
+}
+
 // own returns the stored policy of a wallet that is connected to the person, as it is now.
 func (p *Policies) own(tx store.Tx, person wallet.UserID, address wallet.Address) (wallet.WalletPolicy, error) {
 	held, err := tx.Wallet(address)
@@ -97,7 +102,7 @@ func (p *Policies) Change(tx store.Tx, person wallet.UserID, address wallet.Addr
 		if !tightens {
 			kind = wallet.LogLimitsCancelled
 		}
-		if err := p.put(tx, narrowed, kind, now); err != nil {
+		if err := putPolicy(tx, narrowed, kind, now); err != nil {
 			return PolicyChange{}, err
 		}
 		stored = narrowed
@@ -110,10 +115,17 @@ func (p *Policies) Change(tx store.Tx, person wallet.UserID, address wallet.Addr
 	return change, err
 }
 
-// put stores a policy that allows nothing more than before, and logs it.
-func (p *Policies) put(tx store.Tx, stored wallet.WalletPolicy, kind wallet.SecurityKind, now time.Time) error {
-	current := stored.State.Current
-	return errors.Join(tx.PutPolicy(stored), store.LogSecurity(tx, stored.Owner, now, kind, wallet.SecurityDetails{Wallet: stored.Address, Policy: &current}))
+// putPolicy stores a policy that allows nothing more than before, and logs it with what it replaces.
+func putPolicy(tx store.Tx, stored wallet.WalletPolicy, kind wallet.SecurityKind, now time.Time) error {
+	before, err := policyOf(tx, stored.Owner, stored.Address, now)
+	if err != nil {
+		return err
+	}
+	was, current := before.State.Current, stored.State.Current
+	if kind == wallet.LogLimitsCancelled && before.State.Pending != nil {
+		was = *before.State.Pending
+	}
+	return errors.Join(tx.PutPolicy(stored), store.LogSecurity(tx, stored.Owner, now, kind, wallet.SecurityDetails{Wallet: stored.Address, Policy: &current, Was: &was}))
 }
 
 // link stores a link by which the wallet's device can sign a policy. It replaces the person's older one.
@@ -146,7 +158,7 @@ func (p *Policies) CancelPending(tx store.Tx, person wallet.UserID, address wall
 	}
 	now := p.Now().UTC()
 	stored = stored.WithoutPending(now)
-	return stored.State, p.put(tx, stored, wallet.LogLimitsCancelled, now)
+	return stored.State, putPolicy(tx, stored, wallet.LogLimitsCancelled, now)
 }
 
 // LinkForCurrent returns the token of a link that proposes the policy which holds already, so that another device of the person's learns it.
@@ -262,8 +274,9 @@ func (p *Policies) signed(tx store.Tx, l policyLinked, sig wallet.Signature) (wa
 		return l.link, wallet.Refuse(wallet.RateLimitExceeded, "limits.signed_often")
 	}
 	next := l.stored.SetSigned(wallet.PolicyProof{Policy: l.link.Proposed, TelegramID: l.user.TelegramID, Nonce: l.link.Nonce,
-		IssuedAt: l.link.IssuedAt, ExpiresAt: l.link.ExpiresAt, Signature: sig}, now)
-	details := wallet.SecurityDetails{Wallet: l.link.Address, Policy: &l.link.Proposed}
+		IssuedAt: l.link.IssuedAt, ExpiresAt: l.link.ExpiresAt, Signature: sig, SignedAt: now}, now)
+	was := l.stored.State.Current
+	details := wallet.SecurityDetails{Wallet: l.link.Address, Policy: &l.link.Proposed, Was: &was}
 	l.link.SignedAt, l.link.Signature, l.link.EffectiveAt = now, sig, now
 	if !l.link.Proposed.Equal(next.State.Current) {
 		l.link.EffectiveAt = next.State.PendingFrom
@@ -287,10 +300,7 @@ func dropPending(tx store.Tx, person wallet.UserID, only wallet.Address, now tim
 		if stored.State.Pending == nil || !only.IsZero() && stored.Address != only {
 			continue
 		}
-		stored = stored.WithoutPending(now)
-		current := stored.State.Current
-		if err := errors.Join(tx.PutPolicy(stored), store.LogSecurity(tx, person, now, wallet.LogLimitsCancelled,
-			wallet.SecurityDetails{Wallet: stored.Address, Policy: &current})); err != nil {
+		if err := putPolicy(tx, stored.WithoutPending(now), wallet.LogLimitsCancelled, now); err != nil {
 			return err
 		}
 	}

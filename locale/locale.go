@@ -262,7 +262,7 @@ func (p *Printer) value(v any) (any, error) {
 	case wallet.Amount:
 		return v.String(), nil
 	case time.Duration:
-		return p.duration(v)
+		return p.Duration(v)
 	case time.Time:
 		if p.style.Time != nil {
 			return p.escape(p.style.Time(v)), nil
@@ -284,10 +284,14 @@ func (p *Printer) escape(text string) string {
 	return p.style.Escape(text)
 }
 
-// duration renders a duration in its largest whole unit, rounded up: "45 seconds", "2 minutes", "24 hours".
-func (p *Printer) duration(d time.Duration) (string, error) {
+// Duration renders a duration in its largest whole unit, rounded up: "45 seconds", "2 minutes", "24 hours", "3 days". From 48 hours on, whole days
+// are days. They have 24 hours each.
+func (p *Printer) Duration(d time.Duration) (string, error) {
+	const day = 24 * time.Hour
 	key, unit := "duration.seconds", time.Second
 	switch {
+	case d >= 2*day && d%day == 0:
+		key, unit = "duration.days", day
 	case d >= time.Hour && d%time.Hour == 0:
 		key, unit = "duration.hours", time.Hour
 	case d >= 2*time.Minute || d == time.Minute:

@@ -124,7 +124,8 @@ func TestDurationsAreSaidInTheirLargestWholeUnit(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0 seconds", 300 * time.Millisecond: "1 second", time.Second: "1 second", 59500 * time.Millisecond: "60 seconds",
 		time.Minute: "1 minute", 61 * time.Second: "61 seconds", 121 * time.Second: "3 minutes", time.Hour: "1 hour",
-		90 * time.Minute: "90 minutes", 24 * time.Hour: "24 hours",
+		90 * time.Minute: "90 minutes", 24 * time.Hour: "24 hours", 36 * time.Hour: "36 hours", 47 * time.Hour: "47 hours", 48 * time.Hour: "2 days",
+		49 * time.Hour: "49 hours", 72 * time.Hour: "3 days", 168 * time.Hour: "7 days", 48*time.Hour + time.Second: "2881 minutes",
 	} {
 		got, err := c.Printer("en", locale.Style{}).Reason(wallet.Because("test.wait", wallet.DurationArg("Wait", d)))
 		if err != nil || got != want {

@@ -137,7 +137,7 @@ func TestEachReasonIsInTheCatalogueWithItsVariables(t *testing.T) {
 		section, _, _ := strings.Cut(key, ".")
 		sections[section] = true
 	}
-	for _, unit := range []string{"seconds", "minutes", "hours"} {
+	for _, unit := range []string{"seconds", "minutes", "hours", "days"} {
 		used["duration."+unit] = true
 	}
 	calls := 0

@@ -259,6 +259,8 @@ type AccountFrozenData struct {
 type DefaultChangedData struct {
 	To   Address `json:"to"`
 	From Address `json:"from"` // DefaultChange.From
+	// Again says that the change is older: a freeze has ended, and the wait began again with that.
+	Again bool `json:"again,omitempty"`
 }
 
 // AccountUnfrozenData is `data` of the internal event that notifies a person that a freeze has ended.

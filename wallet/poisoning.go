@@ -57,11 +57,11 @@ func (t Transaction) Resembles() Address {
 	return t.To
 }
 
-// middleFrom is how many characters precede the middle, and middleSize how many it has. People usually compare only the
-// ends.
-const middleFrom, middleSize = 18, 8
+// middleFrom is how many characters precede the middle, and middleSize how many it has: whole groups, as people see them
+// (Grouped). People usually compare only the ends.
+const middleFrom, middleSize = 4 * AddressGroup, 2 * AddressGroup
 
-// Middle returns the eight characters (the 19th to the 26th) that an owner must type to pay a suspicious address, and
+// Middle returns the eight characters (the 17th to the 24th) that an owner must type to pay a suspicious address, and
 // what precedes them. Every address has at least 32 characters.
 func (a Address) Middle() (before, middle string) {
 	text := a.String()

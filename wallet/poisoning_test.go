@@ -84,12 +84,24 @@ func TestALookAlikeIsConfirmedByTypingItsMiddle(t *testing.T) {
 	}
 	t1.PoisoningSuspect = Address{1}
 	before, middle := t1.To.Middle()
-	if before != "9xQeWvG816bUx9EPjH" || middle != "maT23yvV" {
+	if before != "9xQeWvG816bUx9EP" || middle != "jHmaT23y" {
 		t.Fatalf("the middle is %q after %q", middle, before)
 	}
-	for typed, fine := range map[string]bool{"maT23yvV": true, "MAt23YVv": true, "": false, "maT23yv": false, "maT23yvVM": false, "9xQeWvG8": false, " maT23yvV": false} {
+	for typed, fine := range map[string]bool{"jHmaT23y": true, "JHMAt23Y": true, "": false, "jHmaT23": false, "jHmaT23yv": false, "9xQeWvG8": false, " jHmaT23y": false} {
 		if err := t1.TypedFor(typed); (err == nil) != fine || err != nil && CodeOf(err) != PolicyViolation {
 			t.Errorf("%q: %v", typed, err)
+		}
+	}
+}
+
+// The characters that are asked for begin and end where groups do, as the card and the page show the address.
+func TestTheMiddleIsWholeGroupsOfTheAddress(t *testing.T) {
+	for _, text := range []string{"11111111111111111111111111111112", "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin", "4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM"} {
+		a := MustAddress(text)
+		groups := strings.Fields(a.Grouped())
+		before, middle := a.Middle()
+		if len(middle) != 8 || middle != groups[4]+groups[5] || Grouped(before) != strings.Join(groups[:4], " ") {
+			t.Errorf("%s: %q after %q", a.Grouped(), middle, Grouped(before))
 		}
 	}
 }

@@ -135,7 +135,7 @@ func (p Policy) Check() error {
 	case p.Recipients != nil && slices.Contains(*p.Recipients, Address{}):
 		return Refuse(InvalidRequest, "address.no_key")
 	case p.NewRecipientWait < 0 || p.NewRecipientWait > MaxNewRecipientWait || p.NewRecipientWait%time.Hour != 0:
-		return Refuse(InvalidRequest, "limits.wait", NumberArg("Most", int64(MaxNewRecipientWait/time.Hour)))
+		return Refuse(InvalidRequest, "limits.wait", DurationArg("Most", MaxNewRecipientWait))
 	}
 	return nil
 }
@@ -206,6 +206,16 @@ type PolicyProof struct {
 	IssuedAt   time.Time `json:"issued_at"` // UTC, whole seconds
 	ExpiresAt  time.Time `json:"expires_at"`
 	Signature  Signature `json:"signature"`
+	// SignedAt is when the server took the signature; zero in rows of older versions.
+	SignedAt time.Time `json:"signed_at,omitzero"`
+}
+
+// At returns when the policy was signed, or for rows of older versions when its text was made, at most PolicyWindow before.
+func (p PolicyProof) At() time.Time {
+	if p.SignedAt.IsZero() {
+		return p.IssuedAt
+	}
+	return p.SignedAt
 }
 
 // WalletPolicy is what is stored of the policy of a person's wallet. It outlives the wallet's connection.
@@ -217,6 +227,21 @@ type WalletPolicy struct {
 	Signed *PolicyProof `json:"signed,omitempty"`
 	// SignedPending is the signature of State.Pending.
 	SignedPending *PolicyProof `json:"signed_pending,omitempty"`
+	// Dropped is when a change that the wallet had signed was ended before it came into force; zero if the wallet has signed since. The device that signed
+	// it may still keep it: it learns of the end when it opens a payment, or signs again.
+	Dropped time.Time `json:"dropped,omitzero"`
+}
+
+// SignedAt returns when the wallet signed what is in force now, or a change that waits: the device that did so keeps both. zero: what is in force was never
+// signed, and a device may not have it.
+func (w WalletPolicy) SignedAt() time.Time {
+	switch {
+	case w.SignedPending != nil:
+		return w.SignedPending.At()
+	case w.Signed != nil && w.Signed.Policy.Equal(w.State.Current):
+		return w.Signed.At()
+	}
+	return time.Time{}
 }
 
 // At returns what is stored as it stands at a time.
@@ -232,14 +257,17 @@ func (w WalletPolicy) At(now time.Time) WalletPolicy {
 // Narrowed returns w after its owner asked for another policy at now, without a signature: what p forbids is forbidden, and a change that
 // waits is dropped. What p allows beyond the current policy it does not get.
 func (w WalletPolicy) Narrowed(p Policy, now time.Time) WalletPolicy {
-	w = w.At(now)
-	w.State, w.SignedPending = PolicyState{Current: p.Intersect(w.State.Current)}, nil
+	w = w.WithoutPending(now)
+	w.State.Current = p.Intersect(w.State.Current)
 	return w
 }
 
 // WithoutPending returns w without a change that waits at now.
 func (w WalletPolicy) WithoutPending(now time.Time) WalletPolicy {
 	w = w.At(now)
+	if w.State.Pending != nil {
+		w.Dropped = now
+	}
 	w.State, w.SignedPending = PolicyState{Current: w.State.Current}, nil
 	return w
 }
@@ -248,6 +276,7 @@ func (w WalletPolicy) WithoutPending(now time.Time) WalletPolicy {
 // leaves a change that waits as it is.
 func (w WalletPolicy) SetSigned(proof PolicyProof, now time.Time) WalletPolicy {
 	w = w.At(now)
+	w.Dropped = time.Time{}
 	if !proof.Policy.Equal(w.State.Current) {
 		w.State, w.SignedPending = w.State.Set(proof.Policy, now), nil
 	}

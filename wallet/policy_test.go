@@ -232,3 +232,35 @@ func TestWrappedSOLIsLimitedAsSOL(t *testing.T) {
 		t.Error("the policy that was given is changed")
 	}
 }
+
+// TestWhatSignaturesProveOfADevice: limits that the wallet signed are on the device that did; stricter ones and a change that was ended may not be.
+func TestWhatSignaturesProveOfADevice(t *testing.T) {
+	at := func(hour int) time.Time { return time.Date(2026, 11, 21, hour, 0, 0, 0, time.UTC) }
+	limit := func(units uint64) wallet.Policy { return wallet.Policy{Payment: []wallet.TokenLimit{{Units: units}}} }
+	sign := func(w wallet.WalletPolicy, p wallet.Policy, hour int) wallet.WalletPolicy {
+		return w.SetSigned(wallet.PolicyProof{Policy: p, IssuedAt: at(hour).Add(-time.Minute), SignedAt: at(hour)}, at(hour))
+	}
+	is := func(what string, w wallet.WalletPolicy, signed, dropped time.Time) {
+		t.Helper()
+		if !w.SignedAt().Equal(signed) || !w.Dropped.Equal(dropped) {
+			t.Errorf("%s: signed %s, dropped %s", what, w.SignedAt(), w.Dropped)
+		}
+	}
+	never := time.Time{}
+	w := wallet.WalletPolicy{}.Narrowed(limit(5), at(0))
+	is("set in the chat", w, never, never)
+	w = sign(w, limit(5), 1)
+	is("signed", w, at(1), never)
+	old := w
+	old.Signed = &wallet.PolicyProof{Policy: limit(5), IssuedAt: at(1).Add(-time.Minute)}
+	is("signed with an older version", old, at(1).Add(-time.Minute), never)
+	is("made stricter", w.Narrowed(limit(4), at(2)), never, never)
+	waits := sign(w, limit(9), 2)
+	is("a change that waits", waits, at(2), never)
+	is("a change that waits, after a day", waits.At(at(2).Add(wallet.PolicyDelay)), at(2), never)
+	is("a cancelled change", waits.WithoutPending(at(3)), at(1), at(3))
+	is("a change that was made stricter", waits.Narrowed(limit(4), at(3)), never, at(3))
+	is("a cancelled change, signed again", sign(waits.WithoutPending(at(3)), limit(5), 4), at(4), never)
+	is("cancelled after a day", waits.WithoutPending(at(2).Add(wallet.PolicyDelay)), at(2), never)
+	is("nothing waits", w.WithoutPending(at(3)), at(1), never)
+}

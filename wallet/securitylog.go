@@ -66,6 +66,8 @@ type SecurityDetails struct {
 	// Policy are spending limits: those that hold now, or, of LogLimitsSigned, those that were signed.
 	Policy *Policy   `json:"policy,omitempty"`
 	From   time.Time `json:"from,omitzero"` // of LogLimitsSigned: from when they hold, if they allow more
+	// Was are the spending limits that held before Policy; of LogLimitsCancelled those that would have held. nil in entries of older versions.
+	Was *Policy `json:"was,omitempty"`
 }
 
 // The values of SecurityDetails.Link.
@@ -108,6 +110,9 @@ func (d SecurityDetails) fields() (out [][2]string) {
 	}
 	if !d.From.IsZero() {
 		add("from", d.From.UTC().Format(time.RFC3339Nano))
+	}
+	if d.Was != nil {
+		add("was", d.Was.canonicalText())
 	}
 	return out
 }
