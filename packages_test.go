@@ -48,6 +48,7 @@ func packages() map[string][]string {
 		"e2e/crash":         {},
 		"e2e/browser":       {},
 		"e2e/clients":       {},
+		"e2e/bench":         {},
 		"clients/go":        {}, // a developer takes it alone
 		"sandbox/mail":      {},
 		"sandbox/shop":      {},

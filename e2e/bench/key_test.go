@@ -12,7 +12,7 @@ import (
 	"purser/e2e/harness"
 )
 
-// collector is how purser's main sets Go's garbage collector (main.go).
+// collector is how purser's main sets Go's garbage collector.
 var collector = []string{"GOGC=400", "GOMEMLIMIT=512MiB"}
 
 // bareKey is a fiber handler that writes what GET /v1/key does, and decides nothing.

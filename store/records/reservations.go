@@ -8,7 +8,7 @@ import (
 	"purser/wallet"
 )
 
-// reservations are what the rows of transactions hold back, by the tags of these rows: whoever proposes a payment sums up all that
+// reservations are what the rows of transactions hold back, by the tags of these rows: a proposal of a payment sums up all that
 // is under way from its wallet, and decoding those rows again each time was the largest cost of a payment. A row that is written
 // has another tag, so that nothing here is ever out of date. Any goroutine may use it.
 type reservations struct {
