@@ -68,19 +68,10 @@ export async function signFlow(ui, id, link = '', able = true, earlier = []) {
     if (answer === 'again') return handOver(ui, id, again(id, known.same), offer.bot);
   }
 
-  // What the limits say stands before everything that could lead to a signature.
   record.spends = counted(pay);
   const rules = known.forgetful ? [] : await limitViolations(record);
   const about = { offer, pay, record, rules, kept: known.limits.kept, updates: known.limits.updates, chain: known.network ?? offer.chain };
-  if (rules.length > 0 && !onlyWaits(rules)) {
-    await overLimits(ui, about);
-    return reject(ui, id);
-  }
-  if (rules.length > 0 || offer.ready) {
-    await waitFirst(ui, about);
-    return reject(ui, id);
-  }
-
+  if (await stopped(ui, about)) return reject(ui, id);
   if (known.forgetful) {
     const answer = await unchecked(ui, { offer, pay, link });
     if (answer === 'reject') return reject(ui, id);
@@ -109,6 +100,18 @@ export async function signFlow(ui, id, link = '', able = true, earlier = []) {
   if (approved instanceof server.Refused) return notRefreshed(ui, id, approved, () => signFlow(ui, id, link, able));
   if (approved.message === null) return showStatus(ui, id, approved);
   return handOver(ui, id, approved, offer.bot);
+}
+
+/**
+ * Whether the limits, or the server's wait, stop a payment: resolves when the person has read so and rejects it. It stands before everything that could lead to a
+ * signature.
+ */
+async function stopped(ui, about) {
+  const { rules, offer } = about;
+  if (rules.length > 0 && !onlyWaits(rules)) await overLimits(ui, about);
+  else if (rules.length > 0 || offer.ready) await waitFirst(ui, about);
+  else return false;
+  return true;
 }
 
 /**

@@ -71,3 +71,28 @@ export async function sets(tab) {
   await press(tab, 'Set limits');
 }
 export const rowsOf = async (tab) => (await text(tab)).replace(/\s+/g, ' ');
+
+/** A tab with a wallet app that has the key of WORDS and signs what it is given, or what `instead` makes of it. Resolves to what it was asked, a list. */
+export async function withApp(tab, instead = (bytes) => bytes) {
+  const asked = [];
+  await tab.exposeFunction('appSigns', (what, bytes) => {
+    asked.push(what);
+    return Array.from(ed25519.sign(Uint8Array.from(instead(bytes)), own.seed));
+  });
+  await tab.addInitScript((address) => {
+    const features = {
+      'standard:connect': { connect: async () => ({ accounts: [{ address, chains: ['solana:mainnet'], features: [] }] }) },
+      'solana:signMessage': { signMessage: async ({ message }) => [{ signedMessage: message, signature: Uint8Array.from(await appSigns('text', Array.from(message))) }] },
+      'solana:signTransaction': {
+        signTransaction: async ({ transaction }) => {
+          const message = transaction.slice(65);
+          return [{ signedTransaction: Uint8Array.from([1, ...await appSigns('transaction', Array.from(message)), ...message]) }];
+        },
+      },
+    };
+    addEventListener('wallet-standard:app-ready', ({ detail }) => detail.register({ version: '1.0.0', name: 'Test Wallet', icon: 'data:image/svg+xml,<svg/>', chains: ['solana:mainnet'], accounts: [], features }));
+  }, ADDRESS);
+  server.world.walletType = 'external';
+  await tab.goto('about:blank'); // it registers with the next page
+  return asked;
+}

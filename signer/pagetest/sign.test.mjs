@@ -326,7 +326,7 @@ it('a signed payment is followed to its end, with a way back to the chat', () =>
     await follow(tab, server, SIGN);
     await title(tab, 'Already signed');
     server.world.fail['/w/tx/get'] = { status: 404, code: 'NOT_FOUND', message: 'Gone.' };
-    await tab.getByText('The chat shows when it is confirmed').waitFor();
+    await tab.locator('main').getByText('The chat shows when it is confirmed').waitFor();
     assert.doesNotMatch(await text(tab), /This page and the chat show/);
     server.world.fail = {};
     for (const [code, says] of [['BLOCKHASH_EXPIRED', /did not reach Solana in time\. Nothing was paid/], ['CHAIN_ERROR', /Solana rejected it/], ['toString', /It failed\. The chat shows why/]]) {
