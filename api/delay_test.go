@@ -16,14 +16,14 @@ func delayedPath(a answer) string {
 	return "/v1/wallet/transactions/" + a.text("data", "transaction_id")
 }
 
-// delayedProgram is a program that holds the key of a wallet of Alice's, while every payment is delayed for a day.
+// delayedProgram is a program that holds the key of a wallet of Alice's, where a payment to a new recipient waits for a day.
 func (r *harness) delayedProgram() program {
 	r.Helper()
 	p := r.program(r.alice.secret)
 	p.connects()
 	p.answered()
 	r.Fund(p.address(), 20*sol)
-	r.Delayed(24 * time.Hour)
+	r.limitsOf(r.alice, p.address(), wallet.Policy{NewRecipientWait: 24 * time.Hour})
 	return p
 }
 
@@ -135,4 +135,35 @@ func TestNobodyIsDelayedWhoCannotCancel(t *testing.T) {
 	ownerless.connects()
 	r.Fund(ownerless.address(), 3*sol)
 	ownerless.paysOnce()
+}
+
+// TestAnAppLearnsNoDelay: an app of somebody else sees that a payment waits, and neither how long nor why. The owner's key sees the time.
+func TestAnAppLearnsNoDelay(t *testing.T) {
+	r := newHarness(t)
+	shop := r.app()
+	r.allows(r.alice, shop)
+	r.limits(r.alice, wallet.Policy{NewRecipientWait: 24 * time.Hour})
+	sent := r.send(shop.secret, r.sendBody())
+	r.want(sent, 202, "", "")
+	path, id := delayedPath(sent), wallet.TransactionID(sent.text("data", "transaction_id"))
+	if _, err := r.Confirm(r.alice.Caller(), id); err != nil {
+		t.Fatal(err)
+	}
+	end := wallet.Timestamp(r.Now().Add(24 * time.Hour))
+	for _, at := range []string{path, "/v1/wallet/transactions?source=purser&address=" + r.alice.Address().String()} {
+		if own := r.get(at, r.alice.secret); !strings.Contains(string(own.body), `"status":"delayed"`) || !strings.Contains(string(own.body), `"delay_ends_at":"`+end) {
+			t.Errorf("the owner sees %s", own.body)
+		}
+		app := r.get(at, shop.secret)
+		r.want(app, 200, "", "")
+		if body := string(app.body); !strings.Contains(body, `"status":"delayed"`) || !strings.Contains(body, `"delay_ends_at":null`) || strings.Contains(body, end) || strings.Contains(body, string(wallet.RuleLimitNewRecipient)) {
+			t.Errorf("the app sees %s", body)
+		}
+	}
+	// Its webhooks get nothing about it.
+	for _, name := range r.Events(id) {
+		if !strings.HasPrefix(string(name), "internal.") {
+			t.Errorf("apps get %s", name)
+		}
+	}
 }

@@ -73,7 +73,9 @@ func (s *scene) settings(change func(*wallet.Settings)) {
 }
 
 func (s *scene) planted(a wallet.Address) {
-	s.put(func(tx store.Tx) error { return store.MarkPlanted(tx, s.alice.TelegramID, a, s.Now()) })
+	s.put(func(tx store.Tx) error {
+		return tx.PutPlantedSender(s.alice.User.ID, a, s.Now().Add(wallet.PlantedFor))
+	})
 }
 
 // usual makes the recipient somebody whom Alice paid long ago.
@@ -150,7 +152,7 @@ func recipientScenarios() []scenario {
 		}, chat: "new_recipient:note"},
 		{name: "dust of long ago", setUp: func(s *scene) {
 			s.put(func(tx store.Tx) error {
-				return store.MarkPlanted(tx, s.alice.TelegramID, s.Stranger(), s.Now())
+				return tx.PutPlantedSender(s.alice.User.ID, s.Stranger(), s.Now().Add(wallet.PlantedFor))
 			})
 		}, chat: "new_recipient:note"},
 	}
@@ -465,7 +467,7 @@ func (s *scene) byKey(secret string, own bool, want string) {
 		s.want(a, 403, wallet.PolicyViolation, "")
 		reason := "rule." + strings.TrimSuffix(strings.Fields(want)[0], ":refuse")
 		if !own && strings.HasPrefix(reason, "rule.limit_") {
-			reason = "rule.limit_general"
+			reason = wallet.RefusedByPrivateRule
 		}
 		if a.text("error", "reason") != reason || a.text("error", "arguments", "address") == "" && a.field("error", "arguments") == nil {
 			s.Errorf("%s: refused with %s", by, a.body)

@@ -46,27 +46,39 @@ func (r *harness) frozen(p person) bool {
 	return user.Freeze != nil
 }
 
-// proofText is wallet.UnfreezeText or wallet.SignInText.
+// proofText is wallet.UnfreezeText, wallet.SignInText, or wallet.PolicyText for one policy.
 type proofText func(host, origin string, address wallet.Address, account, chain, nonce string, issued, expires time.Time) string
 
-// signed is the body that unfreezes by a link with a key, as the page makes it from the challenge.
-func (r *harness) signed(token string, key ed25519.PrivateKey, of wallet.Address, compose proofText, change func(map[string]any)) map[string]any {
+// signature is a key's signature over the text of a link, as the page makes it from the challenge at a path. of is the wallet that signs; zero: the one of
+// the challenge. change makes it another challenge.
+func (r *harness) signature(path, token string, key ed25519.PrivateKey, of wallet.Address, compose proofText, change func(map[string]any)) string {
 	r.Helper()
-	challenge := r.page("/w/unfreeze/challenge", map[string]any{"token": token})
+	challenge := r.page(path, map[string]any{"token": token})
 	r.wantPage(challenge, 200, "")
 	fields := map[string]any{}
 	r.Must(json.Unmarshal(challenge.body, &fields))
 	if change != nil {
 		change(fields)
 	}
+	if of.IsZero() {
+		var err error
+		of, err = wallet.ParseAddress(fields["address"].(string))
+		r.Must(err)
+	}
 	at := func(name string) time.Time {
 		at, err := time.Parse(time.RFC3339, fields[name].(string))
 		r.Must(err)
 		return at
 	}
-	host := strings.TrimPrefix(r.base, "http://")
-	text := compose(host, r.base, of, "Telegram account "+fields["telegram_id"].(string), fields["chain"].(string), fields["nonce"].(string), at("issued_at"), at("expires_at"))
-	return map[string]any{"token": token, "address": of.String(), "signature": wallet.Signature(ed25519.Sign(key, []byte(text))).String()}
+	text := compose(strings.TrimPrefix(r.base, "http://"), r.base, of, "Telegram account "+fields["telegram_id"].(string), fields["chain"].(string),
+		fields["nonce"].(string), at("issued_at"), at("expires_at"))
+	return wallet.Signature(ed25519.Sign(key, []byte(text))).String()
+}
+
+// signed is the body that unfreezes by a link with a key.
+func (r *harness) signed(token string, key ed25519.PrivateKey, of wallet.Address, compose proofText, change func(map[string]any)) map[string]any {
+	r.Helper()
+	return map[string]any{"token": token, "address": of.String(), "signature": r.signature("/w/unfreeze/challenge", token, key, of, compose, change)}
 }
 
 // TestARecoveryLinkFreezesAndDoesNothingElse: any number of times, until a newer one replaces it.

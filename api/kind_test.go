@@ -162,6 +162,8 @@ func (p purse) StillFits(t wallet.Transaction) error {
 
 func (p purse) Remaining(t wallet.Transaction) uint64 { return p.free - t.Fee }
 
+func (p purse) FillRuleInput(*wallet.RuleInput) {}
+
 // TestAKindIsAddedByItsOwnValue: a kind that this test alone knows goes from proposal to receipt, in the chat with a
 // wallet of the page, and over the API with a program that signs. It brings its value and a row of the decoder's table;
 // no code of purser's was told of it.

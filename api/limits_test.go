@@ -18,8 +18,14 @@ import (
 // limits asks for a policy of a person's wallet, as the chat does.
 func (r *harness) limits(p person, to wallet.Policy) (token string) {
 	r.Helper()
+	return r.limitsOf(p, p.Address(), to)
+}
+
+// limitsOf asks for a policy of a certain wallet of a person's.
+func (r *harness) limitsOf(p person, address wallet.Address, to wallet.Policy) (token string) {
+	r.Helper()
 	r.Must(r.Update(func(tx store.Tx) error {
-		change, err := r.Policies.Change(tx, p.User.ID, p.Address(), to)
+		change, err := r.Policies.Change(tx, p.User.ID, address, to)
 		token = change.Token
 		return err
 	}))
@@ -40,26 +46,13 @@ func (r *harness) policy(p person) (state wallet.PolicyState) {
 	return state
 }
 
-// signedLimits is the body that signs a link, as the page makes it from the challenge: policy is what it reads there.
+// signedLimits is the body that signs a link. policy is what the page reads in the challenge.
 func (r *harness) signedLimits(token string, key ed25519.PrivateKey, policy wallet.Policy, change func(map[string]any)) map[string]any {
 	r.Helper()
-	challenge := r.page("/w/limits/challenge", map[string]any{"token": token})
-	r.wantPage(challenge, 200, "")
-	fields := map[string]any{}
-	r.Must(json.Unmarshal(challenge.body, &fields))
-	if change != nil {
-		change(fields)
+	compose := func(host, origin string, address wallet.Address, account, chain, nonce string, issued, expires time.Time) string {
+		return wallet.PolicyText(host, origin, address, policy, account, chain, nonce, issued, expires)
 	}
-	at := func(name string) time.Time {
-		at, err := time.Parse(time.RFC3339, fields[name].(string))
-		r.Must(err)
-		return at
-	}
-	address, err := wallet.ParseAddress(fields["address"].(string))
-	r.Must(err)
-	text := wallet.PolicyText(strings.TrimPrefix(r.base, "http://"), r.base, address, policy, "Telegram account "+fields["telegram_id"].(string), fields["chain"].(string),
-		fields["nonce"].(string), at("issued_at"), at("expires_at"))
-	return map[string]any{"token": token, "signature": wallet.Signature(ed25519.Sign(key, []byte(text))).String()}
+	return map[string]any{"token": token, "signature": r.signature("/w/limits/challenge", token, key, wallet.Address{}, compose, change)}
 }
 
 // TestThePageSignsLimits: with the text of this account, wallet, policy, link and server.

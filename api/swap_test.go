@@ -214,3 +214,23 @@ type silent struct{}
 func (silent) Search(context.Context, string) ([]wallet.TokenMatch, error) {
 	return nil, context.DeadlineExceeded
 }
+
+// TestAQuoteTellsAnAppNoLimits: an app of somebody else gets a quote whatever the owner's limits say, since the owner is not told of quotes. The swap is
+// refused. The owner's own key is refused the quote.
+func TestAQuoteTellsAnAppNoLimits(t *testing.T) {
+	r := newHarnessIn(t, world.Options{Market: true})
+	shop := r.app()
+	r.allows(r.alice, shop)
+	r.limits(r.alice, wallet.Policy{Payment: []wallet.TokenLimit{{Units: sol / 2}}})
+	own := r.quotes(r.alice.secret, solForUSDC)
+	r.want(own, 403, wallet.PolicyViolation, "0.5 SOL")
+	for range 2 * handlers.MaxPrivateRefusals {
+		r.want(r.quotes(shop.secret, solForUSDC), 200, "", "")
+	}
+	quote := r.quotes(shop.secret, solForUSDC).text("data", "quote_id")
+	refused := r.swaps(shop.secret, quote)
+	r.want(refused, 403, wallet.PolicyViolation, "The spending limits of this wallet don't allow it.")
+	if strings.Contains(string(refused.body), "0.5") {
+		t.Errorf("the app learns of it: %s", refused.body)
+	}
+}

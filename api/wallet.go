@@ -90,7 +90,7 @@ func query(c *fiber.Ctx, known ...string) (map[string]string, error) {
 
 // sent renders the response to a send: with the unsigned transaction if nobody has to confirm it first.
 func (s *Server) sent(key wallet.Key, t wallet.Transaction) ([]byte, error) {
-	data := sendData{TransactionID: t.ID, Status: t.Status, Recipient: t.To, Warnings: warningsFor(key, t), ExpiresAt: stamp(t.Deadline), DelayEndsAt: delayEnd(t)}
+	data := sendData{TransactionID: t.ID, Status: t.Status, Recipient: t.To, Warnings: warningsFor(key, t), ExpiresAt: stamp(t.Deadline), DelayEndsAt: delayEnd(key, t)}
 	switch t.Status {
 	case wallet.AwaitingSignature:
 	case wallet.Delayed:
@@ -141,7 +141,7 @@ type sendData struct {
 	Recipient           wallet.Address       `json:"recipient"`
 	Warnings            []wallet.RuleName    `json:"warnings"`      // the fraud rules that found something (warningsFor)
 	ExpiresAt           string               `json:"expires_at"`    // "" while it is delayed
-	DelayEndsAt         *string              `json:"delay_ends_at"` // null unless it is delayed
+	DelayEndsAt         *string              `json:"delay_ends_at"` // null unless it is delayed, and for a key of somebody else
 	UnsignedTransaction *string              `json:"unsigned_transaction"`
 }
 
@@ -228,7 +228,7 @@ type transactionData struct {
 	Warnings      []wallet.RuleName    `json:"warnings"`      // the fraud rules that found something (warningsFor)
 	Held          bool                 `json:"held"`          // nobody can say yet whether it landed
 	ExpiresAt     string               `json:"expires_at"`    // of Confirm, then of the signature, or of a payment request; "" after that
-	DelayEndsAt   *string              `json:"delay_ends_at"` // null unless it is delayed
+	DelayEndsAt   *string              `json:"delay_ends_at"` // null unless it is delayed, and for a key of somebody else
 }
 
 // recordOf renders a transaction for a key that may read it. rules are those of its kind.
@@ -240,7 +240,7 @@ func (s *Server) recordOf(key wallet.Key, t wallet.Transaction, rules wallet.Rul
 		SubmittedAt: stamp(t.SubmittedAt), ConfirmedAt: stamp(t.ConfirmedAt),
 		ErrorCode: t.ErrorCode, ErrorMessage: s.explainReason(t.ErrorReason), Held: t.Indeterminate,
 		Rent: wallet.Lamports(t.Rent).String(), TransferFee: t.Token.Amount(t.TransferFee).String(), RetryOf: t.RetryOf,
-		Memo: t.Memo, Label: t.Label, Terms: t.Terms, Warnings: warningsFor(key, t), DelayEndsAt: delayEnd(t),
+		Memo: t.Memo, Label: t.Label, Terms: t.Terms, Warnings: warningsFor(key, t), DelayEndsAt: delayEnd(key, t),
 	}
 	if !t.Token.Native() {
 		d.Mint = t.Token.Mint.String()
@@ -255,9 +255,10 @@ func (s *Server) recordOf(key wallet.Key, t wallet.Transaction, rules wallet.Rul
 	return d
 }
 
-// delayEnd returns when a delayed transaction can be signed; nil for others.
-func delayEnd(t wallet.Transaction) *string {
-	if t.Status != wallet.Delayed {
+// delayEnd returns when a delayed transaction can be signed; nil for others. An app of somebody else does not learn it: how long a payment
+// waits depends on whom the owner paid before, and on their limits.
+func delayEnd(key wallet.Key, t wallet.Transaction) *string {
+	if t.Status != wallet.Delayed || key.Owner != t.Owner {
 		return nil
 	}
 	end := wallet.Timestamp(t.DelayEndsAt)

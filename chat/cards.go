@@ -93,6 +93,23 @@ type Card struct {
 	Locales fs.FS
 }
 
+// worded returns the card with the texts of a section of the catalogue, for a kind that cannot wait: the text of each stage has the stage's name, and the
+// lines in the history are line_open, line_held, line_done and line_not_done.
+func (c Card) worded(section string) Card {
+	c.Texts, c.Lines = map[Stage]string{StageLandedLate: section + "." + string(StageLandedLate)}, map[Stage]string{}
+	for line, stages := range map[string][]Stage{
+		"line_open":     {StageReview, StageSign, StageSignProgram, StageSigned, StagePending},
+		"line_held":     {StageHeld},
+		"line_done":     {StageConfirmed},
+		"line_not_done": {StageFailed, StageRejected, StageNotConfirmed, StageNotSigned},
+	} {
+		for _, stage := range stages {
+			c.Texts[stage], c.Lines[stage] = section+"."+string(stage), section+"."+line
+		}
+	}
+	return c
+}
+
 // ReceiptCard shows an incoming payment.
 func ReceiptCard() Card {
 	return Card{Kind: wallet.Receive, With: func(t wallet.Transaction) wallet.Address { return t.From },

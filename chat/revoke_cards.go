@@ -4,20 +4,7 @@ import "purser/wallet"
 
 // RevokeCard shows revocations.
 func RevokeCard() Card {
-	card := Card{Kind: wallet.Revoke, With: func(t wallet.Transaction) wallet.Address { return t.RevokeTerms().Delegate }, Vars: revokeVars,
-		Texts: map[Stage]string{
-			StageReview: "revoking.review", StageSign: "revoking.sign", StageSignProgram: "revoking.sign_program", StageSigned: "revoking.signed",
-			StagePending: "revoking.pending", StageHeld: "revoking.held", StageConfirmed: "revoking.confirmed", StageFailed: "revoking.failed",
-			StageRejected: "revoking.rejected", StageNotConfirmed: "revoking.not_confirmed", StageNotSigned: "revoking.not_signed", StageLandedLate: "revoking.landed_late",
-		}, Lines: map[Stage]string{}}
-	for _, stage := range []Stage{StageReview, StageSign, StageSignProgram, StageSigned, StagePending} {
-		card.Lines[stage] = "revoking.line_open"
-	}
-	for _, stage := range []Stage{StageFailed, StageRejected, StageNotConfirmed, StageNotSigned} {
-		card.Lines[stage] = "revoking.line_not_done"
-	}
-	card.Lines[StageHeld], card.Lines[StageConfirmed] = "revoking.line_held", "revoking.line_done"
-	return card
+	return Card{Kind: wallet.Revoke, With: func(t wallet.Transaction) wallet.Address { return t.RevokeTerms().Delegate }, Vars: revokeVars}.worded("revoking")
 }
 
 // revokeVars are the variables of the texts of revocations. The token account is in groups of four: the person compares it with

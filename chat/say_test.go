@@ -91,7 +91,7 @@ func TestCatalogueHoldsWhatIsSaidAndNothingElse(t *testing.T) {
 	for _, kind := range wallet.SecurityKinds() {
 		used[securityKey("security_entry", kind)] = true
 	}
-	for _, kind := range []wallet.SecurityKind{wallet.LogKeyUsed, wallet.LogLinkOpened, wallet.LogPortalOpened, wallet.LogLimitsSigned} { // the firsts
+	for _, kind := range []wallet.SecurityKind{wallet.LogKeyUsed, wallet.LogLinkOpened, wallet.LogPortalOpened, wallet.LogLimitsSigned, wallet.LogAccessPaused} { // what people are notified of
 		used[securityKey("security_notice", kind)] = true
 	}
 	for _, card := range []Card{StakeCard(), UnstakeCard(), WithdrawCard(), SwapCard(), RevokeCard()} { // so are these

@@ -355,7 +355,7 @@ func (s *replyTx) entryVars(e wallet.SecurityEntry) (vars, error) {
 	d := e.Details
 	v := vars{"Wallet": tailOf(d.Wallet), "Hint": d.KeyHint, "Bot": d.KeyKind == wallet.BotKey, "Connect": d.Link == wallet.LinkToConnect, "SetsLimits": d.Link == wallet.LinkToSetLimits, "Unfreezes": d.Link == wallet.LinkToUnfreeze, "First": d.First, "Client": d.Client,
 		"App": d.AppName, "Form": strings.ToUpper(d.Value), "Off": d.Value == "off", "ByLink": d.Value == string(wallet.FrozenByLink), "On": len(strings.Fields(d.Value)), "All": len(wallet.Categories()), "Kind": string(e.Kind),
-		"Last": d.Last, "At": s.words.moment(e.At)}
+		"Last": d.Last, "At": s.words.moment(e.At), "Refused": handlers.MaxPrivateRefusals}
 	var scopes []string
 	for _, scope := range d.Scopes {
 		name, err := s.words.text(scopeKey("scope_switch", scope), nil)
@@ -432,7 +432,7 @@ func (s *replyTx) entryText(e wallet.SecurityEntry) (html, error) {
 	return text + last, err
 }
 
-// notifySecurity sends the message about a first, with what to do if it was not the person.
+// notifySecurity sends the message about an entry of which the person is notified, with what to do about it.
 func (s *replyTx) notifySecurity(data wallet.SecurityNoticedData) error {
 	e, err := s.tx.SecurityEntry(s.user.ID, data.Number)
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrUnsealed) { // /security log says so
@@ -452,6 +452,10 @@ func (s *replyTx) notifySecurity(data wallet.SecurityNoticedData) error {
 	buttons := []string{"security_button.log", "/security log"}
 	switch e.Kind {
 	case wallet.LogLinkOpened:
+	case wallet.LogAccessPaused:
+		if e.Details.App != "" { // else the operator's key needs no grant
+			buttons = append(buttons, "security_button.apps", "/apps")
+		}
 	case wallet.LogLimitsSigned:
 		if err := s.closeLimitsLink(); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -189,12 +190,38 @@ func TestEachFirstHasAMessage(t *testing.T) {
 	for _, kind := range []wallet.SecurityKind{wallet.LogKeyUsed, wallet.LogLinkOpened, wallet.LogPortalOpened} {
 		r.seen = nil
 		r.Must(r.Update(func(tx store.Tx) error {
-			return store.LogSecurityFirst(tx, r.userOf("alice"), r.Now(), kind, wallet.SecurityDetails{KeyHint: "abcd", Client: "203.0.113.7", Device: "<b>", Last: true})
+			return store.LogSecurityAndNotify(tx, r.userOf("alice"), r.Now(), kind, wallet.SecurityDetails{KeyHint: "abcd", Client: "203.0.113.7", Device: "<b>", Last: true})
 		}))
 		r.settle()
 		said := strings.Join(r.seen, "")
 		if !strings.Contains(said, "203.0.113.7") || !strings.Contains(said, "today.") || strings.Contains(said, " <b>,") || !strings.Contains(said, "[Log]") {
 			t.Errorf("%s: %q", kind, said)
+		}
+	}
+}
+
+// TestAPausedAppIsNamed: the message says whose requests are refused. It leads to the apps if there is a grant to revoke.
+func TestAPausedAppIsNamed(t *testing.T) {
+	for _, language := range []string{"en", "es", "pt", "ru", "tr", "zh", "ar"} {
+		r := newHarness(t)
+		r.speaks("alice", language)
+		r.says("alice", "/start")
+		for _, app := range []wallet.SecurityDetails{{App: "app_1", AppName: "Shop <1>"}, {}} {
+			r.seen = nil
+			r.Must(r.Update(func(tx store.Tx) error {
+				return store.LogSecurityAndNotify(tx, r.userOf("alice"), r.Now(), wallet.LogAccessPaused, app)
+			}))
+			r.settle()
+			message := strings.Join(r.seen, "")
+			r.seen = nil
+			r.says("alice", "/security log")
+			entry := strings.Join(r.seen, "")
+			if !strings.Contains(message, strconv.Itoa(handlers.MaxPrivateRefusals)) || strings.Contains(message, "Shop <1>") {
+				t.Errorf("%s: %q", language, message)
+			}
+			if named := app.App != ""; strings.Contains(message, "Shop &lt;1&gt;") != named || strings.Contains(message, "/apps") != named || named && !strings.Contains(entry, "Shop &lt;1&gt;") {
+				t.Errorf("%s, app %q: message %q, entry %q", language, app.App, message, entry)
+			}
 		}
 	}
 }
@@ -209,7 +236,7 @@ func TestEachKindOfLinkIsNamed(t *testing.T) {
 		for _, link := range []string{wallet.LinkToSign, wallet.LinkToConnect, wallet.LinkToSetLimits, wallet.LinkToUnfreeze} {
 			r.seen = nil
 			r.Must(r.Update(func(tx store.Tx) error {
-				return store.LogSecurityFirst(tx, r.userOf("alice"), r.Now(), wallet.LogLinkOpened, wallet.SecurityDetails{Link: link, Client: "203.0.113.7", Device: "Firefox (Linux)"})
+				return store.LogSecurityAndNotify(tx, r.userOf("alice"), r.Now(), wallet.LogLinkOpened, wallet.SecurityDetails{Link: link, Client: "203.0.113.7", Device: "Firefox (Linux)"})
 			}))
 			r.settle()
 			message := strings.Join(r.seen, "")

@@ -8,20 +8,7 @@ import (
 
 // SwapCard shows swaps.
 func SwapCard() Card {
-	card := Card{Kind: wallet.Swap, With: func(t wallet.Transaction) wallet.Address { return t.To }, Vars: swapVars,
-		Texts: map[Stage]string{
-			StageReview: "swapping.review", StageSign: "swapping.sign", StageSignProgram: "swapping.sign_program", StageSigned: "swapping.signed",
-			StagePending: "swapping.pending", StageHeld: "swapping.held", StageConfirmed: "swapping.confirmed", StageFailed: "swapping.failed",
-			StageRejected: "swapping.rejected", StageNotConfirmed: "swapping.not_confirmed", StageNotSigned: "swapping.not_signed", StageLandedLate: "swapping.landed_late",
-		}, Lines: map[Stage]string{}}
-	for _, stage := range []Stage{StageReview, StageSign, StageSignProgram, StageSigned, StagePending} {
-		card.Lines[stage] = "swapping.line_open"
-	}
-	for _, stage := range []Stage{StageFailed, StageRejected, StageNotConfirmed, StageNotSigned} {
-		card.Lines[stage] = "swapping.line_not_done"
-	}
-	card.Lines[StageHeld], card.Lines[StageConfirmed] = "swapping.line_held", "swapping.line_done"
-	return card
+	return Card{Kind: wallet.Swap, With: func(t wallet.Transaction) wallet.Address { return t.To }, Vars: swapVars}.worded("swapping")
 }
 
 // swapVars are the variables of the texts of swaps. Below and Impact are "" if there is nothing to say.

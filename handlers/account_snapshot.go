@@ -156,20 +156,11 @@ func (f accountSnapshot) checkToken() error {
 	return nil
 }
 
-// tokenMint returns what the chain says of the token's mint; nil for SOL.
-func (f accountSnapshot) tokenMint() *wallet.Mint {
-	if f.token.Native() {
-		return nil
+// FillRuleInput sets the token's mint and both sides of the transfer; nothing for SOL.
+func (f accountSnapshot) FillRuleInput(in *wallet.RuleInput) {
+	if !f.token.Native() {
+		in.Mint, in.Accounts = &f.held.Mint, []wallet.TokenAccount{f.held.Source, f.held.Destination}
 	}
-	return &f.held.Mint
-}
-
-// tokenAccounts returns both sides of a token transfer; nil for SOL.
-func (f accountSnapshot) tokenAccounts() []wallet.TokenAccount {
-	if f.token.Native() {
-		return nil
-	}
-	return []wallet.TokenAccount{f.held.Source, f.held.Destination}
 }
 
 // withheld returns how much of units the token's transfer fee keeps (Token-2022, TransferFeeConfig), in base units, at

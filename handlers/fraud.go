@@ -42,41 +42,64 @@ func (s *Transactions) Known(ctx context.Context, who wallet.UserID) ([]wallet.A
 	return read(ctx, s.Store, func(tx store.Tx) ([]wallet.Address, error) { return store.KnownTo(tx, who) })
 }
 
-// assess judges a complete proposal by the fraud rules, and sets the delay that they want. signedByProgram says that a program would sign it without a
-// confirmation in chat: then warnings become notes, or, if the recipient is suspicious, it is not signedByProgram any more.
-func (s *Transactions) assess(ctx context.Context, t wallet.Transaction, rules wallet.Rules, signedByProgram bool, snapshot Snapshot) (wallet.Transaction, bool, error) {
-	judged, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) { return s.assessIn(tx, t, snapshot) })
+// assess judges a complete proposal by the fraud rules, and bounds the delay that they set. signedByProgram says that a program would sign it
+// without a confirmation in chat: then warnings become notes. If the recipient is suspicious, it returns false: the owner has to confirm.
+func (s *Transactions) assess(ctx context.Context, t wallet.Transaction, rules wallet.Rules, signedByProgram bool, snapshot Snapshot, judge assessment) (wallet.Transaction, bool, error) {
+	judged, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Transaction, error) { return judge(tx, t, snapshot) })
 	if err != nil {
 		return t, false, err
 	}
 	if signedByProgram = signedByProgram && !wallet.AsksOwner(judged.Findings); signedByProgram {
 		judged = t.Found(wallet.AsNotes(judged.Findings))
 	}
-	if s.Judge != nil {
-		if judged, err = s.Judge(ctx, judged); err != nil {
-			return t, false, err
-		}
-	}
 	judged, err = delayable(judged, rules)
 	return judged, signedByProgram, err
 }
 
-// assessIn judges a complete proposal by the fraud rules. It is POLICY_VIOLATION if one of them refuses it, with a reason for who proposed it.
+// assessment judges a complete transaction by the fraud rules: assessIn, or assessQuote. It is POLICY_VIOLATION if one of them refuses it, with a
+// reason for who proposed it.
+type assessment func(store.Tx, wallet.Transaction, Snapshot) (wallet.Transaction, error)
+
+// assessIn is the assessment of a proposal.
 func (s *Transactions) assessIn(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (wallet.Transaction, error) {
+	return s.assessBy(tx, t, snapshot, s.Rules)
+}
+
+// assessQuote is the assessment of a quote. The owner is not told of quotes, so an app of somebody else could learn the spending limits from
+// many of them. It gets a quote whatever the private rules say. They judge the proposal that it makes of it.
+func (s *Transactions) assessQuote(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (wallet.Transaction, error) {
+	channel, err := channelOf(tx, t)
+	if err != nil {
+		return t, err
+	}
+	rules := s.Rules
+	if t.Owner != "" && channel == wallet.ChannelApp {
+		rules = slices.DeleteFunc(slices.Clone(rules), func(r wallet.Rule) bool { return r.Private })
+	}
+	return s.assessBy(tx, t, snapshot, rules)
+}
+
+// assessBy judges a complete transaction by some of the fraud rules.
+func (s *Transactions) assessBy(tx store.Tx, t wallet.Transaction, snapshot Snapshot, rules []wallet.Rule) (wallet.Transaction, error) {
 	input, err := s.ruleInput(tx, t, snapshot)
 	if err != nil {
 		return t, err
 	}
-	found := wallet.Judge(input, wallet.FraudRules())
-	if err := wallet.RefusalTo(input.Channel, found); err != nil {
-		return t, err
-	}
-	t.PoisoningSuspect, _ = input.Suspect()
-	return t.Found(found), nil
+	return foundIn(input, rules, input.Channel)
 }
 
-// reassessLimits judges a payment that a program signs by itself by the owner's spending limits, in the store transaction that stores it: nobody confirms
-// it, and two at once must not pass a limit together.
+// foundIn judges the transaction of an input by rules. Who reads a refusal decides which reason it has.
+func foundIn(input wallet.RuleInput, rules []wallet.Rule, reader wallet.Channel) (wallet.Transaction, error) {
+	found := wallet.Judge(input, rules)
+	if err := wallet.RefusalTo(reader, found); err != nil {
+		return input.Transaction, err
+	}
+	input.Transaction.PoisoningSuspect, _ = input.Suspect()
+	return input.Transaction.Found(found), nil
+}
+
+// reassessLimits judges a payment that a program signs by itself by the owner's spending limits once more, in the store transaction that stores
+// it: two payments at once must not pass a limit together.
 func (s *Transactions) reassessLimits(tx store.Tx, t wallet.Transaction) (wallet.Transaction, error) {
 	rules, err := tx.Kinds().Of(t.Kind)
 	if err != nil {
@@ -101,7 +124,11 @@ func (s *Transactions) reassessLimits(tx store.Tx, t wallet.Transaction) (wallet
 // stores that, and the error is POLICY_VIOLATION with the reason of judgedAgain: the owner is to look and confirm again. The caller commits
 // all the same, so that the owner is shown what is stored.
 func (s *Transactions) reassess(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (wallet.Transaction, error) {
-	again, err := s.assessIn(tx, t, snapshot)
+	input, err := s.ruleInput(tx, t, snapshot)
+	if err != nil {
+		return t, err
+	}
+	again, err := foundIn(input, s.Rules, wallet.ChannelChat) // the owner reads the refusal, also of what an app proposed
 	if err != nil {
 		return t, err
 	}
@@ -146,12 +173,7 @@ func (s *Transactions) ruleInput(tx store.Tx, t wallet.Transaction, snapshot Sna
 	if s.Blocked != nil {
 		f.Blocked = s.Blocked.Has
 	}
-	if m, ok := snapshot.(interface{ tokenMint() *wallet.Mint }); ok {
-		f.Mint = m.tokenMint()
-	}
-	if a, ok := snapshot.(interface{ tokenAccounts() []wallet.TokenAccount }); ok {
-		f.Accounts = a.tokenAccounts()
-	}
+	snapshot.FillRuleInput(&f)
 	if !f.Person {
 		return f, nil
 	}
@@ -191,7 +213,7 @@ func addPolicy(tx store.Tx, f *wallet.RuleInput, rules wallet.Rules) error {
 	}
 	f.Policy = stored.State.Current
 	if len(f.Policy.Day) > 0 {
-		sent, err := tx.PaymentsFrom(t.From, f.Now.Add(-wallet.PolicyReach))
+		sent, err := tx.OutgoingFrom(t.From, f.Now.Add(-wallet.PolicyReach))
 		if err != nil {
 			return err
 		}
@@ -212,7 +234,7 @@ func addPolicy(tx store.Tx, f *wallet.RuleInput, rules wallet.Rules) error {
 	return err
 }
 
-// paymentsSearched is how many of a person's newest payments are searched for one to a recipient. A recipient that was not paid for longer is a new one.
+// paymentsSearched is how many of a person's newest payments are searched for one to a recipient. A recipient of an older one counts as new.
 const paymentsSearched = 10_000
 
 // addPerson adds whom the owner knows, their clock, and what is large for them.
@@ -252,7 +274,8 @@ func LargeFor(tx store.Tx, settings wallet.Settings, now time.Time) (wallet.USD,
 	return large, err
 }
 
-// addPast adds the newest device on which the owner's links were opened, their recent payments, what they and this one are worth, and whether the recipient planted transfers.
+// addPast adds the newest device on which the owner's links were opened, their recent payments and this one with their values, and
+// whether the recipient planted transfers.
 func (s *Transactions) addPast(tx store.Tx, f *wallet.RuleInput) error {
 	t := f.Transaction
 	devices, err := tx.Seen(t.Owner, seenDevices)
@@ -295,7 +318,7 @@ func (s *Transactions) addPast(tx store.Tx, f *wallet.RuleInput) error {
 	if sentMuch {
 		return nil
 	}
-	f.Planted, err = store.IsPlanted(tx, t.Chat, t.To)
+	f.Planted, err = tx.IsPlantedSender(t.Owner, t.To, f.Now)
 	return err
 }
 

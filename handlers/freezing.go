@@ -2,11 +2,8 @@ package handlers
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"net/url"
 	"slices"
 	"time"
 
@@ -20,13 +17,9 @@ import (
 // What a freeze stops is checked where each way into an account begins: usable, called by the operations that propose,
 // confirm, sign, connect, grant and make keys.
 type Freezing struct {
-	Store      store.Store
-	Wallets    *Wallets
-	Signatures SignatureVerifier
-	PublicURL  *url.URL // of the signing page: its host and origin are part of the signed text
-	Cluster    string
-	Now        Clock
-	Random     io.Reader
+	DeviceLinks
+	Store   store.Store
+	Wallets *Wallets
 }
 
 // usable returns POLICY_VIOLATION if a person's account is frozen, and nil for nobody. Call it in the store transaction of the
@@ -56,10 +49,10 @@ func (c Caller) useOf(person wallet.UserID) wallet.AccountUse {
 	return wallet.ByApp
 }
 
-// Freeze freezes a person's account and returns the freeze. Transactions that wait for Confirm, for the end of a delay or for a signature are
-// rejected, with their events. Portal links and sessions end, and so do attempts to connect a wallet and changes of spending limits that wait. What is signed goes on. message is the id
-// of the person's message, 0 for none. For an account that is frozen already it only stops an UnfreezeDelay that runs.
-// USER_NOT_FOUND.
+// Freeze freezes a person's account and returns the freeze. It rejects the transactions that wait for Confirm, for the end of a delay or for a
+// signature. What is signed goes on. It ends portal links and sessions, attempts to connect a wallet, and changes of spending limits that
+// wait. message is the id of the person's message, 0 for none. For an account that is frozen already it only stops an UnfreezeDelay that
+// runs. USER_NOT_FOUND.
 func (f *Freezing) Freeze(tx store.Tx, person wallet.UserID, by wallet.FreezeChannel, message int) (wallet.Freeze, error) {
 	user, err := tx.User(person)
 	if err != nil {
@@ -131,18 +124,18 @@ func (f *Freezing) NewLink(tx store.Tx, person wallet.UserID) (token string, _ e
 	if err := usable(tx, person, wallet.ByPerson); err != nil {
 		return "", err
 	}
-	token, err := wallet.RandomToken(f.Random, 32)
+	token, hash, err := f.newToken()
 	if err != nil {
 		return "", err
 	}
-	return token, tx.PutFreezeLink(wallet.FreezeLink{TokenHash: sha256.Sum256([]byte(token)), User: person, Use: wallet.LinkFreezes, IssuedAt: f.Now().UTC()})
+	return token, tx.PutFreezeLink(wallet.FreezeLink{TokenHash: hash, User: person, Use: wallet.LinkFreezes, IssuedAt: f.Now().UTC()})
 }
 
 const deadFreezeLink = "frozen.dead_link"
 
 // linked returns a link of the wanted use that is open, and its user. NOT_FOUND.
 func (f *Freezing) linked(tx store.Tx, token string, use wallet.FreezeLinkUse) (wallet.FreezeLink, wallet.User, error) {
-	link, err := tx.FreezeLink(sha256.Sum256([]byte(token)))
+	link, err := tx.FreezeLink(tokenHash(token))
 	if err == nil && (link.Use != use || !link.OpenAt(f.Now())) {
 		err = store.ErrNotFound
 	}
@@ -184,18 +177,12 @@ func (f *Freezing) NewUnfreezeLink(tx store.Tx, person wallet.UserID) (token str
 	case user.Freeze == nil:
 		return "", link, wallet.Refuse(wallet.Conflict, "frozen.not")
 	}
-	token, err := wallet.RandomToken(f.Random, 32)
+	l, err := f.newLink(wallet.UnfreezeWindow)
 	if err != nil {
 		return "", link, err
 	}
-	nonce, err := wallet.RandomText(f.Random, 22) // as in a link to connect a wallet
-	if err != nil {
-		return "", link, err
-	}
-	now := f.Now().UTC().Truncate(time.Second) // the signed text contains whole seconds
-	link = wallet.FreezeLink{TokenHash: sha256.Sum256([]byte(token)), User: person, Use: wallet.LinkUnfreezes, Nonce: nonce,
-		IssuedAt: now, ExpiresAt: now.Add(wallet.UnfreezeWindow)}
-	return token, link, tx.PutFreezeLink(link)
+	link = wallet.FreezeLink{TokenHash: l.hash, User: person, Use: wallet.LinkUnfreezes, Nonce: l.nonce, IssuedAt: l.issuedAt, ExpiresAt: l.expiresAt}
+	return l.token, link, tx.PutFreezeLink(link)
 }
 
 // UnfreezeChallenge has the fields of the text that a device signs to unfreeze an account, and the wallets whose keys can.
@@ -217,8 +204,7 @@ func (f *Freezing) UnfreezeChallenge(ctx context.Context, token string) (Unfreez
 			return UnfreezeChallenge{}, wallet.Refuse(wallet.Conflict, "frozen.not")
 		}
 		keys, err := unlocking(tx, user)
-		return UnfreezeChallenge{Challenge: Challenge{TelegramID: user.TelegramID, Name: user.Name(), Username: user.Username, Chain: f.Cluster,
-			Nonce: link.Nonce, IssuedAt: link.IssuedAt, ExpiresAt: link.ExpiresAt}, FrozenAt: user.Freeze.At, Wallets: keys}, err
+		return UnfreezeChallenge{Challenge: f.challenge(user, link.Nonce, link.IssuedAt, link.ExpiresAt), FrozenAt: user.Freeze.At, Wallets: keys}, err
 	})
 }
 
@@ -231,8 +217,8 @@ func unlocking(tx store.Tx, user wallet.User) ([]wallet.Wallet, error) {
 	return user.UnlockedBy(all), nil
 }
 
-// endedBy reports whether a wallet is or lately was a person's: it may have ended a freeze of theirs that is over.
-func endedBy(tx store.Tx, user wallet.User, address wallet.Address) (bool, error) {
+// mayHaveEnded reports whether a wallet is a person's or was one lately, so that it may have ended a freeze that is over.
+func mayHaveEnded(tx store.Tx, user wallet.User, address wallet.Address) (bool, error) {
 	if slices.ContainsFunc(user.FormerWallets, func(f wallet.FormerWallet) bool { return f.Address == address }) {
 		return true, nil
 	}
@@ -256,14 +242,13 @@ func (f *Freezing) Unfreeze(ctx context.Context, token string, address wallet.Ad
 		if err != nil {
 			return err
 		}
-		text := wallet.UnfreezeText(f.PublicURL.Host, f.PublicURL.Scheme+"://"+f.PublicURL.Host, address,
-			wallet.TelegramAccount(user.TelegramID), f.Cluster, link.Nonce, link.IssuedAt, link.ExpiresAt)
-		if !address.OnCurve() || !f.Signatures.VerifySignature([]byte(text), address, sig) {
+		text := f.text(wallet.UnfreezeText, address, wallet.TelegramAccount(user.TelegramID), link.Nonce, link.IssuedAt, link.ExpiresAt)
+		if !f.signed(text, address, sig) {
 			return wallet.Refuse(wallet.InvalidSignature, "frozen.wrong_signature")
 		}
 		var can bool
 		if user.Freeze == nil { // the response to the first request was lost
-			can, err = endedBy(tx, user, address)
+			can, err = mayHaveEnded(tx, user, address)
 		} else {
 			var keys []wallet.Wallet
 			keys, err = unlocking(tx, user)
@@ -302,9 +287,9 @@ func (f *Freezing) Signers(tx store.Tx, user wallet.User) (int, error) {
 	return len(keys), err
 }
 
-// EndWithoutWallet is how a person ends a freeze for whom no device can sign, because no wallet was connected before it or in the 30 days before (wallet.User.UnlockedBy). The first call
-// begins wallet.UnfreezeDelay and returns when it is over. A call after that ends the freeze and returns the zero time. A new freeze
-// in between stops the delay. POLICY_VIOLATION for a person with such a wallet, CONFLICT for an account that is not frozen.
+// EndWithoutWallet ends the freeze of a person without a wallet whose device could sign (Signers). The first call begins wallet.UnfreezeDelay
+// and returns when it is over. A call after that ends the freeze and returns the zero time. A new freeze in between stops the delay.
+// POLICY_VIOLATION for a person with such a wallet, CONFLICT for an account that is not frozen.
 func (f *Freezing) EndWithoutWallet(tx store.Tx, person wallet.UserID) (from time.Time, _ error) {
 	user, err := tx.User(person)
 	if err != nil {

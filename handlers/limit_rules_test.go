@@ -461,7 +461,7 @@ func TestAnAppLearnsNoLimits(t *testing.T) {
 		_, err := r.requests(handlers.CallerOf(own), alice.Address(), bob.Address(), "2")
 		r.limited("her own key", rule, err)
 		_, err = r.requests(handlers.CallerOf(shop), alice.Address(), bob.Address(), "2")
-		r.limited("an app", "rule.limit_general", err)
+		r.limited("an app", wallet.RefusedByPrivateRule, err)
 		if args := wallet.ReasonOf(err).Args; len(args) > 0 {
 			t.Errorf("an app learns %v", args)
 		}

@@ -2,37 +2,30 @@ package handlers
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"io"
-	"net/url"
 	"time"
 
 	"purser/store"
 	"purser/wallet"
 )
 
-// Policies are people's spending limits (docs/decisions/0054-spending-limits.md). What forbids more takes effect at once. What allows more
-// takes effect wallet.PolicyDelay after the wallet's device has signed it: nothing else in purser widens a policy. The fraud rules enforce them
-// (Transactions), and the signing page does so once more.
+// Policies sets people's spending limits (docs/decisions/0054-spending-limits.md). A stricter limit takes effect at once. A looser one takes effect
+// wallet.PolicyDelay after the wallet's device has signed it. Nothing else in purser loosens a limit. The fraud rules enforce the limits
+// (Transactions), and the signing page does too.
 type Policies struct {
-	Store      store.Store
-	Signatures SignatureVerifier
-	PublicURL  *url.URL // of the signing page: its host and origin are part of the signed text
-	Cluster    string
-	Now        Clock
-	Random     io.Reader
+	DeviceLinks
+	Store store.Store
 }
 
-// PolicyChange is what became of a change of a policy.
+// PolicyChange is the result of Policies.Change.
 type PolicyChange struct {
 	State wallet.PolicyState // as it is now
-	// Token is the secret of the link by which the device signs what allows more; "" if nothing does. It must be sent to that person's chat and nowhere
-	// else.
+	// Token is the secret of the link by which the device signs what the new policy allows more; "" if it allows nothing more. It must be
+	// sent to that person's chat and nowhere else.
 	Token string
 }
 
-// PolicySigned is what a signature did.
+// PolicySigned is the result of Policies.Sign.
 type PolicySigned struct {
 	Waiting     bool      // the policy allows more, so it waits until EffectiveAt
 	EffectiveAt time.Time // from when it holds
@@ -42,17 +35,17 @@ const deadPolicyLink = "limits.dead_link"
 
 // Of returns the policy of a person's wallet as it is now. The zero policy allows everything. WALLET_NOT_FOUND for a wallet that is not theirs.
 func (p *Policies) Of(tx store.Tx, person wallet.UserID, address wallet.Address) (wallet.PolicyState, error) {
-	stored, err := p.own(tx, person, address)
+	stored, err := p.connected(tx, person, address)
 	return stored.State, err
 }
 
 // Stored is Of with what the wallet has signed.
 func (p *Policies) Stored(tx store.Tx, person wallet.UserID, address wallet.Address) (wallet.WalletPolicy, error) {
-	return p.own(tx, person, address)
+	return p.connected(tx, person, address)
 }
 
-// own returns the stored policy of a wallet that is connected to the person, as it is now.
-func (p *Policies) own(tx store.Tx, person wallet.UserID, address wallet.Address) (wallet.WalletPolicy, error) {
+// connected returns the stored policy of a wallet that is connected to the person, as it is now.
+func (p *Policies) connected(tx store.Tx, person wallet.UserID, address wallet.Address) (wallet.WalletPolicy, error) {
 	held, err := tx.Wallet(address)
 	if err == nil && (person == "" || held.Owner != person) {
 		err = store.ErrNotFound
@@ -72,16 +65,16 @@ func policyOf(tx store.Tx, person wallet.UserID, address wallet.Address, now tim
 	return stored.At(now), err
 }
 
-// Change asks for another policy of a person's wallet. What it forbids beyond the current one is stored at once, and ends a change that waits. If it
-// allows anything more, nothing of that changes: the token of a link is returned, by which the device can sign it. A policy that is the
-// current one already only ends a change that waits, and an open link.
+// Change asks for another policy of a person's wallet. What it forbids beyond the current one is stored at once, and ends a change that
+// waits. What it allows beyond the current one is not stored: Change returns the token of a link by which the device can sign it. A policy
+// that allows nothing more ends a change that waits, and an open link.
 //
 // WALLET_NOT_FOUND, POLICY_VIOLATION for a frozen account, INVALID_REQUEST for a policy out of bounds (wallet.Policy.Check).
 func (p *Policies) Change(tx store.Tx, person wallet.UserID, address wallet.Address, to wallet.Policy) (PolicyChange, error) {
 	if err := usable(tx, person, wallet.ByPerson); err != nil {
 		return PolicyChange{}, err
 	}
-	stored, err := p.own(tx, person, address)
+	stored, err := p.connected(tx, person, address)
 	if err != nil {
 		return PolicyChange{}, err
 	}
@@ -92,25 +85,24 @@ func (p *Policies) Change(tx store.Tx, person wallet.UserID, address wallet.Addr
 	now := p.Now().UTC()
 	loosens := to.Loosens(stored.State.Current)
 	narrowed := stored.Narrowed(to, now)
-	// The meet has the limits of both. It must stay within what can be proposed: otherwise nobody could change it any more.
+	// The stored policy has the limits of both, so it may be out of bounds although neither is. Then nobody could change it any more.
 	if err := narrowed.State.Current.Check(); err != nil {
 		return PolicyChange{}, err
 	}
 	tightens := !narrowed.State.Current.Equal(stored.State.Current)
-	if tightens || !loosens && stored.State.Pending != nil {
-		kind := wallet.LogLimitsTightened
-		if !tightens {
-			kind = wallet.LogLimitsCancelled
-		}
-		if err := putPolicy(tx, narrowed, kind, now); err != nil {
+	if tightens {
+		if err := putPolicy(tx, narrowed, wallet.LogLimitsTightened, now); err != nil {
 			return PolicyChange{}, err
 		}
 		stored = narrowed
 	}
-	change := PolicyChange{State: stored.State}
-	if !loosens {
-		return change, tx.DeletePolicyLink(person) // an older link would allow what was just given up
+	if !loosens { // what waits, or an older link, would allow what was just given up
+		if err := dropPending(tx, person, address, now); err != nil {
+			return PolicyChange{}, err
+		}
+		return PolicyChange{State: narrowed.State}, nil
 	}
+	change := PolicyChange{State: stored.State}
 	change.Token, err = p.link(tx, person, address, to)
 	return change, err
 }
@@ -130,44 +122,38 @@ func putPolicy(tx store.Tx, stored wallet.WalletPolicy, kind wallet.SecurityKind
 
 // link stores a link by which the wallet's device can sign a policy. It replaces the person's older one.
 func (p *Policies) link(tx store.Tx, person wallet.UserID, address wallet.Address, proposed wallet.Policy) (token string, _ error) {
-	token, err := wallet.RandomToken(p.Random, 32)
+	l, err := p.newLink(wallet.PolicyWindow)
 	if err != nil {
 		return "", err
 	}
-	nonce, err := wallet.RandomText(p.Random, 22) // as in a link to connect a wallet
-	if err != nil {
-		return "", err
-	}
-	now := p.Now().UTC().Truncate(time.Second) // the signed text contains whole seconds
-	return token, tx.PutPolicyLink(wallet.PolicyLink{TokenHash: sha256.Sum256([]byte(token)), User: person, Address: address,
-		Proposed: proposed.Canonical(), Nonce: nonce, IssuedAt: now, ExpiresAt: now.Add(wallet.PolicyWindow)})
+	return l.token, tx.PutPolicyLink(wallet.PolicyLink{TokenHash: l.hash, User: person, Address: address,
+		Proposed: proposed.Canonical(), Nonce: l.nonce, IssuedAt: l.issuedAt, ExpiresAt: l.expiresAt})
 }
 
-// CancelPending ends a change that waits, and a link that is open. It needs no signature. WALLET_NOT_FOUND, CONFLICT if nothing waits: a link has
-// ended then all the same, if the caller commits.
+// CancelPending ends a change that waits, and an open link. It needs no signature. WALLET_NOT_FOUND. CONFLICT if nothing waits: if the
+// caller commits all the same, an open link has ended.
 func (p *Policies) CancelPending(tx store.Tx, person wallet.UserID, address wallet.Address) (wallet.PolicyState, error) {
-	stored, err := p.own(tx, person, address)
+	stored, err := p.connected(tx, person, address)
 	if err != nil {
 		return wallet.PolicyState{}, err
 	}
-	if err := tx.DeletePolicyLink(person); err != nil {
+	now := p.Now().UTC()
+	if err := dropPending(tx, person, address, now); err != nil {
 		return wallet.PolicyState{}, err
 	}
 	if stored.State.Pending == nil {
 		return stored.State, wallet.Refuse(wallet.Conflict, "limits.nothing_waits")
 	}
-	now := p.Now().UTC()
-	stored = stored.WithoutPending(now)
-	return stored.State, putPolicy(tx, stored, wallet.LogLimitsCancelled, now)
+	return stored.WithoutPending(now).State, nil
 }
 
-// LinkForCurrent returns the token of a link that proposes the policy which holds already, so that another device of the person's learns it.
+// LinkForCurrent returns the token of a link that proposes the current policy, so that another device of the person's learns it.
 // WALLET_NOT_FOUND, POLICY_VIOLATION for a frozen account.
 func (p *Policies) LinkForCurrent(tx store.Tx, person wallet.UserID, address wallet.Address) (token string, _ error) {
 	if err := usable(tx, person, wallet.ByPerson); err != nil {
 		return "", err
 	}
-	stored, err := p.own(tx, person, address)
+	stored, err := p.connected(tx, person, address)
 	if err != nil {
 		return "", err
 	}
@@ -183,8 +169,8 @@ type PolicyChallenge struct {
 	Proposed wallet.Policy // what the text says
 }
 
-// policyLinked is an open link, with what belongs to it.
-type policyLinked struct {
+// openPolicyLink is an open link, with its person, wallet and stored policy.
+type openPolicyLink struct {
 	link   wallet.PolicyLink
 	user   wallet.User
 	held   wallet.Wallet
@@ -193,8 +179,8 @@ type policyLinked struct {
 
 // linked returns an open link. NOT_FOUND for any other, and if the wallet is not connected to the person any more. POLICY_VIOLATION for a frozen
 // account.
-func (p *Policies) linked(tx store.Tx, token string) (l policyLinked, err error) {
-	l.link, err = tx.PolicyLink(sha256.Sum256([]byte(token)))
+func (p *Policies) linked(tx store.Tx, token string) (l openPolicyLink, err error) {
+	l.link, err = tx.PolicyLink(tokenHash(token))
 	if err == nil && !l.link.OpenAt(p.Now()) {
 		err = store.ErrNotFound
 	}
@@ -224,21 +210,20 @@ func (p *Policies) Challenge(ctx context.Context, token string) (PolicyChallenge
 		if err != nil {
 			return PolicyChallenge{}, err
 		}
-		return PolicyChallenge{Challenge: Challenge{TelegramID: l.user.TelegramID, Name: l.user.Name(), Username: l.user.Username, Chain: p.Cluster,
-			Nonce: l.link.Nonce, IssuedAt: l.link.IssuedAt, ExpiresAt: l.link.ExpiresAt}, Address: l.link.Address, Type: l.held.Type,
+		return PolicyChallenge{Challenge: p.challenge(l.user, l.link.Nonce, l.link.IssuedAt, l.link.ExpiresAt), Address: l.link.Address, Type: l.held.Type,
 			Current: l.stored.State.Current, Proposed: l.link.Proposed}, nil
 	})
 }
 
-// Sign takes the wallet's signature over wallet.PolicyText of an open link. The text is composed here, so only a signature for this account, wallet,
-// policy, link and server counts. What the policy allows beyond the current one waits for wallet.PolicyDelay, and the person is notified in any
-// case. Another request with a right signature changes nothing more, and gets the same answer.
+// Sign takes the wallet's signature over wallet.PolicyText of an open link. The text is composed here, so only a signature for this account,
+// wallet, policy, link and server counts. What the policy allows beyond the current one waits for wallet.PolicyDelay. The person is
+// notified. The same request again changes nothing, and returns the same.
 //
-// NOT_FOUND for a dead or unknown link, INVALID_SIGNATURE, POLICY_VIOLATION for a frozen account, RATE_LIMIT_EXCEEDED if nobody could be notified of one
-// more on this day.
+// NOT_FOUND for a dead or unknown link, INVALID_SIGNATURE, POLICY_VIOLATION for a frozen account. RATE_LIMIT_EXCEEDED if the security log takes no
+// more signed limits on this day: then nobody would be notified.
 func (p *Policies) Sign(ctx context.Context, token string, sig wallet.Signature) (PolicySigned, error) {
 	// Read first: guessing tokens must not cost commits.
-	if _, err := read(ctx, p.Store, func(tx store.Tx) (policyLinked, error) { return p.linked(tx, token) }); err != nil {
+	if _, err := read(ctx, p.Store, func(tx store.Tx) (openPolicyLink, error) { return p.linked(tx, token) }); err != nil {
 		return PolicySigned{}, err
 	}
 	var signed PolicySigned
@@ -247,13 +232,12 @@ func (p *Policies) Sign(ctx context.Context, token string, sig wallet.Signature)
 		if err != nil {
 			return err
 		}
-		text := wallet.PolicyText(p.PublicURL.Host, p.PublicURL.Scheme+"://"+p.PublicURL.Host, l.link.Address, l.link.Proposed,
-			wallet.TelegramAccount(l.user.TelegramID), p.Cluster, l.link.Nonce, l.link.IssuedAt, l.link.ExpiresAt)
-		if !l.link.Address.OnCurve() || !p.Signatures.VerifySignature([]byte(text), l.link.Address, sig) {
+		text := p.text(policyText(l.link.Proposed), l.link.Address, wallet.TelegramAccount(l.user.TelegramID), l.link.Nonce, l.link.IssuedAt, l.link.ExpiresAt)
+		if !p.signed(text, l.link.Address, sig) {
 			return wallet.Refuse(wallet.InvalidSignature, "limits.wrong_signature")
 		}
 		if l.link.SignedAt.IsZero() { // else the response to the first request was lost
-			if l.link, err = p.signed(tx, l, sig); err != nil {
+			if l.link, err = p.takeSigned(tx, l, sig); err != nil {
 				return err
 			}
 		}
@@ -263,10 +247,17 @@ func (p *Policies) Sign(ctx context.Context, token string, sig wallet.Signature)
 	return signed, err
 }
 
-// signed stores a policy that the wallet signed, notifies its owner, and uses up the link.
-func (p *Policies) signed(tx store.Tx, l policyLinked, sig wallet.Signature) (wallet.PolicyLink, error) {
+// policyText is wallet.PolicyText for one policy.
+func policyText(policy wallet.Policy) deviceText {
+	return func(host, origin string, address wallet.Address, account, chain, nonce string, issued, expires time.Time) string {
+		return wallet.PolicyText(host, origin, address, policy, account, chain, nonce, issued, expires)
+	}
+}
+
+// takeSigned stores a policy that the wallet signed, notifies its owner, and uses up the link.
+func (p *Policies) takeSigned(tx store.Tx, l openPolicyLink, sig wallet.Signature) (wallet.PolicyLink, error) {
 	now := p.Now().UTC()
-	// The log takes a number of entries a day. A change that allows more must not go unnoticed.
+	// The log takes a bounded number of entries a day. A looser limit must not go unnoticed.
 	switch full, err := store.SecurityFull(tx, l.user.ID, now, wallet.LogLimitsSigned); {
 	case err != nil:
 		return l.link, err
@@ -282,11 +273,11 @@ func (p *Policies) signed(tx store.Tx, l policyLinked, sig wallet.Signature) (wa
 		l.link.EffectiveAt = next.State.PendingFrom
 		details.From = next.State.PendingFrom
 	}
-	return l.link, errors.Join(tx.PutPolicy(next), tx.PutPolicyLink(l.link), store.LogSecurityFirst(tx, l.user.ID, now, wallet.LogLimitsSigned, details))
+	return l.link, errors.Join(tx.PutPolicy(next), tx.PutPolicyLink(l.link), store.LogSecurityAndNotify(tx, l.user.ID, now, wallet.LogLimitsSigned, details))
 }
 
-// dropPending ends changes of policies of a person's that wait: of one wallet, or of all for the zero address. It also ends a link that is open. Nothing
-// that their owner cannot cancel any more must come into force.
+// dropPending ends the changes that wait of a person's policies, and logs that: those of one wallet, or of all for the zero address. It also ends
+// the person's open link, whichever wallet it is for. Nobody ("") has none.
 func dropPending(tx store.Tx, person wallet.UserID, only wallet.Address, now time.Time) error {
 	if person == "" {
 		return nil

@@ -22,6 +22,10 @@ func (s *Transactions) CommitByProgram(tx store.Tx, p Proposal) (wallet.Transact
 	if err := owner.Frozen(p.who.useOf(owner.ID)); err != nil {
 		return t, err
 	}
+	// Of many proposals at once, some may have been judged before the pause began.
+	if err := s.probingPaused(tx, p.who.KeyID, t.Owner); err != nil {
+		return t, err
+	}
 	if p.signedByProgram {
 		if t, err = s.reassessLimits(tx, t); err != nil {
 			return t, err

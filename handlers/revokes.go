@@ -247,3 +247,6 @@ func (f revokeSnapshot) StillFits(t wallet.Transaction) error {
 
 // Remaining returns the lamports that remain in the wallet.
 func (f revokeSnapshot) Remaining(t wallet.Transaction) uint64 { return f.free - t.Fee }
+
+// FillRuleInput sets nothing: a revocation moves no token.
+func (f revokeSnapshot) FillRuleInput(*wallet.RuleInput) {}

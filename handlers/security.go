@@ -66,7 +66,7 @@ func (s *Security) UsedKey(ctx context.Context, key wallet.Key, address string) 
 		if err != nil || !first {
 			return err
 		}
-		return store.LogSecurityFirst(tx, key.Owner, now, wallet.LogKeyUsed,
+		return store.LogSecurityAndNotify(tx, key.Owner, now, wallet.LogKeyUsed,
 			wallet.SecurityDetails{Key: key.ID, KeyKind: key.Kind, KeyHint: key.Hint, App: key.App, Client: address, Last: last})
 	}))
 }
@@ -147,7 +147,7 @@ func logDevice(tx store.Tx, person wallet.UserID, at time.Time, kind wallet.Secu
 	details.Client, details.Device, details.First, details.Last = from.Address, from.Device, first, last
 	switch {
 	case first:
-		return store.LogSecurityFirst(tx, person, at, kind, details)
+		return store.LogSecurityAndNotify(tx, person, at, kind, details)
 	case always:
 		return store.LogSecurity(tx, person, at, kind, details)
 	}

@@ -180,6 +180,9 @@ func (f stakeSnapshot) Remaining(t wallet.Transaction) uint64 {
 	}
 }
 
+// FillRuleInput sets nothing: a stake moves no token.
+func (f stakeSnapshot) FillRuleInput(*wallet.RuleInput) {}
+
 // find returns the stake account at an address if the owner can use it.
 func (f stakeSnapshot) find(at wallet.Address) (wallet.StakeAccount, error) {
 	i := slices.IndexFunc(f.accounts, func(a wallet.StakeAccount) bool { return a.Address == at })

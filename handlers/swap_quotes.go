@@ -18,7 +18,7 @@ func (s *Swaps) PrepareQuote(ctx context.Context, who Caller, req SwapRequest) (
 	if err != nil {
 		return store.SwapQuote{}, Proposal{}, err
 	}
-	p, err := s.Propose(ctx, who, from, true, draft, f)
+	p, err := s.propose(ctx, who, from, true, draft, f, s.assessQuote)
 	if err != nil {
 		return store.SwapQuote{}, Proposal{}, err
 	}

@@ -265,16 +265,15 @@ type swapSnapshot struct {
 	units     uint64 // base units of what is paid that are not reserved; 0 for SOL
 }
 
-// tokenAccounts returns the owner's accounts of both tokens. One for wrapped SOL is left out: what a swap moves through it does not stay
+// FillRuleInput sets the owner's accounts of both tokens. One for wrapped SOL is left out: what a swap moves through it does not stay
 // there.
-func (f swapSnapshot) tokenAccounts() (all []wallet.TokenAccount) {
+func (f swapSnapshot) FillRuleInput(in *wallet.RuleInput) {
 	if !f.in.Native() {
-		all = append(all, f.paying.Source)
+		in.Accounts = append(in.Accounts, f.paying.Source)
 	}
 	if !f.out.Native() {
-		all = append(all, f.receiving.Destination)
+		in.Accounts = append(in.Accounts, f.receiving.Destination)
 	}
-	return all
 }
 
 // NetOfReservations subtracts what unfinished transactions have reserved.

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -37,10 +38,8 @@ type Transactions struct {
 	Store      store.Store
 	Network    Network
 	Messages   MessageBuilder
-	Operations []Operation // one for each kind that can be proposed
-	// Judge is what else judges a proposal, after the fraud rules. It may set a longer delay (Transaction.DelayFor, with its DelayReason), or refuse with
-	// POLICY_VIOLATION. nil: nothing does.
-	Judge func(context.Context, wallet.Transaction) (wallet.Transaction, error)
+	Operations []Operation   // one for each kind that can be proposed
+	Rules      []wallet.Rule // what transactions are judged by: wallet.FraudRules
 	// Blocked are the addresses that the operator has blocked; nil: none.
 	Blocked *BlockedAddresses
 	Now     Clock
@@ -70,6 +69,8 @@ type Snapshot interface {
 	StillFits(wallet.Transaction) error
 	// Remaining returns how many base units of the transaction's token remain after it, for a transaction that fits.
 	Remaining(wallet.Transaction) uint64
+	// FillRuleInput sets the Mint and the Accounts that the fraud rules judge the transaction by, if it moves tokens.
+	FillRuleInput(*wallet.RuleInput)
 }
 
 // Proposal is a transaction that was found possible. Nothing of it is stored until it is committed.
@@ -107,8 +108,20 @@ func (s *Transactions) load(ctx context.Context, t wallet.Transaction) (Snapshot
 
 // Propose completes a draft: it adds the reference, fee, message and warnings, and simulates it. from is the wallet that
 // signs. ask requires the owner's confirmation in chat even if a program holds the key. The draft must have its owner and
-// the terms of its kind. Nothing is stored.
+// the terms of its kind. Nothing is stored, but refusals of private rules are counted (MaxPrivateRefusals).
 func (s *Transactions) Propose(ctx context.Context, who Caller, from wallet.Wallet, ask bool, t wallet.Transaction, snapshot Snapshot) (Proposal, error) {
+	if err := s.Store.View(ctx, func(tx store.Tx) error { return s.probingPaused(tx, who.KeyID, t.Owner) }); err != nil {
+		return Proposal{}, err
+	}
+	p, err := s.propose(ctx, who, from, ask, t, snapshot, s.assessIn)
+	if err != nil {
+		return Proposal{}, cmp.Or(s.countRefusal(ctx, who.KeyID, t.Owner, err), err)
+	}
+	return p, nil
+}
+
+// propose is Propose. judge judges the complete transaction.
+func (s *Transactions) propose(ctx context.Context, who Caller, from wallet.Wallet, ask bool, t wallet.Transaction, snapshot Snapshot, judge assessment) (Proposal, error) {
 	rules, err := s.Store.Kinds().Of(t.Kind)
 	if err != nil {
 		return Proposal{}, err
@@ -136,7 +149,7 @@ func (s *Transactions) Propose(ctx context.Context, who Caller, from wallet.Wall
 	}
 	// A program that holds the wallet's key signs without a confirmation in chat. A suspicious recipient always goes to the chat.
 	signedByProgram := t.Signer == wallet.DeveloperWallet && who.KeyLineage != "" && who.owns(from) && !ask
-	t, signedByProgram, err = s.assess(ctx, t, rules, signedByProgram, snapshot)
+	t, signedByProgram, err = s.assess(ctx, t, rules, signedByProgram, snapshot, judge)
 	if err != nil {
 		return Proposal{}, err
 	}

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
-	"time"
 
 	"purser/store"
 	"purser/wallet"
@@ -24,14 +22,10 @@ type BalanceChain interface {
 // Wallets connects, lists and disconnects wallets, and reads balances. No private key is ever here: a wallet is an
 // address whose holder signed a text.
 type Wallets struct {
-	Store      store.Store
-	Chain      BalanceChain
-	Signatures SignatureVerifier // of the text that proves who holds an address
-	Tokens     Tokens
-	PublicURL  *url.URL // of the signing page: its host and origin are part of the signed text
-	Cluster    string   // mainnet, devnet or localnet: the Chain ID of the signed text
-	Now        Clock
-	Random     io.Reader
+	DeviceLinks
+	Store  store.Store
+	Chain  BalanceChain
+	Tokens Tokens
 }
 
 // Link is a new link to connect a wallet. Token is its secret. It must be sent to that person's chat and nowhere else.
@@ -42,18 +36,13 @@ type Link struct {
 
 // PrepareLink draws a link for a user. Nothing is stored, and of the token only the SHA-256 ever is.
 func (w *Wallets) PrepareLink(user wallet.User) (Link, error) {
-	token, err := wallet.RandomToken(w.Random, 32)
+	l, err := w.newLink(wallet.BindWindow)
 	if err != nil {
 		return Link{}, err
 	}
-	nonce, err := wallet.RandomText(w.Random, 22) // Sign-In With Solana requires at least 8 alphanumeric characters
-	if err != nil {
-		return Link{}, err
-	}
-	now := w.Now().UTC().Truncate(time.Second) // the signed text contains whole seconds
-	return Link{Token: token, bind: wallet.Bind{
-		TokenHash: sha256.Sum256([]byte(token)), User: user.ID, Chat: user.TelegramID, Nonce: nonce,
-		IssuedAt: now, ExpiresAt: now.Add(wallet.BindWindow), Status: wallet.BindOpen, Type: wallet.PageWallet,
+	return Link{Token: l.token, bind: wallet.Bind{
+		TokenHash: l.hash, User: user.ID, Chat: user.TelegramID, Nonce: l.nonce,
+		IssuedAt: l.issuedAt, ExpiresAt: l.expiresAt, Status: wallet.BindOpen, Type: wallet.PageWallet,
 	}}, nil
 }
 
@@ -82,18 +71,6 @@ func (w *Wallets) CommitLink(tx store.Tx, link Link) error {
 	return tx.PutBind(link.bind)
 }
 
-// Challenge has the fields of the text that the page signs. The page composes the text from them itself, so that the
-// server cannot make it sign anything else.
-type Challenge struct {
-	TelegramID int64
-	Name       string
-	Username   string
-	Chain      string
-	Nonce      string
-	IssuedAt   time.Time
-	ExpiresAt  time.Time
-}
-
 const deadLink = "connecting.dead_link"
 
 // Challenge returns the challenge of an open link. NOT_FOUND for any other.
@@ -106,10 +83,7 @@ func (w *Wallets) Challenge(ctx context.Context, token string) (Challenge, error
 		if !bind.OpenAt(w.Now()) {
 			return Challenge{}, wallet.Refuse(wallet.NotFound, deadLink)
 		}
-		return Challenge{
-			TelegramID: user.TelegramID, Name: user.Name(), Username: user.Username, Chain: w.Cluster,
-			Nonce: bind.Nonce, IssuedAt: bind.IssuedAt, ExpiresAt: bind.ExpiresAt,
-		}, nil
+		return w.challenge(user, bind.Nonce, bind.IssuedAt, bind.ExpiresAt), nil
 	})
 }
 
@@ -139,7 +113,7 @@ func (w *Wallets) InUse(ctx context.Context, token string, addresses []wallet.Ad
 
 // linked returns the connection attempt behind a token, and its user. NOT_FOUND, POLICY_VIOLATION for a frozen account.
 func (w *Wallets) linked(tx store.Tx, token string) (wallet.Bind, wallet.User, error) {
-	bind, err := tx.Bind(sha256.Sum256([]byte(token)))
+	bind, err := tx.Bind(tokenHash(token))
 	if err == nil && bind.KeyID != "" { // a program's attempt, which has no link: no token may lead to it
 		err = store.ErrNotFound
 	}
@@ -186,16 +160,15 @@ func (w *Wallets) Prove(ctx context.Context, token string, kind wallet.WalletTyp
 
 // signedIn checks that sig is the address's signature over the sign-in text of an attempt. INVALID_SIGNATURE.
 func (w *Wallets) signedIn(bind wallet.Bind, address wallet.Address, account string, sig wallet.Signature) error {
-	if !address.OnCurve() || !w.Signatures.VerifySignature([]byte(w.signInText(bind, address, account)), address, sig) {
+	if !w.signed(w.signInText(bind, address, account), address, sig) {
 		return wallet.Refuse(wallet.InvalidSignature, "connecting.wrong_signature")
 	}
 	return nil
 }
 
-// signInText composes the text that an address must sign in an attempt. The page composes the same text independently.
+// signInText composes the text that an address must sign in an attempt.
 func (w *Wallets) signInText(bind wallet.Bind, address wallet.Address, account string) string {
-	return wallet.SignInText(w.PublicURL.Host, w.PublicURL.Scheme+"://"+w.PublicURL.Host, address,
-		account, w.Cluster, bind.Nonce, bind.IssuedAt, bind.ExpiresAt)
+	return w.text(wallet.SignInText, address, account, bind.Nonce, bind.IssuedAt, bind.ExpiresAt)
 }
 
 // ask stores the proven address and has the chat ask which address it was. The question expires when the link would have.

@@ -114,15 +114,13 @@ func New(o Options) (*Parts, error) {
 	}
 	p := &Parts{Options: o, Tokens: tokens}
 	p.Users = &handlers.Users{Now: o.Now, NewID: o.NewID}
-	p.Wallets = &handlers.Wallets{Store: o.Store, Chain: o.Chain, Tokens: tokens, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
-		Now: o.Now, Random: o.Random, Signatures: chain.Messages{}}
+	links := handlers.DeviceLinks{Signatures: chain.Messages{}, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster, Now: o.Now, Random: o.Random}
+	p.Wallets = &handlers.Wallets{DeviceLinks: links, Store: o.Store, Chain: o.Chain, Tokens: tokens}
 	p.Blocked = &handlers.BlockedAddresses{}
 	p.Blocked.Replace(c.Fraud.Addresses)
-	p.Transactions = &handlers.Transactions{Blocked: p.Blocked, Store: o.Store, Network: o.Chain, Messages: o.Kinds.Codec(), Now: o.Now, NewID: o.NewID, Random: o.Random}
-	p.Freezing = &handlers.Freezing{Store: o.Store, Wallets: p.Wallets, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
-		Now: o.Now, Random: o.Random, Signatures: chain.Messages{}}
-	p.Policies = &handlers.Policies{Store: o.Store, PublicURL: c.HTTP.PublicURL, Cluster: c.Chain.Cluster,
-		Now: o.Now, Random: o.Random, Signatures: chain.Messages{}}
+	p.Transactions = &handlers.Transactions{Rules: wallet.FraudRules(), Blocked: p.Blocked, Store: o.Store, Network: o.Chain, Messages: o.Kinds.Codec(), Now: o.Now, NewID: o.NewID, Random: o.Random}
+	p.Freezing = &handlers.Freezing{DeviceLinks: links, Store: o.Store, Wallets: p.Wallets}
+	p.Policies = &handlers.Policies{DeviceLinks: links, Store: o.Store}
 	p.Transfers = &handlers.Transfers{Transactions: p.Transactions, Chain: o.Chain, Tokens: tokens}
 	p.History = &handlers.History{Transfers: p.Transfers, Chain: o.Chain}
 	quoter := p.price()

@@ -20,7 +20,7 @@ const day = 24 * time.Hour
 func (r *harness) delayed(amount string) wallet.Transaction {
 	r.Helper()
 	r.Delayed(day)
-	defer r.Judged(nil)
+	defer r.Delayed(0)
 	tx := r.confirmed(amount)
 	if tx.Status != wallet.Delayed || tx.SignID != "" || !tx.DelayEndsAt.Equal(r.Now().Add(day)) {
 		r.Fatalf("confirmed: %+v", tx)
@@ -174,7 +174,7 @@ func TestADelayedPaymentReservesItsFunds(t *testing.T) {
 			other := r.Propose(r.alice, r.bob.Address(), "4", token)
 			r.Delayed(day)
 			tx := r.Confirmed(r.alice, r.bob.Address(), "7", token)
-			r.Judged(nil)
+			r.Delayed(0)
 			_, err := r.Confirm(r.alice.Caller(), other.ID)
 			r.Refused(wallet.InsufficientFunds, err)
 			r.Pass(day)
@@ -378,18 +378,9 @@ func TestWhoIsDelayed(t *testing.T) {
 			t.Errorf("%v: %v because of %v, %v", d, got.DelayFor, got.DelayReason, err)
 		}
 	}
-	// A rule may refuse, too, and what it says counts.
-	r.Judged(func(_ context.Context, t wallet.Transaction) (wallet.Transaction, error) {
-		return t, wallet.Refuse(wallet.PolicyViolation, "delay.rule")
-	})
-	_, err := r.Prepare(r.alice, r.bob.Address(), "1", "SOL")
-	r.Refused(wallet.PolicyViolation, err)
-	r.Judged(func(_ context.Context, t wallet.Transaction) (wallet.Transaction, error) {
-		t.DelayFor, t.DelayReason = day, wallet.Because("failed_because.not_signed")
-		return t, nil
-	})
+	r.Delayed(day)
 	tx := r.Propose(r.alice, r.bob.Address(), "1", "SOL")
-	if tx.DelayReason.Key != "failed_because.not_signed" { // as the store kept it
+	if tx.DelayReason.Key != "rule.very_large_first_payment" { // as the store kept it
 		t.Errorf("because of %v", tx.DelayReason)
 	}
 }
@@ -403,7 +394,7 @@ func TestAStakeIsRefusedWhereItWouldHaveToWait(t *testing.T) {
 	if wallet.ReasonOf(err).Key != "delay.cannot_wait" {
 		t.Errorf("refused because of %v", err)
 	}
-	r.Judged(nil)
+	r.Delayed(0)
 	_, err = r.Stakes.Prepare(context.Background(), r.alice.Caller(), handlers.StakeRequest{Kind: wallet.Stake, Amount: world.Quantity("2")})
 	r.Must(err)
 }

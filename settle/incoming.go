@@ -70,7 +70,7 @@ func (in *incoming) remember(from wallet.Address) error {
 	if from.IsZero() || in.to.Owner == "" {
 		return nil
 	}
-	return store.MarkPlanted(in.Tx, in.user.TelegramID, from, in.at)
+	return in.Tx.PutPlantedSender(in.user.ID, from, in.at.Add(wallet.PlantedFor))
 }
 
 // pay writes the receipt of a gain, unless it is folded, and ends the payment request that it answers.

@@ -246,7 +246,7 @@ func TestWhoSendsDustIsRemembered(t *testing.T) {
 	r.look()
 	for from, want := range map[wallet.Address]bool{planter: true, zero: true, payer: false} {
 		r.View(func(tx store.Tx) error {
-			got, err := store.IsPlanted(tx, r.bob.TelegramID, from)
+			got, err := tx.IsPlantedSender(r.bob.User.ID, from, r.Now().Add(wallet.PlantedFor-time.Hour))
 			if got != want {
 				t.Errorf("%s is remembered: %v, want %v", from, got, want)
 			}
@@ -255,7 +255,7 @@ func TestWhoSendsDustIsRemembered(t *testing.T) {
 	}
 	// Another person knows nothing of it.
 	r.View(func(tx store.Tx) error {
-		got, err := store.IsPlanted(tx, r.alice.TelegramID, planter)
+		got, err := tx.IsPlantedSender(r.alice.User.ID, planter, r.Now())
 		if got {
 			t.Error("Bob's planter is remembered for Alice")
 		}

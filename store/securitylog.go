@@ -38,8 +38,9 @@ func LogSecurity(tx Tx, person wallet.UserID, at time.Time, kind wallet.Security
 	return err
 }
 
-// LogSecurityFirst is LogSecurity for what the person is also notified of at once, by the event SecurityNoticed.
-func LogSecurityFirst(tx Tx, person wallet.UserID, at time.Time, kind wallet.SecurityKind, details wallet.SecurityDetails) error {
+// LogSecurityAndNotify is LogSecurity, and notifies the person of the entry at once, by the event SecurityNoticed. What LogSecurity leaves out
+// notifies nobody.
+func LogSecurityAndNotify(tx Tx, person wallet.UserID, at time.Time, kind wallet.SecurityKind, details wallet.SecurityDetails) error {
 	number, err := logSecurity(tx, person, at, kind, details)
 	if err != nil || number == 0 {
 		return err

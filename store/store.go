@@ -156,12 +156,13 @@ type Tx interface {
 	PortalTokens
 	SwapQuotes
 	Alerts
+	PlantedSenders
 	SecurityLogs
 	Apps
 	Webhooks
 	Counters
 	// Sweep removes up to limit rows whose time is over at now and returns how many: update ids, buttons, bind links,
-	// portal tokens, idempotency answers, send results, cards, counters, prices, quotes, news, dead letters, transactions that came to nothing,
+	// portal tokens, idempotency answers, send results, cards, planted senders, counters, prices, quotes, news, dead letters, transactions that came to nothing,
 	// and deliveries and jobs of webhooks and people that are gone. A result of limit means that there may be more.
 	Sweep(now time.Time, limit int) (int, error)
 }
@@ -179,7 +180,7 @@ type Users interface {
 	PutUser(wallet.User) error
 	// EraseUser destroys the user's data key, so that nothing sealed by it can be read again. It removes the user with
 	// their wallets, bind links, freeze links, contacts, conversations, buttons, cards, API keys, portal tokens, apps (with every
-	// grant to them), grants, webhooks, developer data and security log, and what waits in queues for them or about them (a long list
+	// grant to them), grants, webhooks, developer data, planted senders and security log, and what waits in queues for them or about them (a long list
 	// of deliveries is left to Sweep). Their transactions leave every list and read as ErrNotFound. Nothing about them
 	// can be written later: events and deliveries are ignored, any other row is ErrNotFound.
 	EraseUser(wallet.UserID) error
@@ -235,6 +236,13 @@ type Transactions interface {
 	// Recipients lists the addresses that an owner's own transfers have reached (wallet.Rules.Reached), newest first,
 	// each once. Only the newest `limit` transfers count. What others sent does not.
 	Recipients(owner wallet.UserID, limit int) ([]wallet.Address, error)
+	// HasPaid reports whether one of an owner's newest `limit` transfers that reached their recipients, from any wallet, went from
+	// this wallet to this address.
+	HasPaid(owner wallet.UserID, from, to wallet.Address, limit int) (bool, error)
+	// OutgoingFrom lists the outgoing transactions of a wallet that were created at since or later, newest first, then the older
+	// ones that are unsettled, no matter who owned the wallet. Their sealed fields are empty. Those of erased people are left out.
+	// A damaged row is an error: a sum without it would be too low.
+	OutgoingFrom(from wallet.Address, since time.Time) ([]wallet.Transaction, error)
 }
 
 // Page selects a part of a list, newest first. Limit must be set: the zero Page selects nothing.

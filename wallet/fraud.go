@@ -172,12 +172,15 @@ func Refusal(found []Finding) error {
 	return nil
 }
 
+// RefusedByPrivateRule is the key of the reason that an app of somebody else gets instead of what a Private rule says.
+const RefusedByPrivateRule = "rule.limit_general"
+
 // RefusalTo is Refusal as the one who proposed it may learn it. What a Private rule says is the owner's alone: an app of somebody else gets a general reason.
 func RefusalTo(channel Channel, found []Finding) error {
 	if channel == ChannelApp {
 		if at := slices.IndexFunc(found, func(f Finding) bool { return f.Verdict == RefuseVerdict }); at >= 0 {
 			if rule, ok := ruleNamed(found[at].Rule); !ok || rule.Private {
-				return Refuse(PolicyViolation, "rule.limit_general")
+				return Refuse(PolicyViolation, RefusedByPrivateRule)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package wallet
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"strings"
@@ -205,12 +206,11 @@ func judgeManyPayments(f *RuleInput) Finding {
 	if !f.Pays || !f.Person || slices.Contains(f.Own, f.Transaction.To) {
 		return Finding{}
 	}
-	count := func(w []PastPayment) USD { return USD(len(w)) }
-	now, most := f.spans(time.Hour, count)
-	if now++; now <= max(paymentsFew, pastFactor*most) {
+	earlier, most := newestAndMost(f, time.Hour, count)
+	if earlier+1 <= max(paymentsFew, pastFactor*most) {
 		return Finding{}
 	}
-	return Finding{Verdict: WarnVerdict, Reason: Because("rule.many_payments", NumberArg("Number", uint64(now)))}
+	return Finding{Verdict: WarnVerdict, Reason: Because("rule.many_payments", NumberArg("Number", earlier+1))}
 }
 
 func judgeHighSpending(f *RuleInput) Finding {
@@ -218,10 +218,10 @@ func judgeHighSpending(f *RuleInput) Finding {
 		return Finding{}
 	}
 	const day = 24 * time.Hour
-	number, _ := f.spans(day, func(w []PastPayment) USD { return USD(len(w)) })
-	before, most := f.spans(day, spent)
+	earlier, _ := newestAndMost(f, day, count)
+	before, most := newestAndMost(f, day, spent)
 	sum, ok := before.Plus(f.Value.USD)
-	if !ok || number+1 < spendingFewer || sum < f.Large || sum/pastFactor < most {
+	if !ok || earlier+1 < spendingFewer || sum < f.Large || sum/pastFactor < most {
 		return Finding{}
 	}
 	return Finding{Verdict: WarnVerdict, Reason: Because("rule.high_spending", TextArg("Value", sum.Cents()))}
@@ -237,8 +237,11 @@ func spent(payments []PastPayment) (sum USD) {
 	return sum
 }
 
-// spans measures the payments of the last span, and returns beside it the highest measure of a span that ended before.
-func (f *RuleInput) spans(span time.Duration, measure func([]PastPayment) USD) (now, most USD) {
+// count returns how many payments there are.
+func count(payments []PastPayment) int { return len(payments) }
+
+// newestAndMost measures the owner's payments of the last span, and returns beside it the highest measure of a span that ended before.
+func newestAndMost[N cmp.Ordered](f *RuleInput, span time.Duration, measure func([]PastPayment) N) (newest, most N) {
 	from := func(at int) []PastPayment { // those within a span up to the payment at this index
 		end := at
 		for end < len(f.Recent) && f.Recent[at].At.Sub(f.Recent[end].At) < span {

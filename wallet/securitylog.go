@@ -29,6 +29,7 @@ const (
 	LogAccessGranted      SecurityKind = "access.granted"
 	LogAccessChanged      SecurityKind = "access.changed"
 	LogAccessRevoked      SecurityKind = "access.revoked"
+	LogAccessPaused       SecurityKind = "access.paused" // proposals of an app are refused for a while: private rules refused many
 	LogPortalOpened       SecurityKind = "portal.opened"
 	LogPortalEnded        SecurityKind = "portal.ended"
 	LogHistoryExported    SecurityKind = "history.exported"
@@ -43,7 +44,7 @@ const (
 // SecurityKinds lists every kind.
 func SecurityKinds() []SecurityKind {
 	return []SecurityKind{LogWalletConnected, LogWalletClaimed, LogWalletKept, LogWalletMoved, LogWalletDisconnected, LogDefaultChanged, LogLinkOpened,
-		LogKeyCreated, LogKeyRotated, LogKeyRevoked, LogKeyUsed, LogAccessGranted, LogAccessChanged, LogAccessRevoked, LogPortalOpened, LogPortalEnded,
+		LogKeyCreated, LogKeyRotated, LogKeyRevoked, LogKeyUsed, LogAccessGranted, LogAccessChanged, LogAccessRevoked, LogAccessPaused, LogPortalOpened, LogPortalEnded,
 		LogHistoryExported, LogNotificationsSet, LogFrozen, LogUnfrozen, LogLimitsTightened, LogLimitsSigned, LogLimitsCancelled}
 }
 

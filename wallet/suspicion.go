@@ -1,6 +1,9 @@
 package wallet
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Suspicion is why something that came in is not taken at face value, in the words of the API (suspect). Strangers plant
 // such transactions so that somebody copies their address, or believes in a token that they made.
@@ -14,6 +17,9 @@ const (
 	UnlistedToken  Suspicion = "unlisted_token"  // units of a token that is not listed: anybody can make one
 	SimilarAddress Suspicion = "similar_address" // small, or unlisted, and the sender's address resembles one that the owner knows
 )
+
+// PlantedFor is how long the sender of something suspicious is remembered. Histories in wallets show about as much.
+const PlantedFor = 90 * 24 * time.Hour
 
 // Suspicions lists the values but NotSuspicious.
 func Suspicions() []Suspicion {

@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -76,7 +77,7 @@ type World struct {
 	Receiver    func(webhooks.Message) webhooks.Result // answers deliveries; 200 when not set
 	Unreachable func(address string) error             // why nothing is delivered to a webhook's address; nil when not set
 
-	judge func(context.Context, wallet.Transaction) (wallet.Transaction, error) // see Judged
+	delay time.Duration // see Delayed
 
 	mu   sync.Mutex
 	now  time.Time
@@ -264,21 +265,21 @@ func (w *World) wire(kinds product.Kinds) {
 		Now: w.Now, NewID: w.NewID, Random: w, Log: slog.New(slog.DiscardHandler),
 	})
 	w.Must(err)
-	parts.Transactions.Judge = w.judge
 	w.Parts = parts
+	w.Delayed(w.delay)
 }
 
-// Judged has every proposal from now on judged by a rule, also after Reopen.
-func (w *World) Judged(rule func(context.Context, wallet.Transaction) (wallet.Transaction, error)) {
-	w.judge, w.Transactions.Judge = rule, rule
-}
-
-// Delayed has every proposal from now on wait between Confirm and its signature.
+// Delayed has every transaction that is proposed from now on wait between Confirm and its signature, also after Reopen; 0: none does. A note of the
+// rule RuleLargeFirstPayment says so: nobody has to type anything for it.
 func (w *World) Delayed(d time.Duration) {
-	w.Judged(func(_ context.Context, t wallet.Transaction) (wallet.Transaction, error) {
-		t.DelayFor = d
-		return t, nil
-	})
+	w.delay, w.Transactions.Rules = d, wallet.FraudRules()
+	at := slices.IndexFunc(w.Transactions.Rules, func(r wallet.Rule) bool { return r.Name == wallet.RuleLargeFirstPayment })
+	if d == 0 {
+		return
+	}
+	w.Transactions.Rules[at].Judge = func(*wallet.RuleInput) wallet.Finding {
+		return wallet.Finding{Verdict: wallet.NoteVerdict, Wait: d, Reason: wallet.Because("rule.very_large_first_payment")}
+	}
 }
 
 // receiver plays the receivers of webhooks.

@@ -30,6 +30,7 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 		func() error { return t.eraseFreezeLinks(id) },
 		func() error { return t.DeletePolicyLink(id) },
 		func() error { return t.deletePrefixed(policies, userPrefix(id)) },
+		func() error { return t.erasePlanted(id) },
 		func() error { return t.eraseTransactions(id) },
 		func() error { return t.deletePrefixed(contacts, userPrefix(id)) },
 		func() error { return t.eraseTelegram(u.TelegramID) },

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"time"
 
 	"purser/store"
 	"purser/store/engine"
@@ -84,4 +85,66 @@ func (t *tx) Recipients(owner wallet.UserID, limit int) ([]wallet.Address, error
 		}
 	}
 	return out, nil
+}
+
+// OutgoingFrom reads the plain parts only, which say what was paid: first the history back to since, then what is unsettled and older.
+func (t *tx) OutgoingFrom(from wallet.Address, since time.Time) ([]wallet.Transaction, error) {
+	history, unsettled := engine.Prefix(historyPrefix(from)), engine.Prefix(unsettledPrefix(from))
+	history.From, unsettled.Before = join(historyPrefix(from), timeKey(since)), join(unsettledPrefix(from), timeKey(since))
+	var out []wallet.Transaction
+	for _, r := range []engine.Range{history, unsettled} {
+		r.Backward = true
+		for key := range t.scan(byWallet, r) {
+			created := key[len(from)+1:]
+			if len(created) <= timeSize {
+				return nil, fmt.Errorf("%w: an index of transactions", store.ErrDamaged)
+			}
+			if err := t.appendPlain(&out, from, created[timeSize:]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// appendPlain adds the plain part of a transaction if it is outgoing from a wallet, unless its user was erased.
+func (t *tx) appendPlain(out *[]wallet.Transaction, from wallet.Address, id []byte) error {
+	r, _, err := plainOf[transactionRow](t, transactions, id, t.get(transactions, id))
+	if err != nil {
+		return err
+	}
+	rules, err := t.store.kinds.Of(r.Kind)
+	if err != nil {
+		return err
+	}
+	if rules.Life == wallet.Outgoing && r.From == from && !t.isErased(r.Owner) {
+		*out = append(*out, r.Transaction)
+	}
+	return nil
+}
+
+// HasPaid reads the index of payments that reached their recipients, and of those to the address their sender.
+func (t *tx) HasPaid(owner wallet.UserID, from, to wallet.Address, limit int) (bool, error) {
+	prefix := userPrefix(owner)
+	r := engine.Prefix(prefix)
+	r.Backward = true
+	for key := range t.scan(paidBy, r) {
+		if limit--; limit < 0 {
+			break
+		}
+		rest := key[len(prefix):]
+		if len(rest) <= timeSize+len(to) {
+			return false, fmt.Errorf("%w: an index of recipients", store.ErrDamaged)
+		}
+		if !bytes.Equal(rest[timeSize:timeSize+len(to)], to[:]) {
+			continue
+		}
+		switch x, found, err := t.transactionIndex(rest[timeSize+len(to):]); {
+		case err != nil:
+			return false, err
+		case found && x.From == from && x.To == to && x.Owner == owner && x.reached():
+			return true, nil
+		}
+	}
+	return false, nil
 }

@@ -31,6 +31,7 @@ const (
 	newsOver     expiry = 'n'
 	newsKeyOver  expiry = 'i'
 	newsFeedOver expiry = 'f'
+	plantedOver  expiry = 'd'
 
 	// These two are not about one row but about a list, which is removed in parts.
 	webhookGone  expiry = 'w' // deliveries of a deleted webhook are left to remove; the note's key is the webhook's id
@@ -146,6 +147,8 @@ func (t *tx) removeOver(e expiry, key []byte, now time.Time) error {
 		return t.delete(newsItems, key)
 	case newsKeyOver:
 		return t.removeNewsKey(key, now)
+	case plantedOver:
+		return t.removePlanted(key)
 	case newsFeedOver:
 		return t.removeNewsFeed(key, now)
 	}

@@ -35,6 +35,8 @@ const (
 	policyLinks   // sha256 of the link's token -> row of wallet.PolicyLink
 	policyLinksOf // user id -> key of policy_links
 
+	plantedSenders // user.0 address -> the time until which it is remembered
+
 	transactions // transaction id -> row of wallet.Transaction
 	bySignID     // H(sign id) -> transaction id
 	bySignature  // signature -> transaction id (that of the payment, where a receipt shares its signature)
@@ -119,7 +121,7 @@ const (
 // String is the table's name in the engine and in reports. The names are part of the stored form.
 func (b table) String() string {
 	return [tableCount]string{
-		"meta", "users", "telegrams", "wallets", "wallets_of", "watches", "held_mints", "watched_stakes", "folded_payments", "binds", "binds_of", "freeze_links", "freeze_links_of", "policies", "policy_links", "policy_links_of",
+		"meta", "users", "telegrams", "wallets", "wallets_of", "watches", "held_mints", "watched_stakes", "folded_payments", "binds", "binds_of", "freeze_links", "freeze_links_of", "policies", "policy_links", "policy_links_of", "planted_senders",
 		"transactions", "by_sign_id", "by_signature", "unsettled", "by_owner", "paid_by", "by_wallet", "contacts",
 		"conversations", "buttons", "buttons_of", "cards", "send_results", "seen",
 		"outbox_events", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "portal_tokens", "portal_tokens_of",

@@ -71,6 +71,7 @@ func testErase(t *testing.T, open Open) {
 			tx.PutPortalToken(store.PortalToken{Kind: store.PortalSession, Owner: who.ID, Lineage: "key_" + string(who.ID), EndsAt: at.Add(time.Hour)}, "pass_"+string(who.ID), 1),
 			tx.PutFreezeLink(wallet.FreezeLink{TokenHash: [32]byte{n}, User: who.ID, Use: wallet.LinkFreezes, IssuedAt: at}),
 			tx.PutPolicy(wallet.WalletPolicy{Owner: who.ID, Address: address}),
+			tx.PutPlantedSender(who.ID, address, at.Add(time.Hour)),
 			tx.PutPolicyLink(wallet.PolicyLink{TokenHash: [32]byte{n}, User: who.ID, Address: address, ExpiresAt: at}),
 			tx.PutSwapQuote(store.SwapQuote{ID: "swq_1", Owner: who.ID, EndsAt: at.Add(time.Hour)}),
 			store.Enqueue(tx, []store.Reply{{Chat: chat, Card: "card", Body: []byte("reply")}}...),

@@ -42,6 +42,7 @@ type Samples struct {
 	Alert        wallet.Alert
 	Security     wallet.SecurityEntry
 	Seen         wallet.Seen
+	Planted      time.Time
 	Portfolio    wallet.Portfolio
 	News         wallet.NewsItem
 	NewsFeed     store.NewsFeed
@@ -118,7 +119,7 @@ func (x Samples) Write(tx store.Tx) error {
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutSendResult(x.Reply.Chat, x.Reply.Card, x.SendResult),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
 		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
-		tx.PutCounters([]store.Counter{x.Counter}), tx.SavePrices([]wallet.TokenPrice{x.Price}), tx.SaveRates([]wallet.Rate{x.Rate}), tx.PutAlert(x.Alert), tx.PutSeen(x.User.ID, "sample", x.Seen), tx.PutPortfolio(x.Portfolio), tx.PutSwapQuote(x.Quote))
+		tx.PutCounters([]store.Counter{x.Counter}), tx.SavePrices([]wallet.TokenPrice{x.Price}), tx.SaveRates([]wallet.Rate{x.Rate}), tx.PutAlert(x.Alert), tx.PutSeen(x.User.ID, "sample", x.Seen), tx.PutPlantedSender(x.User.ID, x.Transaction.To, x.Planted), tx.PutPortfolio(x.Portfolio), tx.PutSwapQuote(x.Quote))
 }
 
 // Read reads them in every way there is.
@@ -216,6 +217,8 @@ func (x Samples) Read(tx store.Tx) error {
 	check("head of the security log", wallet.SecurityHead{Count: 1, Hash: x.Security.Hash(), From: 1}, head, err)
 	seen, err := tx.Seen(x.User.ID, "sample")
 	check("seen", x.Seen, seen, err)
+	planted, err := tx.IsPlantedSender(x.User.ID, x.Transaction.To, x.Planted.Add(-1))
+	check("planted sender", true, planted, err)
 	portfolio, err := tx.Portfolio(x.User.ID)
 	check("portfolio", x.Portfolio, portfolio, err)
 	rate, err := tx.Rate(x.Rate.Currency, x.Rate.At)
