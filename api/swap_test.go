@@ -215,7 +215,7 @@ func (silent) Search(context.Context, string) ([]wallet.TokenMatch, error) {
 	return nil, context.DeadlineExceeded
 }
 
-// TestAQuoteTellsAnAppNoLimits: an app of somebody else gets a quote whatever the owner's limits say, since the owner is not told of quotes. The swap is
+// TestAQuoteTellsAnAppNoLimits: an app of somebody else gets a quote whatever the owner's limits say, since the owner is not notified of quotes. The swap is
 // refused. The owner's own key is refused the quote.
 func TestAQuoteTellsAnAppNoLimits(t *testing.T) {
 	r := newHarnessIn(t, world.Options{Market: true})

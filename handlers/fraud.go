@@ -65,7 +65,7 @@ func (s *Transactions) assessIn(tx store.Tx, t wallet.Transaction, snapshot Snap
 	return s.assessBy(tx, t, snapshot, s.Rules)
 }
 
-// assessQuote is the assessment of a quote. The owner is not told of quotes, so an app of somebody else could learn the spending limits from
+// assessQuote is the assessment of a quote. The owner is not notified of quotes, so an app of somebody else could learn the spending limits from
 // many of them. It gets a quote whatever the private rules say. They judge the proposal that it makes of it.
 func (s *Transactions) assessQuote(tx store.Tx, t wallet.Transaction, snapshot Snapshot) (wallet.Transaction, error) {
 	channel, err := channelOf(tx, t)

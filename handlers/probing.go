@@ -10,7 +10,7 @@ import (
 	"purser/wallet"
 )
 
-// An app of somebody else is told nothing of what a Private rule says, but each refusal tells it that there is such a rule. With enough
+// An app of somebody else gets nothing of what a Private rule says, but each refusal tells it that there is such a rule. With enough
 // proposals it could find out a spending limit. So refusals are counted by app and person, and after MaxPrivateRefusals in an hour
 // everything that the app proposes to that person is refused for probingPause, with the same reason.
 const (
