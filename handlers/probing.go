@@ -18,7 +18,7 @@ const (
 	probingPause       = time.Hour
 )
 
-// privateRefusals counts what Private rules refused. The pause begins with the last one that has room.
+// privateRefusals counts what Private rules refused. The pause begins with the last one that has room, and ends no sooner than they do.
 func privateRefusals() quota.Direct {
 	return quota.Direct{Kind: "private_refusals", Most: MaxPrivateRefusals, Span: time.Hour}
 }
@@ -93,7 +93,7 @@ func (s *Transactions) countRefusal(ctx context.Context, keyID string, person wa
 		case !errors.Is(err, store.ErrNotFound):
 			return err
 		}
-		return errors.Join(privateRefusals().Forget(tx, now, p.about), probingPauses().Renew(tx, now, p.about),
+		return errors.Join(probingPauses().Renew(tx, now, p.about),
 			store.LogSecurityAndNotify(tx, person, now, wallet.LogAccessPaused, details))
 	})
 }
