@@ -235,6 +235,36 @@ func TestOnlyTheWalletsOwnSignatureOverThisTextAllowsMore(t *testing.T) {
 	}
 }
 
+// TestARefusedSignatureUsesUpNoLink: the right one sets the limits all the same, as if it were the first.
+func TestARefusedSignatureUsesUpNoLink(t *testing.T) {
+	r := newHarness(t)
+	alice, bob := r.rich(1001, 10*sol), r.rich(1002, 10*sol)
+	_, err := r.changes(alice, solPolicy(2))
+	r.Must(err)
+	change, err := r.changes(alice, solPolicy(5))
+	r.Must(err)
+	for range 2 {
+		_, err = r.signs(change.Token, bob.Key, nil)
+		r.Refused(wallet.InvalidSignature, err)
+		if got := r.policy(alice); got.Pending != nil || !got.Current.Equal(solPolicy(2)) {
+			t.Fatalf("refused, it is %+v", got)
+		}
+	}
+	r.Pass(time.Minute)
+	signed, err := r.signs(change.Token, alice.Key, nil)
+	r.Must(err)
+	effective := r.Now().UTC().Add(wallet.PolicyDelay)
+	if !signed.Waiting || !signed.EffectiveAt.Equal(effective) {
+		t.Errorf("signed after that, it is %+v", signed)
+	}
+	if got := r.policy(alice); got.Pending == nil || !got.Pending.Equal(solPolicy(5)) || !got.PendingFrom.Equal(effective) {
+		t.Errorf("signed after that, the policy is %+v", got)
+	}
+	if entries, notices := r.logged(alice, wallet.LogLimitsSigned); entries != 1 || notices != 1 {
+		t.Errorf("logged %d times, with %d messages", entries, notices)
+	}
+}
+
 // TestTheSameSignatureAgainChangesNothingMore: the answer to the first was lost, or somebody saw it.
 func TestTheSameSignatureAgainChangesNothingMore(t *testing.T) {
 	r := newHarness(t)

@@ -174,6 +174,27 @@ func TestFundsAreReservedFromConfirmToTheEnd(t *testing.T) {
 	}
 }
 
+// TestAReservationHoldsAsLongAsItsTransactionReserves: balances are judged by the one, and the rule stands in the other.
+func TestAReservationHoldsAsLongAsItsTransactionReserves(t *testing.T) {
+	rules, land := SendRules(), &Landing{Slot: 100}
+	for _, status := range []Status{AwaitingConfirmation, Requested, Delayed, AwaitingSignature, Signed, Pending, Confirmed, Failed, Rejected, Expired, Received} {
+		for _, landing := range []*Landing{nil, land} {
+			for _, closed := range []bool{false, true} {
+				sent := Transaction{ID: "tx_1", Kind: Send, Status: status, Landing: landing, Closed: closed, Token: SOL, Amount: 7, Fee: 5}
+				held, ok := rules.Reservation(sent)
+				for _, slot := range []uint64{0, 99, 100, 101} {
+					if got, want := ok && held.Holds(slot), sent.Reserves(slot); got != want {
+						t.Errorf("%s, landed %+v, closed %v, of a balance at %d: held back %v, want %v", status, landing, closed, slot, got, want)
+					}
+				}
+				if ok && (held.ID != sent.ID || held.Spending != rules.Spends(sent)) {
+					t.Errorf("%s: it holds %+v", status, held)
+				}
+			}
+		}
+	}
+}
+
 func TestApprovedIsWhoseSignatureWasAskedFor(t *testing.T) {
 	for what, c := range map[string]struct {
 		of   Transaction

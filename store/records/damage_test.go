@@ -191,10 +191,16 @@ func TestMoneyIsNotJudgedWithoutADamagedRow(t *testing.T) {
 		s := openAt(t, path)
 		err := s.View(t.Context(), func(tx store.Tx) error {
 			_, err := tx.UnsettledFrom(wallet.Address{1})
-			return err
+			_, reserved := tx.ReservationsFrom(wallet.Address{1})
+			for list, err := range map[string]error{"unsettled": err, "reserved": reserved} {
+				if !errors.Is(err, store.ErrDamaged) && !errors.Is(err, store.ErrUnsealed) {
+					t.Errorf("%s, %s: %v", what, list, err)
+				}
+			}
+			return nil
 		})
-		if !errors.Is(err, store.ErrDamaged) && !errors.Is(err, store.ErrUnsealed) {
-			t.Errorf("%s: %v", what, err)
+		if err != nil {
+			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)

@@ -48,8 +48,9 @@ func TestAKindThatThisBinaryDoesNotKnowIsNeverJudged(t *testing.T) {
 		_, byID := tx.Transaction("tx_1")
 		_, bySignID := tx.TransactionBySignID("s")
 		_, bySignature := tx.TransactionBySignature(wallet.Signature{1})
-		_, reserved := tx.UnsettledFrom(from)
-		for what, err := range map[string]error{"by id": byID, "by sign id": bySignID, "by signature": bySignature, "for reservations": reserved} {
+		_, unsettled := tx.UnsettledFrom(from)
+		_, reserved := tx.ReservationsFrom(from)
+		for what, err := range map[string]error{"by id": byID, "by sign id": bySignID, "by signature": bySignature, "while it is unsettled": unsettled, "for reservations": reserved} {
 			if !errors.Is(err, wallet.ErrUnknownKind) {
 				t.Errorf("it is read %s: %v", what, err)
 			}

@@ -37,8 +37,9 @@ func TestTermsThatTheirKindRefusesHoldUpOneTransaction(t *testing.T) {
 	defer closed(t, s)
 	if err := s.View(t.Context(), func(tx store.Tx) error {
 		_, byID := tx.Transaction(bad.ID)
-		_, reserved := tx.UnsettledFrom(bad.From)
-		for what, err := range map[string]error{"by id": byID, "for reservations": reserved} {
+		_, unsettled := tx.UnsettledFrom(bad.From)
+		_, reserved := tx.ReservationsFrom(bad.From)
+		for what, err := range map[string]error{"by id": byID, "while it is unsettled": unsettled, "for reservations": reserved} {
 			if !errors.Is(err, store.ErrDamaged) || !errors.Is(err, wallet.ErrTerms) {
 				t.Errorf("it is read %s: %v", what, err)
 			}
@@ -50,8 +51,11 @@ func TestTermsThatTheirKindRefusesHoldUpOneTransaction(t *testing.T) {
 		if open, err := tx.UnsettledTransactions(wallet.Transaction{}, 9); err != nil || len(open) != 1 || open[0].ID != other.ID {
 			t.Errorf("unsettled are %+v, %v", open, err)
 		}
-		if free, err := tx.UnsettledFrom(other.From); err != nil || len(free) != 1 {
-			t.Errorf("reserved of the other wallet are %+v, %v", free, err)
+		if open, err := tx.UnsettledFrom(other.From); err != nil || len(open) != 1 {
+			t.Errorf("unsettled of the other wallet are %+v, %v", open, err)
+		}
+		if held, err := tx.ReservationsFrom(other.From); err != nil || len(held) != 1 || held[0].ID != other.ID {
+			t.Errorf("reserved of the other wallet are %+v, %v", held, err)
 		}
 		return nil
 	}); err != nil {

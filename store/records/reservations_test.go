@@ -1,0 +1,74 @@
+package records
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// reserving is a store with a payment that holds back funds of the wallet from, and what it holds is remembered.
+func reserving(t *testing.T, from wallet.Address) (*Store, wallet.Transaction) {
+	t.Helper()
+	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
+	sent := wallet.Transaction{ID: "tx_1", Kind: wallet.Send, Owner: "usr_1", From: from, Token: wallet.SOL, Amount: 7, Status: wallet.AwaitingSignature}
+	mustUpdate(t, s, func(tx store.Tx) error {
+		return errors.Join(tx.PutUser(wallet.User{ID: "usr_1", TelegramID: 1}), tx.CreateTransaction(sent))
+	})
+	if err := s.View(t.Context(), func(tx store.Tx) error {
+		held, err := tx.ReservationsFrom(from)
+		if len(held) != 1 || held[0].ID != sent.ID || held[0].Spending.Lamports != 7 {
+			t.Fatalf("reserved are %+v", held)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.reservations.all) != 1 {
+		t.Fatalf("remembered are %d reservations", len(s.reservations.all))
+	}
+	return s, sent
+}
+
+// TestNothingIsReservedForSomebodyErased, although a snapshot from before still has the row and what it held back is remembered.
+func TestNothingIsReservedForSomebodyErased(t *testing.T) {
+	from := wallet.Address{1}
+	s, _ := reserving(t, from)
+	defer closed(t, s)
+	if err := s.view(t.Context(), func(old *tx) error {
+		mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_1") })
+		later := &tx{in: old.in, store: s}
+		open, err := later.UnsettledFrom(from)
+		held, alike := later.ReservationsFrom(from)
+		if len(open) != 0 || len(held) != 0 {
+			t.Errorf("unsettled are %+v, reserved are %+v", open, held)
+		}
+		return errors.Join(err, alike)
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWhatIsRememberedHidesNoDamage: a row whose bytes changed under the same tag is not what was written.
+func TestWhatIsRememberedHidesNoDamage(t *testing.T) {
+	for what, damage := range map[string]func(raw []byte) []byte{
+		"a bit":      func(raw []byte) []byte { raw[len(raw)-tagSize-1] ^= 1; return raw },
+		"only a tag": func(raw []byte) []byte { return raw[len(raw)-tagSize:] },
+		"nothing":    func([]byte) []byte { return []byte{} },
+	} {
+		from := wallet.Address{1}
+		s, sent := reserving(t, from)
+		mustUpdate(t, s, func(contract store.Tx) error {
+			tx, key := contract.(*tx), []byte(sent.ID)
+			return tx.put(transactions, key, damage(bytes.Clone(tx.get(transactions, key))))
+		})
+		err := s.View(t.Context(), func(tx store.Tx) error { _, err := tx.ReservationsFrom(from); return err })
+		if !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("%s: %v", what, err)
+		}
+		closed(t, s)
+	}
+}
