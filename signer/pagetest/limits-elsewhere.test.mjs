@@ -92,6 +92,25 @@ it('a wallet of this page signs nothing where the storage cannot be read, and th
   nothingLeft();
 }));
 
+for (const name of ['signed', 'policies', 'networks']) {
+  it(`a wallet app is asked for nothing where the wallets can be read and something else cannot: ${name}`, () => limited(ONE, async (tab) => {
+    const asked = await withApp(tab);
+    await tab.addInitScript((unread) => {
+      const { transaction } = IDBDatabase.prototype;
+      IDBDatabase.prototype.transaction = function (names, ...more) {
+        if ([names].flat().includes(unread)) throw new DOMException('the disk', 'UnknownError');
+        return transaction.call(this, names, ...more);
+      };
+    }, name);
+    await tab.goto('about:blank');
+    await offer(tab);
+    await title(tab, 'Something went wrong');
+    assert.deepEqual(await tab.getByRole('button', { name: /^(Approve|Sign)/ }).allTextContents(), []);
+    assert.deepEqual(asked, []);
+    nothingLeft();
+  }));
+}
+
 it('a browser without Ed25519 that stores nothing says so, for a change of limits and for a payment', () => on('', async (tab) => {
   await tab.addInitScript(() => {
     if (globalThis.SubtleCrypto) SubtleCrypto.prototype.generateKey = async () => { throw new DOMException('Unrecognized name', 'NotSupportedError'); }; // not on about:blank

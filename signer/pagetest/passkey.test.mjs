@@ -423,6 +423,20 @@ it('two wallets have a passkey each; exchanged or damaged records open nothing',
   await title(tab, 'Transaction signed');
 }));
 
+it('a wallet without a passkey is offered none of another wallet, and signs with its passphrase', () => withPasskey(async (tab) => {
+  await restore(tab, OTHER_WORDS);
+  await title(tab, HOME);
+  server.world.address = OTHER;
+  server.world.payment = payment({ payer: OTHER, reference: addr(0x98) });
+  await follow(tab, server, SIGN);
+  await press(tab, 'Approve');
+  await title(tab, 'Sign with your passphrase');
+  assert.equal(await tab.getByRole('button', { name: 'Use passkey' }).count(), 0);
+  await type(tab, PASSPHRASE);
+  await press(tab, 'Sign and send');
+  await title(tab, 'Transaction signed');
+}));
+
 it('a wallet restored under another passphrase loses its passkey, says so, and is offered a new one', () => withPasskey(async (tab, device) => {
   await follow(tab, server, SIGN);
   await press(tab, 'Approve');

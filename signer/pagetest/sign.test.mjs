@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { SystemProgram, PublicKey } from '@solana/web3.js';
 import { BEFORE, EVE, above, allText, inSight, it, offerAgain, on, onSign, server, text } from './browser.mjs';
 import { transfer } from './fixtures.mjs';
-import { ADDRESS, BOB, PASSPHRASE, PHONE, REFERENCE, SIGN, approve, compile, follow, payment, press, title } from './harness.mjs';
+import { ADDRESS, BOB, PASSPHRASE, PHONE, REFERENCE, SIGN, approve, compile, follow, payment, press, revisit, title } from './harness.mjs';
 import { ZERO_HASH, addr } from './wire.mjs';
 
 it('sign: what is shown comes from the bytes, and the signature fits them', () => {
@@ -325,10 +325,14 @@ it('a signed payment is followed to its end, with a way back to the chat', () =>
     server.world.status = 'signed';
     await follow(tab, server, SIGN);
     await title(tab, 'Already signed');
-    server.world.fail['/w/tx/get'] = { status: 404, code: 'NOT_FOUND', message: 'Gone.' };
-    await tab.locator('main').getByText('The chat shows when it is confirmed').waitFor();
-    assert.doesNotMatch(await text(tab), /This page and the chat show/);
-    server.world.fail = {};
+    for (const refusal of [{ status: 404, code: 'NOT_FOUND', message: 'Gone.' }, { status: 403, code: 'POLICY_VIOLATION', message: 'Frozen.' }]) {
+      server.world.fail['/w/tx/get'] = refusal;
+      await tab.locator('main').getByText('The chat shows when it is confirmed').waitFor();
+      assert.doesNotMatch(await text(tab), /This page and the chat show/);
+      server.world.fail = {};
+      await revisit(tab, server, SIGN);
+      await title(tab, 'Already signed');
+    }
     for (const [code, says] of [['BLOCKHASH_EXPIRED', /did not reach Solana in time\. Nothing was paid/], ['CHAIN_ERROR', /Solana rejected it/], ['toString', /It failed\. The chat shows why/]]) {
       Object.assign(server.world, { status: 'signed', view: { bot: 'evil/../x', error_code: code } });
       await follow(tab, server, SIGN);

@@ -179,6 +179,21 @@ it('a device without limits takes nothing that the wallet did not sign but what 
   nothingLeft();
 }));
 
+it('a signature of limits that is forged at refresh is said in red before anything is signed, and once', () => limited(null, async (tab) => {
+  await offer(tab);
+  await title(tab, 'Approve this payment?');
+  assert.doesNotMatch(await text(tab), /not from this wallet/);
+  server.world.limits = { current: NO_LIMITS, signed: signed(ONE, { by: other }) };
+  await approve(tab);
+  await tab.getByText('a signature that is not from this wallet').waitFor();
+  await title(tab, 'Approve this payment?');
+  assert.deepEqual([server.posted('/w/tx/signature'), await policies(tab)], [[], []]);
+  await press(tab, 'Approve anyway');
+  await passphrase(tab);
+  await press(tab, 'Sign and send');
+  await title(tab, 'Transaction signed');
+}));
+
 it('a device without limits enforces what the server enforces without a signature', () => limited(null, async (tab) => {
   server.world.limits = { current: ONE, signed: null };
   await offer(tab, { lamports: 5n });
