@@ -436,7 +436,7 @@ func (c *Chat) tapLimitsOnDevice(_ context.Context, _ Inbound, object string) (A
 		if err != nil {
 			return s.refuse(err)
 		}
-		return s.sendLimitsLink("limits_text.device", token, address, state.Current, vars{})
+		return s.sendLimitsLink("limits_text.device", token, address, state.Current, vars{"Waits": state.Pending != nil})
 	})
 }
 

@@ -365,7 +365,7 @@ func TestChangesAreLoggedWithWhatTheyReplace(t *testing.T) {
 	r.says("alice", "/freeze")
 	said := r.sends(func() { r.says("alice", "/security log") })
 	contains(t, "the log", said, "made stricter: in one payment no SOL limit → 2 SOL.", "made stricter: in one payment 2 SOL → 1 SOL.",
-		"signed on a device: in one payment 1 SOL → 3 SOL. They take effect 22 November 2026, 12:00 UTC.")
+		"signed on a device: in one payment 1 SOL → 3 SOL. They take effect on 22 November 2026, 12:00 UTC.")
 	if n := strings.Count(said, "cancelled: in one payment 1 SOL → 3 SOL."); n != 3 {
 		t.Errorf("%d changes were cancelled: %s", n, said)
 	}

@@ -28,6 +28,12 @@ func probingPauses() quota.Direct {
 	return quota.Direct{Kind: "probing_pause", Most: 1, Span: probingPause}
 }
 
+// judgedProposals counts what apps of somebody else have judged, whatever the answer is: one that is allowed and cannot be put to the owner
+// says as much of a limit as one that is refused.
+func judgedProposals() quota.Direct {
+	return quota.Direct{Kind: "judged_proposals", Most: maxAskedHourly, Span: time.Hour}
+}
+
 // prober is an app of somebody else that proposes something to a person.
 type prober struct {
 	about string       // the key by which its refusals are counted
@@ -63,6 +69,46 @@ func (s *Transactions) probingPaused(tx store.Tx, keyID string, person wallet.Us
 		return wallet.Refuse(wallet.PolicyViolation, wallet.RefusedByPrivateRule)
 	}
 	return err
+}
+
+// mayProbe counts a proposal of an app of somebody else before it is judged. It refuses one that could not be put to the owner anyway: its answer
+// would depend on private rules, and the owner would not see the question. It does nothing for everybody else. Errors: POLICY_VIOLATION during a pause,
+// BOT_BLOCKED, RATE_LIMIT_EXCEEDED.
+func (s *Transactions) mayProbe(ctx context.Context, keyID string, person wallet.UserID) error {
+	var counted bool
+	err := s.Store.View(ctx, func(tx store.Tx) (err error) {
+		if err := s.probingPaused(tx, keyID, person); err != nil {
+			return err
+		}
+		_, counted, err = proberOf(tx, keyID, person)
+		return err
+	})
+	if err != nil || !counted {
+		return err
+	}
+	return s.Store.Update(ctx, func(tx store.Tx) error {
+		p, ok, err := proberOf(tx, keyID, person)
+		if err != nil || !ok {
+			return err
+		}
+		owner, err := tx.User(person)
+		if err != nil {
+			return err
+		}
+		if err := reachable(owner); err != nil {
+			return err
+		}
+		if err := roomToAsk(tx, owner); err != nil {
+			return err
+		}
+		switch again, err := judgedProposals().Spend(tx, s.Now(), p.about); {
+		case err != nil:
+			return err
+		case !again.IsZero():
+			return askedTooOften(again)
+		}
+		return nil
+	})
 }
 
 // countRefusal counts a refusal by a Private rule, before it is returned to who proposed. With the last one that has room the pause begins,

@@ -152,6 +152,52 @@ func TestAllKeysOfAnAppCountTogether(t *testing.T) {
 	p.paused(1)
 }
 
+// TestWhatTheOwnerCannotSeeIsNotJudged: while a question could not be put to the owner, an app gets the same answer to whatever it proposes.
+func TestWhatTheOwnerCannotSeeIsNotJudged(t *testing.T) {
+	p := newProbing(t)
+	for range 5 { // questions that wait
+		allowed, err := p.requests(p.shop, p.alice.Address(), p.bob.Address(), "0.1")
+		p.Must(err)
+		p.Must(p.Update(func(tx store.Tx) error { _, err := p.Transfers.CommitByProgram(tx, allowed); return err }))
+	}
+	same := func(what, reason string) {
+		t.Helper()
+		for _, amount := range []string{"0.5", "1", "1.000000001", "2"} {
+			if err := p.asks(p.shop, amount); wallet.ReasonOf(err).Key != reason {
+				t.Errorf("%s, %s: %v", what, amount, err)
+			}
+		}
+	}
+	same("too many questions", "proposal.too_many_waiting")
+	p.Pass(time.Hour)
+	p.Must(p.Update(func(tx store.Tx) error {
+		user, err := tx.User(p.alice.User.ID)
+		if err != nil {
+			return err
+		}
+		user.Unreachable = true
+		return tx.PutUser(user)
+	}))
+	same("an owner who blocked the bot", "person.blocked_bot")
+	p.paused(0)
+}
+
+// TestAnAppsProposalsAreCountedBeforeTheyAreJudged: those that are never stored as well.
+func TestAnAppsProposalsAreCountedBeforeTheyAreJudged(t *testing.T) {
+	p := newProbing(t)
+	for range 20 {
+		p.Must(p.asks(p.shop, "0.5"))
+	}
+	for _, amount := range []string{"0.5", "2"} { // what limits allow, and what they forbid
+		if err := p.asks(p.shop, amount); wallet.CodeOf(err) != wallet.RateLimitExceeded {
+			t.Errorf("one more, %s: %v", amount, err)
+		}
+	}
+	p.Must(p.asks(p.app("Other"), "0.5"))
+	p.Pass(time.Hour)
+	p.Must(p.asks(p.shop, "0.5"))
+}
+
 // TestTheOwnersKeysMayBeRefusedOften: they are told the exact reasons anyway.
 func TestTheOwnersKeysMayBeRefusedOften(t *testing.T) {
 	p := newProbing(t)
@@ -170,7 +216,7 @@ func TestProbesAtOnceBeginOnePause(t *testing.T) {
 	allowed, err := p.requests(p.shop, p.alice.Address(), p.bob.Address(), "0.5")
 	p.Must(err)
 	var all sync.WaitGroup
-	errs := make([]error, 4*handlers.MaxPrivateRefusals)
+	errs := make([]error, 3*handlers.MaxPrivateRefusals) // fewer than are judged in an hour
 	for i := range errs {
 		all.Go(func() { errs[i] = p.asks(p.shop, "2") })
 	}

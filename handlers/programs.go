@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"time"
+
 	"purser/store"
 	"purser/wallet"
 )
@@ -78,6 +80,25 @@ const (
 // roomFor counts one more question to a person. It returns RATE_LIMIT_EXCEEDED when maxAsked or maxAskedHourly is
 // reached. The limits are per person, across all their wallets and all programs.
 func (s *Transactions) roomFor(tx store.Tx, owner wallet.User) error {
+	if err := roomToAsk(tx, owner); err != nil {
+		return err
+	}
+	switch again, err := questionLimit().Spend(tx, s.Now(), account(owner)); {
+	case err != nil:
+		return err
+	case !again.IsZero():
+		return askedTooOften(again)
+	}
+	return nil
+}
+
+// askedTooOften is RATE_LIMIT_EXCEEDED until a time.
+func askedTooOften(again time.Time) error {
+	return wallet.Refuse(wallet.RateLimitExceeded, "proposal.too_often", wallet.NumberArg("Times", maxAskedHourly), wallet.TimeArg("Again", again))
+}
+
+// roomToAsk returns RATE_LIMIT_EXCEEDED while maxAsked questions of programs wait for a person.
+func roomToAsk(tx store.Tx, owner wallet.User) error {
 	open, err := OpenTransactions(tx, owner.ID)
 	if err != nil {
 		return err
@@ -91,12 +112,6 @@ func (s *Transactions) roomFor(tx store.Tx, owner wallet.User) error {
 	}
 	if waiting >= maxAsked {
 		return wallet.Refuse(wallet.RateLimitExceeded, "proposal.too_many_waiting", wallet.NumberArg("Count", waiting))
-	}
-	switch again, err := questionLimit().Spend(tx, s.Now(), account(owner)); {
-	case err != nil:
-		return err
-	case !again.IsZero():
-		return wallet.Refuse(wallet.RateLimitExceeded, "proposal.too_often", wallet.NumberArg("Times", maxAskedHourly), wallet.TimeArg("Again", again))
 	}
 	return nil
 }

@@ -108,9 +108,9 @@ func (s *Transactions) load(ctx context.Context, t wallet.Transaction) (Snapshot
 
 // Propose completes a draft: it adds the reference, fee, message and warnings, and simulates it. from is the wallet that
 // signs. ask requires the owner's confirmation in chat even if a program holds the key. The draft must have its owner and
-// the terms of its kind. Nothing is stored, but refusals of private rules are counted (MaxPrivateRefusals).
+// the terms of its kind. Nothing is stored, but what an app of somebody else proposes is counted, and what private rules refuse it (probing.go).
 func (s *Transactions) Propose(ctx context.Context, who Caller, from wallet.Wallet, ask bool, t wallet.Transaction, snapshot Snapshot) (Proposal, error) {
-	if err := s.Store.View(ctx, func(tx store.Tx) error { return s.probingPaused(tx, who.KeyID, t.Owner) }); err != nil {
+	if err := s.mayProbe(ctx, who.KeyID, t.Owner); err != nil {
 		return Proposal{}, err
 	}
 	p, err := s.propose(ctx, who, from, ask, t, snapshot, s.assessIn)

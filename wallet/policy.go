@@ -232,7 +232,7 @@ type WalletPolicy struct {
 	Dropped time.Time `json:"dropped,omitzero"`
 }
 
-// SignedAt returns when the wallet signed what is in force now, or a change that waits: the device that did so keeps both. zero: what is in force was never
+// SignedAt returns when the wallet signed what is in force now, or a change that waits: the device that did so keeps what it signed. zero: what is in force was never
 // signed, and a device may not have it.
 func (w WalletPolicy) SignedAt() time.Time {
 	switch {
@@ -272,14 +272,12 @@ func (w WalletPolicy) WithoutPending(now time.Time) WalletPolicy {
 	return w
 }
 
-// SetSigned returns w after its wallet signed a policy at now (PolicyState.Set). The caller has verified the signature. Signing what is current already
-// leaves a change that waits as it is.
+// SetSigned returns w after its wallet signed a policy at now (PolicyState.Set). The caller has verified the signature. It replaces a change that waits,
+// as the page does that signs: also if the policy is the current one.
 func (w WalletPolicy) SetSigned(proof PolicyProof, now time.Time) WalletPolicy {
 	w = w.At(now)
 	w.Dropped = time.Time{}
-	if !proof.Policy.Equal(w.State.Current) {
-		w.State, w.SignedPending = w.State.Set(proof.Policy, now), nil
-	}
+	w.State, w.SignedPending = w.State.Set(proof.Policy, now), nil
 	if proof.Policy.Equal(w.State.Current) {
 		w.Signed = &proof
 	} else {
