@@ -430,7 +430,8 @@ func TestDeadLettersAreReplayedBesideARunningServerAndWithoutOne(t *testing.T) {
 	i.gaveUp(made.ID, wallet.ProTier, wallet.FreeTier)
 
 	// Without a server.
-	if list := i.says("queue", "list"); !regexp.MustCompile(`(?m)^events +0 waiting, 0 in flight, 2 dead letters`).MatchString(list) {
+	// An event of the welcome may wait still: the process ended as soon as it was answered.
+	if list := i.says("queue", "list"); !regexp.MustCompile(`(?m)^events +[01] waiting, 0 in flight, 2 dead letters`).MatchString(list) {
 		t.Fatalf("the queues read:\n%s", list)
 	}
 	letters := i.says("queue", "dead-letters", "events")
