@@ -247,8 +247,12 @@ function more(offer, pay, first = []) {
     offer.chain !== 'mainnet' && h('p', { class: 'hint' }, t('sign.no_network_in_signature')));
 }
 
+/** The words of the buttons. To approve a revocation would read as the opposite of what it does. */
+const verbs = (pay) => pay.kind === 'revoke' ? ['sign.revoke_do', 'sign.revoke_keep'] : ['sign.approve', 'sign.reject'];
+
 function review(ui, offer, decoded, pay, known) {
   const { list, red } = cautions(offer, known);
+  const [yes, no] = verbs(pay);
   return ui.ask(t(heading(pay)), (done) => [
     list,
     h('div', { class: 'card pay' },
@@ -256,7 +260,7 @@ function review(ui, offer, decoded, pay, known) {
       h('p', { class: 'hint' }, t(comparing(pay))),
       rows(...terms(offer, decoded, pay, known.network, known.limits.kept))),
     h('div', { class: 'actions sticky' },
-      button(t(red ? 'sign.approve_anyway' : 'sign.approve'), red ? 'primary destructive' : 'primary', () => done('approve')), button(t('sign.reject'), 'danger', () => done('reject'))),
+      button(t(red ? 'sign.approve_anyway' : yes), red ? 'primary destructive' : 'primary', () => done('approve')), button(t(no), red || no === 'sign.reject' ? 'danger' : 'secondary', () => done('reject'))),
     more(offer, pay),
   ]);
 }

@@ -288,8 +288,8 @@ export async function install(tab, words = WORDS) {
   }, made.get(words));
 }
 
-export async function approve(tab, passphrase = PASSPHRASE) {
-  await press(tab, 'Approve');
+export async function approve(tab, passphrase = PASSPHRASE, button = 'Approve') {
+  await press(tab, button);
   await title(tab, 'Sign with your passphrase');
   await tab.getByLabel(whole(tab, 'Passphrase'), { exact: true }).fill(passphrase);
   await press(tab, 'Sign and send');

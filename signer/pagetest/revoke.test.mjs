@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { PublicKey } from '@solana/web3.js';
 import { above, allText, it, offerAgain, onSign, server } from './browser.mjs';
 import { associated, memo, revoke } from './fixtures.mjs';
-import { ADDRESS, REFERENCE, SIGN, USDC, approve, payment, press, revisit, title } from './harness.mjs';
+import { ADDRESS, PASSPHRASE, REFERENCE, SIGN, USDC, approve, payment, press, revisit, title } from './harness.mjs';
 import { TOKENS } from '../page/tokens.js';
 import { TOKEN, TOKEN_2022, addr } from './wire.mjs';
 
@@ -37,13 +37,13 @@ for (const [name, { steps, parts, not, can = 'up to 2500.00025 of these tokens n
     server.world.view = { app: 'Shop', terms: { schema: 'revoke/1', token: { symbol: 'GOLD', decimals: 9 }, account: addr(0xee), delegate: THIEF, limit: '2500000250000' } };
     return onSign(async (tab) => {
       await title(tab, HEADING);
-      const decides = await above(tab, 'Approve');
+      const decides = await above(tab, 'Revoke');
       for (const part of [...parts, 'You revoke the approval to spend', 'From the token account', 'can no longer spend', 'No tokens move', '0.000005 SOL', 'From the server, not part of the transaction', THIEF, `This address can spend ${can}. After this, it cannot.`]) {
         assert.ok(decides.includes(part), `${part} is not shown above the buttons: ${decides}`);
       }
       const whole = await allText(tab);
       for (const part of [...not, 'GOLD', 'You send', 'You pay exactly', 'elegate', addr(0xee)]) assert.ok(!whole.includes(part), `${part} is shown: ${whole}`);
-      await approve(tab);
+      await approve(tab, PASSPHRASE, 'Revoke');
       await title(tab, 'Transaction signed');
       assert.equal(server.posted('/w/tx/signature').length, 1);
     });
@@ -66,9 +66,20 @@ it('a revocation: who can spend is the server’s word, and only if it can be re
     for (const odd of [{ limit: 5 }, { limit: '-1' }, { limit: '01' }, { limit: '1.5' }, { limit: '9'.repeat(30) }, { delegate: 'Thief' }, { delegate: `${THIEF}\n` }, { delegate: null }, { token: null }, { token: { decimals: 1e9 } }, { token: { decimals: '6' } }, { token: { decimals: 1.5 } }, { schema: 'stake/1' }]) {
       assert.equal(await says(odd), '', JSON.stringify(odd));
     }
-    await press(tab, 'Approve');
+    await press(tab, 'Revoke');
     await title(tab, 'Sign with your passphrase');
     assert.doesNotMatch(await allText(tab), /can spend/, 'the server’s words stand where only the bytes count');
+  });
+});
+
+it('a revocation that is not wanted: the approval is kept, and nothing is signed', () => {
+  server.world.payment = payment({ steps: back() });
+  return onSign(async (tab) => {
+    await title(tab, HEADING);
+    assert.equal(await tab.getByRole('button', { name: 'Reject' }).count(), 0);
+    await press(tab, 'Keep it');
+    await title(tab, 'Rejected');
+    assert.deepEqual(server.posted('/w/tx/signature'), []);
   });
 });
 
@@ -77,7 +88,7 @@ it('a revocation: another account at refresh is a change, and nothing is signed'
   server.world.refreshed = { steps: back({ account: addr(0xa1) }) };
   return onSign(async (tab) => {
     await title(tab, HEADING);
-    await approve(tab);
+    await approve(tab, PASSPHRASE, 'Revoke');
     await title(tab, 'Stop: the transaction was changed');
     assert.deepEqual(server.posted('/w/tx/signature'), []);
   });
@@ -87,7 +98,7 @@ it('a revocation: the same again is warned of as the same, and one of the same a
   server.world.payment = payment({ steps: back(), reference: '' });
   return onSign(async (tab) => {
     await title(tab, HEADING);
-    await approve(tab);
+    await approve(tab, PASSPHRASE, 'Revoke');
     await title(tab, 'Transaction signed');
     await offerAgain(tab, { steps: back({ reference: addr(0x61) }) });
     await title(tab, HEADING);
