@@ -96,7 +96,7 @@ func rejectUnsigned(tx store.Tx, person wallet.UserID, now time.Time) error {
 			continue
 		}
 		if _, err := store.Step(tx, t, wallet.TransitionInput{By: wallet.OwnerRejected, At: now,
-			Failure: wallet.UserRejected, Reason: wallet.Because("failed_because.frozen")}); err != nil {
+			Failure: wallet.UserRejected, Reason: wallet.Because(byFreeze)}); err != nil {
 			return err
 		}
 	}
@@ -312,4 +312,12 @@ func (f *Freezing) EndWithoutWallet(tx store.Tx, person wallet.UserID) (from tim
 		return ends, nil
 	}
 	return time.Time{}, f.end(tx, user, wallet.Address{})
+}
+
+// byFreeze is the reason of a transaction that ended because its owner froze the account.
+const byFreeze = "failed_because.frozen"
+
+// IsByFreeze reports whether a transaction was rejected by a freeze.
+func IsByFreeze(t wallet.Transaction) bool {
+	return t.Status == wallet.Rejected && t.ErrorReason.Key == byFreeze
 }
