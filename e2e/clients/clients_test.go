@@ -200,7 +200,7 @@ func node(t *testing.T) func(folder string, args ...string) string {
 	}
 	run := func(folder string, args ...string) string {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 10*harness.Wait) // beside other packages on few processors
+		ctx, cancel := context.WithTimeout(t.Context(), 5*harness.Wait) // beside other packages on few processors
 		defer cancel()
 		cmd := exec.CommandContext(ctx, program, args...)
 		cmd.Dir = folder

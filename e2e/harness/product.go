@@ -23,8 +23,9 @@ import (
 	"purser/sandbox/telegram"
 )
 
-// Wait bounds every wait of the end-to-end tests.
-const Wait = 60 * time.Second
+// Wait bounds every wait of the end-to-end tests. It is longer than store.ExpiredLeaseWait, the minute for which a job waits that was
+// under way at many kills in a row.
+const Wait = 2 * time.Minute
 
 // Build makes the binary in a folder of its own. Tests of one package call it once, in TestMain.
 func Build() (path string, remove func(), err error) {
