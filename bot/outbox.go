@@ -54,7 +54,23 @@ func (b *Bot) deliver(ctx context.Context, job store.Job) (work.Result, error) {
 	ctx, cancel := b.untilFatal(ctx)
 	defer cancel()
 	message, err := b.say(ctx, row.Chat, card, reply)
-	return b.judge(ctx, row, job.Failures, reply, message, err)
+	result, err := b.judge(ctx, row, job.Failures, reply, message, err)
+	result.Patient = err == nil && result.Again.IsZero() && b.nobodyWaits(ctx, row)
+	return result, err
+}
+
+// nobodyWaits reports whether neither a request nor another reply to the same chat waits for the end of a reply. What comes
+// later needs a commit of its own to get here, which takes a patient end along.
+func (b *Bot) nobodyWaits(ctx context.Context, row store.Reply) bool {
+	if b.now().Before(row.SendResultUntil) {
+		return false
+	}
+	waiting := 0
+	err := b.opt.Store.View(ctx, func(tx store.Tx) (err error) {
+		waiting, err = tx.CountJobs(store.Outbox, store.ChatKey(row.Chat))
+		return err
+	})
+	return err == nil && waiting <= 1 // itself
 }
 
 // turn waits until a reply may be sent. If its chat has to wait, it returns at once: ok is false, and opens says until when.

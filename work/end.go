@@ -102,7 +102,7 @@ func (p *Pool) succeed(h *held, result Result) (Outcome, error) {
 	if !result.Again.IsZero() {
 		outcome = Snoozed
 	}
-	err := p.end(h, func(tx store.Tx, ref store.Ref) error {
+	err := p.end(h, result.Patient, func(tx store.Tx, ref store.Ref) error {
 		if result.Commit != nil {
 			if err := result.Commit(tx); err != nil {
 				return err
@@ -131,15 +131,20 @@ func lostOr(err error) error {
 }
 
 // end writes the end of an attempt, in an Update that also claims the next job if more are known to wait. If this
-// node's own lease was renewed as a newer attempt meanwhile (hold), it ends that one instead.
-func (p *Pool) end(h *held, write func(store.Tx, store.Ref) error) error {
+// node's own lease was renewed as a newer attempt meanwhile (hold), it ends that one instead. A patient end may wait for the
+// commit of others.
+func (p *Pool) end(h *held, patient bool, write func(store.Tx, store.Ref) error) error {
+	ctx := context.WithoutCancel(h.ctx)
+	if patient {
+		ctx = store.Patient(ctx)
+	}
 	for {
 		p.mu.Lock()
 		ref := h.job.Ref()
 		h.asked = p.running && (p.more || h.job.Key != "") && p.room() >= 0
 		p.mu.Unlock()
 		err := p.run(func() error {
-			return p.Store.Update(context.WithoutCancel(h.ctx), func(tx store.Tx) (err error) {
+			return p.Store.Update(ctx, func(tx store.Tx) (err error) {
 				if err = write(tx, ref); err != nil || !h.asked {
 					return err
 				}
@@ -175,7 +180,7 @@ func (p *Pool) fail(h *held, job store.Job, cause error) Outcome {
 	wait := p.Schedule.wait(failures)
 	// One Update ends the attempt in either case.
 	write := func(dead func(store.Tx, store.Job, error) error) error {
-		return p.end(h, func(tx store.Tx, ref store.Ref) error {
+		return p.end(h, false, func(tx store.Tx, ref store.Ref) error {
 			now := p.Now()
 			if outcome == Retried {
 				return lostOr(tx.RetryJobs(now.Add(wait), ref))
@@ -237,7 +242,7 @@ func reason(cause error) string {
 
 // giveBack ends an attempt that was cut short: any node may claim the job at once.
 func (p *Pool) giveBack(h *held) Outcome {
-	err := p.end(h, func(tx store.Tx, ref store.Ref) error { return lostOr(tx.SnoozeJobs(time.Time{}, ref)) })
+	err := p.end(h, false, func(tx store.Tx, ref store.Ref) error { return lostOr(tx.SnoozeJobs(time.Time{}, ref)) })
 	switch {
 	case store.Final(err):
 		return p.stopFor(err)

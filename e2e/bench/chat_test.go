@@ -192,6 +192,8 @@ func BenchmarkUpdateToWebhook(b *testing.B) {
 		for range count {
 			wait()
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		l := load{count: count, took: time.Since(began), cpu: process{p.PID()}.cpu(b) - before, times: slices.Clone(times)}
 		slices.Sort(l.times)
 		return l
@@ -199,7 +201,7 @@ func BenchmarkUpdateToWebhook(b *testing.B) {
 	for range people { // who writes for the first time is welcomed, and registered
 		say()
 	}
-	for range people {
+	for range 2 * people { // the registration and the message
 		wait()
 	}
 	var fast, steady []load

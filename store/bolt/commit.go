@@ -42,13 +42,14 @@ type ran struct {
 }
 
 // Update runs change and commits it: on this goroutine if nobody else writes, else through the committer, whose
-// outcome it waits for. ctx counts until the Update is queued. A panic of change rolls it back and continues in the
-// caller. Errors: change's own, store.ErrClosed, ctx's, and store.ErrUnknownOutcome.
+// outcome it waits for. A patient one (store.Patient) goes with the next commit of others. ctx counts until the Update is
+// queued. A panic of change rolls it back and continues in the caller. Errors: change's own, store.ErrClosed, ctx's, and
+// store.ErrUnknownOutcome.
 func (e *Engine) Update(ctx context.Context, change func(engine.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if e.tryAlone() {
+	if !store.IsPatient(ctx) && e.tryAlone() {
 		return e.alone(change)
 	}
 	j := &pendingUpdate{turns: make(chan turn, 1), ran: make(chan ran, 1)}
@@ -66,9 +67,10 @@ func (e *Engine) Update(ctx context.Context, change func(engine.Tx) error) error
 
 // tryAlone takes the right to commit if the last commit had a single Update and nobody has queued since. This saves a
 // lone writer the four messages of a queued Update, which cost more than its rows do. It returns false when the
-// engine is closed: enqueue then refuses the Update.
+// engine is closed: enqueue then refuses the Update. It returns false too while patient Updates wait, since they are to share
+// the commit.
 func (e *Engine) tryAlone() bool {
-	if !e.lone.Load() {
+	if !e.lone.Load() || e.patient.some.Load() {
 		return false
 	}
 	e.closing.RLock()
@@ -119,12 +121,29 @@ func (e *Engine) enqueue(ctx context.Context, j *pendingUpdate) error {
 	if e.closed {
 		return store.ErrClosed
 	}
+	if store.IsPatient(ctx) {
+		e.patient.add(j, e.hurry)
+		return nil
+	}
 	e.lone.Store(false) // the committer goes next, before any writer that comes later
 	select {
 	case e.updates <- j:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// hurry has the committer commit the patient Updates that have waited long enough.
+func (e *Engine) hurry() {
+	e.closing.RLock()
+	defer e.closing.RUnlock()
+	if e.closed { // the committer commits them before it ends
+		return
+	}
+	select {
+	case e.updates <- nil:
+	default: // it is about to commit others, and takes them along
 	}
 }
 
@@ -147,19 +166,33 @@ func (e *Engine) commitLoop() {
 	defer close(e.stopped)
 	batch := make([]*pendingUpdate, 0, maxBatch)
 	for first := range e.updates {
-		e.committing.Lock()
-		batch = append(batch[:0], first)
+		batch = e.commitQueued(batch, first)
+	}
+	if e.patient.some.Load() { // nobody else came, and none can come now
+		e.commitQueued(batch, nil)
+	}
+}
+
+// commitQueued commits an Update that was received from the queue, nil for none, with all that wait for a commit. It uses the
+// memory of batch, and returns it for the next time.
+func (e *Engine) commitQueued(batch []*pendingUpdate, first *pendingUpdate) []*pendingUpdate {
+	e.committing.Lock()
+	defer e.committing.Unlock()
+	// Those that have waited are the first: what the others do may rest on what they end.
+	batch = e.patient.take(batch[:0])
+	if first != nil {
+		batch = append(batch, first)
 		// Writers whose commit has just ended are about to come back. Without this pause the first of them would have a
 		// commit to itself, and all others would wait for it.
 		runtime.Gosched()
-		batch = e.drain(batch)
-		e.lone.Store(len(batch) == 1)
-		for rest := batch; len(rest) > 0; {
-			rest = e.commitFront(rest)
-		}
-		e.committing.Unlock()
-		clear(batch)
 	}
+	batch = e.drain(batch)
+	e.lone.Store(len(batch) <= 1)
+	for rest := batch; len(rest) > 0; {
+		rest = e.commitFront(rest)
+	}
+	clear(batch)
+	return batch
 }
 
 // drain adds queued jobs to a batch, without waiting for any.
@@ -170,7 +203,9 @@ func (e *Engine) drain(batch []*pendingUpdate) []*pendingUpdate {
 			if !ok {
 				return batch
 			}
-			batch = append(batch, j)
+			if j != nil { // see hurry
+				batch = append(batch, j)
+			}
 		default:
 			return batch
 		}

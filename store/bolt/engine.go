@@ -45,7 +45,8 @@ type Engine struct {
 	random  io.Reader
 	log     *slog.Logger
 
-	updates chan *pendingUpdate // Updates that wait for the committer; Close closes it
+	updates chan *pendingUpdate // Updates that wait for the committer; nil for the patient ones; Close closes it
+	patient patient             // Updates that wait for the commit of others
 	stopped chan struct{}       // closed when the committer has ended
 	failed  chan struct{}       // closed when the engine stops for good (stop)
 	poison  error               // the error of the commit whose outcome is unknown; guarded by committing, set before failed is closed
@@ -72,6 +73,7 @@ func Open(o Options) (*Engine, error) {
 	e := &Engine{
 		path: o.Path, random: o.Random, log: o.Log,
 		updates: make(chan *pendingUpdate, maxBatch),
+		patient: patient{patience: store.Patience},
 		stopped: make(chan struct{}),
 		failed:  make(chan struct{}),
 	}

@@ -61,7 +61,8 @@ type Engine interface {
 	// (group commit); each sees what those before it wrote. An error of change rolls back what it wrote. It is returned
 	// after everything that it may rest on is committed. change may run more than once, on the goroutine that called
 	// Update. A panic rolls back and continues there. ctx does not cancel an Update that is queued: its outcome is
-	// waited for. store.ErrUnknownOutcome says that nobody knows whether a commit took effect. After it the Engine
+	// waited for. If ctx is store.Patient, the Engine may wait up to store.Patience for the Update of somebody else, and
+	// commit both at once. store.ErrUnknownOutcome says that nobody knows whether a commit took effect. After it the Engine
 	// refuses every Update.
 	Update(ctx context.Context, change func(Tx) error) error
 	// Run waits for the end of ctx, or returns store.ErrUnknownOutcome as soon as a commit left its outcome open.
