@@ -2,7 +2,10 @@ package bench
 
 import (
 	"bytes"
+	encoding "encoding/binary" // binary is the purser that is measured
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,6 +29,7 @@ func echoBot(address string) error {
 		return err
 	}
 	bot.Handle("/help", func(c telebot.Context) error { return c.Send("you said: " + c.Text()) })
+	bot.Handle(telebot.OnCallback, func(c telebot.Context) error { return c.Respond() })
 	bot.Handle(telebot.OnText, func(c telebot.Context) error { return c.Send("you said: " + c.Text()) })
 	bot.Start()
 	return nil
@@ -49,75 +53,138 @@ const answersPerSecond = 20
 
 // BenchmarkAnswer is /help by people in turn, from the message to the answer in the chat, beside telebot's echo.
 func BenchmarkAnswer(b *testing.B) {
-	const each = 200
-	run := func(b *testing.B, start func(w *sandbox.World) process) {
-		w := harness.World(b, 400*time.Millisecond)
-		people := crowd(b, w, 1+each)
-		var mu sync.Mutex
-		said, times := map[string]time.Time{}, []time.Duration{}
-		answered := make(chan struct{}, 10*each)
-		w.Telegram.OnCall(func(c telegram.Call) {
-			if c.Method != "sendMessage" {
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if at, ok := said[c.Params["chat_id"]]; ok {
-				times = append(times, time.Since(at))
-				delete(said, c.Params["chat_id"])
-				answered <- struct{}{}
-			}
+	conversation{perSecond: answersPerSecond, count: 200, method: "sendMessage", param: "chat_id",
+		say: func(w *sandbox.World, person, _ int64) (string, error) {
+			_, err := w.Telegram.Say(person, "/help")
+			return strconv.FormatInt(person, 10), err
+		}}.measure(b)
+}
+
+// BenchmarkTap is what Telegram lets a bot answer at any pace: taps, here on a button that is no longer used, from the tap to
+// the toast, beside a telebot bot that answers each with an empty one.
+func BenchmarkTap(b *testing.B) {
+	conversation{perSecond: 100, count: 1000, method: "answerCallbackQuery", param: "callback_query_id",
+		say: func(w *sandbox.World, person, message int64) (string, error) {
+			return w.Telegram.TapData(person, message, "old")
+		}}.measure(b)
+}
+
+// conversation is what people do at a steady pace, and the call of the bot that answers it.
+type conversation struct {
+	perSecond, count int
+	method, param    string // the call that answers, and its parameter that says what it answers
+	// say does something to a message of the bot, and returns the parameter's value.
+	say func(w *sandbox.World, person, message int64) (string, error)
+}
+
+// talkers are the people of a conversation.
+const talkers = 40
+
+// measure has people talk with purser, then with telebot's echo.
+func (c conversation) measure(b *testing.B) {
+	b.Run("purser", func(b *testing.B) {
+		c.with(b, func(w *sandbox.World) (process, string) {
+			p := harness.NewProduct(b, binary, w, unlimited...)
+			p.Start()
+			return process{p.PID()}, filepath.Join(p.Dir, "purser.db")
 		})
-		p := start(w)
-		say := func(person int64) {
-			mu.Lock()
-			said[strconv.FormatInt(person, 10)] = time.Now()
-			mu.Unlock()
-			if _, err := w.Telegram.Say(person, "/help"); err != nil {
-				b.Error(err)
-			}
+	})
+	b.Run("echo", func(b *testing.B) {
+		c.with(b, func(w *sandbox.World) (process, string) { return child(b, "echo", w.TelegramURL(), collector...), "" })
+	})
+}
+
+// with has people talk with the bot that start starts. start returns the file of its store too, "" without one.
+func (c conversation) with(b *testing.B, start func(w *sandbox.World) (process, string)) {
+	w := harness.World(b, 400*time.Millisecond)
+	people := crowd(b, w, talkers)
+	p, file := start(w)
+	// Each has talked with the bot before.
+	messages := make([]int64, talkers)
+	slowly := time.NewTicker(time.Second / answersPerSecond)
+	defer slowly.Stop()
+	for i, person := range people {
+		<-slowly.C
+		if _, err := w.Telegram.Say(person, "/help"); err != nil {
+			b.Fatal(err)
 		}
-		wait := func() {
+		m, err := w.Telegram.WaitMessage(bounded(b), person, func(m telegram.Message) bool { return m.From.IsBot })
+		if err != nil {
+			b.Fatal(err)
+		}
+		messages[i] = m.ID
+	}
+	// answers get the value of c.param of each answer, and when it came.
+	type answer struct {
+		value string
+		at    time.Time
+	}
+	answers := make(chan answer, 2*c.count)
+	w.Telegram.OnCall(func(call telegram.Call) {
+		if call.Method == c.method {
+			answers <- answer{call.Params[c.param], time.Now()}
+		}
+	})
+	var all load
+	written := 0
+	for b.Loop() {
+		before, committed := p.cpu(b), commits(b, file)
+		said := make(map[string][]time.Time, c.count)
+		ticks := time.NewTicker(time.Second / time.Duration(c.perSecond))
+		for i := range c.count {
+			<-ticks.C
+			at := time.Now()
+			value, err := c.say(w, people[i%talkers], messages[i%talkers])
+			if err != nil {
+				b.Fatal(err)
+			}
+			said[value] = append(said[value], at)
+		}
+		ticks.Stop()
+		for range c.count {
 			select {
-			case <-answered:
+			case a := <-answers:
+				if len(said[a.value]) == 0 {
+					b.Fatalf("an answer to nothing: %q", a.value)
+				}
+				all.times = append(all.times, a.at.Sub(said[a.value][0]))
+				said[a.value] = said[a.value][1:]
 			case <-time.After(harness.Wait):
 				b.Fatal("no answer")
 			}
 		}
-		say(people[0])
-		wait()
-		var used time.Duration
-		count := 0
-		for b.Loop() {
-			before := p.cpu(b)
-			ticks := time.NewTicker(time.Second / answersPerSecond)
-			for _, person := range people[1:] {
-				<-ticks.C
-				say(person)
-			}
-			ticks.Stop()
-			for range people[1:] {
-				wait()
-			}
-			used += p.cpu(b) - before
-			count += each
-		}
-		slices.Sort(times)
-		l := load{times: times}
-		b.ReportMetric(p50(l), "ms-p50")
-		b.ReportMetric(p99(l), "ms-p99")
-		b.ReportMetric(float64(used.Microseconds())/float64(count), "cpu-µs")
+		all.cpu += p.cpu(b) - before
+		all.count += c.count
+		written += commits(b, file) - committed
 	}
-	b.Run("purser", func(b *testing.B) {
-		run(b, func(w *sandbox.World) process {
-			p := harness.NewProduct(b, binary, w, unlimited...)
-			p.Start()
-			return process{p.PID()}
-		})
-	})
-	b.Run("echo", func(b *testing.B) {
-		run(b, func(w *sandbox.World) process { return child(b, "echo", w.TelegramURL(), collector...) })
-	})
+	slices.Sort(all.times)
+	b.ReportMetric(p50(all), "ms-p50")
+	b.ReportMetric(p99(all), "ms-p99")
+	b.ReportMetric(all.cpuEach(), "cpu-µs")
+	b.ReportMetric(float64(written)/float64(all.count), "commits")
+}
+
+// commits is the number of the last commit of a store file, which grows by one with each: the transaction id in the newer one of
+// bbolt's two meta pages (bbolt, internal/common/meta.go). Each commit syncs the disk twice.
+func commits(b *testing.B, file string) int {
+	b.Helper()
+	if file == "" {
+		return 0
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	last := uint64(0)
+	for page := range 2 {
+		var meta [80]byte
+		if _, err := f.ReadAt(meta[:], int64(page*os.Getpagesize())); err != nil {
+			b.Fatal(err)
+		}
+		last = max(last, encoding.NativeEndian.Uint64(meta[64:]))
+	}
+	return int(last)
 }
 
 // marked finds the number that a message bears.
