@@ -67,8 +67,9 @@ type Talker interface {
 	Profiles() []chat.Profile
 	// Apology is the answer to a person when handling their input failed for good.
 	Apology(in chat.Input) []chat.Reply
-	// FreezeOnArrival freezes the account of a person whose input says so. It runs in the transaction that takes the input.
-	FreezeOnArrival(tx store.Tx, in chat.Input) error
+	// FreezeOnArrival freezes the account of a person whose input says so, and reports whether it did. It runs in the transaction
+	// that takes the input.
+	FreezeOnArrival(tx store.Tx, in chat.Input) (froze bool, err error)
 	// TooMany is the answer to a person when their oldest waiting messages are left out. It reads their language from tx.
 	TooMany(tx store.Tx, chat int64) ([]chat.Reply, error)
 }
@@ -109,6 +110,8 @@ type Bot struct {
 	outbox  *work.Pool // of replies that are to be sent; it runs while this node leads
 	pacer   *pacer
 	floods  floods
+	aheads  aheads
+	steady  bool // the updates of the last polls were taken in; of the goroutine that polls
 	waiters sendWaiters
 	ran     atomic.Bool
 

@@ -142,10 +142,10 @@ func TestManyAtOnceOfOneChat(t *testing.T) {
 		}
 		many = append(many, u)
 	}
-	if err := f.bot.take(f.ctx(), many[:2], 0); err != nil {
+	if err := f.bot.take(f.ctx(), many[:2], 0, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.bot.take(f.ctx(), many[2:], 0); err != nil {
+	if err := f.bot.take(f.ctx(), many[2:], 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(f.inbox()); n != 1+3 {

@@ -91,7 +91,7 @@ func (b *Bot) Accept(ctx context.Context, secret string, body []byte) error {
 	case err != nil:
 		return ErrBadUpdate
 	}
-	return b.take(ctx, []incoming{u}, b.maxWaiting)
+	return b.take(ctx, []incoming{u}, b.maxWaiting, nil)
 }
 
 // Knows reports whether a secret is the one that Telegram was given for the webhook. It compares in constant time.
@@ -101,22 +101,25 @@ func (b *Bot) Knows(secret string) bool {
 }
 
 // take writes updates to the inbox durably, and passes those that may be handled at once to this node's workers. It leaves
-// out updates whose ids were seen before. If most > 0, it takes nothing while that many wait, and returns ErrBusy.
-func (b *Bot) take(ctx context.Context, updates []incoming, most int) error {
+// out updates whose ids were seen before. If most > 0, it takes nothing while that many wait, and returns ErrBusy. done, if not
+// nil, is the attempt at the only update: if it is decided, what it came to is written too, and the update is dealt with.
+func (b *Bot) take(ctx context.Context, updates []incoming, most int, done *ahead) error {
 	updates = slices.DeleteFunc(updates, func(u incoming) bool { return u.kind == ignored })
 	if len(updates) == 0 {
 		return nil
 	}
 	// The closure may run again after a rollback, so everything that it decides starts afresh, except who was notified.
-	var handed []store.Job
-	var calm, notified []int64 // notified outlives runs of the closure that were rolled back, since floods does too
-	freezing := true
+	var into taken
+	var notified []int64 // outlives runs of the closure that were rolled back, since floods does too
+	freezing, concluded := true, false
 	write := func(tx store.Tx) (err error) {
-		var over []int64
-		if handed, over, calm, err = b.put(tx, updates, most, freezing); err != nil {
+		if into, err = b.put(tx, updates, most, freezing); err != nil {
 			return err
 		}
-		for _, chat := range over {
+		if concluded, err = done.conclude(tx, into); err != nil {
+			return err
+		}
+		for _, chat := range into.over {
 			if !slices.Contains(notified, chat) && !b.floods.flooded(chat) {
 				continue
 			}
@@ -128,17 +131,23 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int) error {
 		return nil
 	}
 	err := b.update(ctx, write)
+	if errors.Is(err, errAhead) && !store.Final(err) { // the inbox handles it, with all that it does about failures
+		done.drop()
+		done = nil
+		err = b.update(ctx, write)
+	}
 	switch {
 	case errors.Is(err, errFreeze): // the updates are not lost by it: /freeze freezes once more when it is handled
 		b.log.Error("an account could not be frozen when /freeze arrived", "error", err)
 		freezing = false
 		err = b.update(ctx, write)
 	case errors.Is(err, ErrBusy): // Telegram delivers the updates again, but a freeze must not wait for that
-		if frozen := b.update(ctx, func(tx store.Tx) error { return b.freeze(tx, updates...) }); frozen != nil {
+		if frozen := b.update(ctx, func(tx store.Tx) error { _, err := b.freeze(tx, updates...); return err }); frozen != nil {
 			b.log.Error("an account could not be frozen when /freeze arrived", "error", frozen)
 		}
 	}
 	if err != nil {
+		done.drop()
 		for _, chat := range notified { // nobody was notified after all
 			b.floods.calm(chat)
 		}
@@ -147,10 +156,15 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int) error {
 	if len(notified) > 0 {
 		b.log.Warn("a chat sends faster than it can be answered: its oldest updates are left out")
 	}
-	for _, chat := range calm {
+	for _, chat := range into.calm {
 		b.floods.calm(chat)
 	}
-	b.inbox.Hand(handed)
+	if concluded {
+		done.concluded()
+		return nil
+	}
+	b.adopt(done, into)
+	b.inbox.Hand(into.handed)
 	return nil
 }
 
@@ -159,25 +173,34 @@ var errFreeze = errors.New("freeze on arrival")
 
 // freeze freezes the accounts of people whose updates say so, before any update is handled. put calls it for updates that are
 // new: one that Telegram delivers again does not freeze again, since the person may have unfrozen their account meanwhile.
-func (b *Bot) freeze(tx store.Tx, updates ...incoming) error {
+// It reports whether any of them did.
+func (b *Bot) freeze(tx store.Tx, updates ...incoming) (froze bool, err error) {
 	for _, u := range updates {
 		if u.kind == membership {
 			continue
 		}
-		if err := b.opt.Chat.FreezeOnArrival(tx, u.in); err != nil {
-			return errors.Join(errFreeze, err)
+		yes, err := b.opt.Chat.FreezeOnArrival(tx, u.in)
+		if err != nil {
+			return false, errors.Join(errFreeze, err)
 		}
+		froze = froze || yes
 	}
-	return nil
+	return froze, nil
 }
 
-// put is the part of take that runs in the transaction. It returns the jobs that were leased to this node, the chats that
-// are over their bound, and those that are not. With freezing, an update that is /freeze takes effect here. It changes nothing
-// but tx, so it may run twice.
-func (b *Bot) put(tx store.Tx, updates []incoming, most int, freezing bool) (handed []store.Job, over, calm []int64, err error) {
+// taken is what put did.
+type taken struct {
+	handed     []store.Job // that were leased to this node
+	froze      bool        // an update took effect already
+	over, calm []int64     // the chats that are over their bound, and those that are not
+}
+
+// put is the part of take that runs in the transaction. With freezing, an update that is /freeze takes effect here. It changes
+// nothing but tx, so it may run twice.
+func (b *Bot) put(tx store.Tx, updates []incoming, most int, freezing bool) (into taken, err error) {
 	if most > 0 {
 		if stats, err := tx.JobStats(store.Inbox); err != nil || stats.Waiting+stats.InFlight >= most {
-			return nil, nil, nil, errors.Join(err, ErrBusy)
+			return taken{}, errors.Join(err, ErrBusy)
 		}
 	}
 	now := b.now().UTC()
@@ -186,33 +209,35 @@ func (b *Bot) put(tx store.Tx, updates []incoming, most int, freezing bool) (han
 		// Telegram delivers an update again until it is acknowledged. Its id is noted in the commit that stores it.
 		known, err := tx.NoteUpdate(now, u.id)
 		if err != nil {
-			return nil, nil, nil, err
+			return taken{}, err
 		}
 		if known {
 			continue
 		}
 		if freezing {
-			if err := b.freeze(tx, u); err != nil {
-				return nil, nil, nil, err
+			froze, err := b.freeze(tx, u)
+			if err != nil {
+				return taken{}, err
 			}
+			into.froze = into.froze || froze
 		}
 		chat := store.ChatKey(u.in.Chat)
 		jobs = append(jobs, store.Job{Queue: store.Inbox, Key: chat, Owner: chat, About: store.ChatPerson(tx, u.in.From.TelegramID), At: now, Body: u.body})
 	}
-	if handed, err = tx.PutJobs(jobs, b.inbox.Offer()); err != nil {
-		return nil, nil, nil, err
+	if into.handed, err = tx.PutJobs(jobs, b.inbox.Offer()); err != nil {
+		return taken{}, err
 	}
 	for _, chat := range chatsOf(updates) {
 		switch cut, err := b.cut(tx, chat); {
 		case err != nil:
-			return nil, nil, nil, err
+			return taken{}, err
 		case cut:
-			over = append(over, chat)
+			into.over = append(into.over, chat)
 		default:
-			calm = append(calm, chat)
+			into.calm = append(into.calm, chat)
 		}
 	}
-	return handed, over, calm, nil
+	return into, nil
 }
 
 // chatsOf lists the chats of updates, each once.
@@ -266,10 +291,17 @@ func (b *Bot) room(ctx context.Context) error {
 	}
 }
 
-// handle is the inbox's work.Handle. What was decided becomes true in the commit that ends the job, so an update takes
-// effect once, even if it is handled again after a crash or a conflict. An error, also that of a panic, is a failed
-// attempt.
-func (b *Bot) handle(ctx context.Context, job store.Job) (_ work.Result, err error) {
+// handle is the inbox's work.Handle: an attempt, unless one has begun before the update was taken in.
+func (b *Bot) handle(ctx context.Context, job store.Job) (work.Result, error) {
+	if a := b.aheads.take(job.ID); a != nil {
+		return a.wait(ctx)
+	}
+	return b.attempt(ctx, job)
+}
+
+// attempt handles an update. What was decided becomes true in the commit that ends the job, so an update takes effect once, even
+// if it is handled again after a crash or a conflict. An error, also that of a panic, is a failed attempt.
+func (b *Bot) attempt(ctx context.Context, job store.Job) (_ work.Result, err error) {
 	defer b.recovered(job, &err)
 	u, err := kept(job.Body)
 	if err != nil {

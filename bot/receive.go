@@ -134,10 +134,11 @@ func (b *Bot) poll(ctx context.Context) error {
 		if err == nil {
 			var next int64
 			if next, err = b.keep(ctx, bodies); err == nil {
-				offset, failures = next, 0
+				offset, failures, b.steady = next, 0, b.steady || len(bodies) > 0
 				continue
 			}
 		}
+		b.steady = false
 		if ctx.Err() != nil {
 			break
 		}
@@ -181,7 +182,7 @@ func (b *Bot) keep(ctx context.Context, bodies []json.RawMessage) (int64, error)
 	if len(bodies) > 0 && next <= 1 {
 		return 0, errors.New("telegram getUpdates: updates without ids, which cannot be acknowledged")
 	}
-	return next, b.take(ctx, updates, 0)
+	return next, b.take(ctx, updates, 0, b.handleAhead(ctx, updates))
 }
 
 // afterFailedPoll logs what is wrong and waits until the next attempt. It returns false if ctx ended meanwhile. If a

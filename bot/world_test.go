@@ -397,11 +397,11 @@ func (k *talker) TooMany(store.Tx, int64) ([]chat.Reply, error) {
 }
 
 // FreezeOnArrival notes whom it was asked about, and fails if the test says so.
-func (k *talker) FreezeOnArrival(tx store.Tx, in chat.Input) error {
+func (k *talker) FreezeOnArrival(tx store.Tx, in chat.Input) (bool, error) {
 	if k.freezes == nil {
-		return nil
+		return false, nil
 	}
-	return k.freezes(tx, in)
+	return true, k.freezes(tx, in)
 }
 
 func (k *talker) Apology(in chat.Input) []chat.Reply {

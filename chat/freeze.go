@@ -64,21 +64,22 @@ func wantsLink(l parsedLine) bool { return len(l.args) > 0 && strings.EqualFold(
 
 // FreezeOnArrival freezes the account of a person whose input is /freeze. The front calls it in the store transaction that takes
 // the input into its inbox. So nothing that waits before it can propose or confirm anything, and a flood that pushes the
-// input out of the inbox does not stop the freeze. It does nothing for other inputs, and for people whom purser has not met.
-func (c *Chat) FreezeOnArrival(tx store.Tx, in Input) error {
+// input out of the inbox does not stop the freeze. It does nothing for other inputs, and for people whom purser has not met: froze
+// is false then.
+func (c *Chat) FreezeOnArrival(tx store.Tx, in Input) (froze bool, err error) {
 	yes, err := c.isFreeze(tx, in)
 	if err != nil || !yes {
-		return err
+		return false, err
 	}
 	user, err := tx.UserByTelegram(in.From.TelegramID)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	_, err = c.Freezing.Freeze(tx, user.ID, wallet.FrozenInChat, in.MessageID)
-	return err
+	return err == nil, err
 }
 
 // freeze answers /freeze. The account is frozen already, unless the front could not do it on arrival.

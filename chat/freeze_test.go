@@ -54,7 +54,7 @@ func TestFreezeIsRecognizedHoweverItIsTyped(t *testing.T) {
 			r.rich("alice", 1_000_000_000)
 			in := r.input("alice")
 			in.Text = text
-			r.Must(r.Update(func(tx store.Tx) error { return r.chat.FreezeOnArrival(tx, in) }))
+			r.Must(r.Update(func(tx store.Tx) error { _, err := r.chat.FreezeOnArrival(tx, in); return err }))
 			if r.frozen("alice") != want {
 				t.Errorf("frozen: %v", !want)
 			}
@@ -73,7 +73,7 @@ func TestFreezeIsRecognizedHoweverItIsTyped(t *testing.T) {
 		in := r.input("alice")
 		in.Text = "/freeze"
 		change(&in)
-		r.Must(r.Update(func(tx store.Tx) error { return r.chat.FreezeOnArrival(tx, in) }))
+		r.Must(r.Update(func(tx store.Tx) error { _, err := r.chat.FreezeOnArrival(tx, in); return err }))
 		if r.frozen("alice") {
 			t.Fatalf("a message %s froze", what)
 		}
@@ -92,7 +92,9 @@ func TestWhatWaitsBeforeAFreezeDoesNothing(t *testing.T) {
 			tap.MessageID, tap.Tap = id, &chat.Tap{CallbackID: "cb", Data: b.Data}
 			freeze := r.input("alice")
 			freeze.Text = "/freeze"
-			arrives := func() { r.Must(r.Update(func(tx store.Tx) error { return r.chat.FreezeOnArrival(tx, freeze) })) }
+			arrives := func() {
+				r.Must(r.Update(func(tx store.Tx) error { _, err := r.chat.FreezeOnArrival(tx, freeze); return err }))
+			}
 			if when == "before its handler" {
 				arrives()
 			}
@@ -158,7 +160,7 @@ func TestAFreezeIsToldInOneMessage(t *testing.T) {
 	}
 	in := r.input("alice")
 	in.Text = "/freeze"
-	r.Must(r.Update(func(tx store.Tx) error { return r.chat.FreezeOnArrival(tx, in) }))
+	r.Must(r.Update(func(tx store.Tx) error { _, err := r.chat.FreezeOnArrival(tx, in); return err }))
 	r.settle()
 	if got := cards(); got != 1 {
 		t.Fatalf("its event sends %d messages", got)

@@ -150,7 +150,7 @@ func (r *harness) input(name string) chat.Input {
 func (r *harness) does(in chat.Input) {
 	r.Helper()
 	before := len(r.seen)
-	r.Must(r.Update(func(tx store.Tx) error { return r.chat.FreezeOnArrival(tx, in) }))
+	r.Must(r.Update(func(tx store.Tx) error { _, err := r.chat.FreezeOnArrival(tx, in); return err }))
 	r.Must(r.try(in))
 	r.settle()
 	toasts := strings.Count(strings.Join(r.seen[before:], ""), " < toast")
