@@ -189,3 +189,26 @@ func TestAPatientUpdateOfAStoppedEngine(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 }
+
+// TestWhoHurriesPatientUpdatesMayComeBesideOthers, which are in the queue too.
+func TestWhoHurriesPatientUpdatesMayComeBesideOthers(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
+	defer closed(t, s)
+	s.engine.patient.patience = time.Hour
+	end := patiently(t, s, put(1))
+	s.engine.committing.Lock()
+	var group sync.WaitGroup
+	for n := range 3 {
+		group.Go(func() { meet(t, s, 2+n) })
+	}
+	for len(s.engine.updates) < 2 { // the committer holds one
+		runtime.Gosched()
+	}
+	s.engine.hurry()
+	s.engine.committing.Unlock()
+	group.Wait()
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	allKnown(t, s, 1, 2, 3, 4)
+}
