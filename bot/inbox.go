@@ -119,16 +119,8 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int, done *ahea
 		if concluded, err = done.conclude(tx, into); err != nil {
 			return err
 		}
-		for _, chat := range into.over {
-			if !slices.Contains(notified, chat) && !b.floods.flooded(chat) {
-				continue
-			}
-			notified = append(notified, chat)
-			if err := b.notifyFlooded(tx, chat); err != nil {
-				return err
-			}
-		}
-		return nil
+		notified, err = b.notifyOver(tx, into.over, notified)
+		return err
 	}
 	err := b.update(ctx, write)
 	if errors.Is(err, errAhead) && !store.Final(err) { // the inbox handles it, with all that it does about failures
@@ -166,6 +158,21 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int, done *ahea
 	b.adopt(done, into)
 	b.inbox.Hand(into.handed)
 	return nil
+}
+
+// notifyOver notifies the chats that are over their bound, unless they were notified before. notified are those that this call of
+// take has notified, and the result is these and the new ones.
+func (b *Bot) notifyOver(tx store.Tx, over, notified []int64) ([]int64, error) {
+	for _, chat := range over {
+		if !slices.Contains(notified, chat) && !b.floods.flooded(chat) {
+			continue
+		}
+		notified = append(notified, chat)
+		if err := b.notifyFlooded(tx, chat); err != nil {
+			return notified, err
+		}
+	}
+	return notified, nil
 }
 
 // errFreeze says that a freeze failed, and not the taking of updates.

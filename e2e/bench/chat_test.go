@@ -165,7 +165,7 @@ func (c conversation) with(b *testing.B, start func(w *sandbox.World) (process, 
 }
 
 // commits is the number of the last commit of a store file, which grows by one with each: the transaction id in the newer one of
-// bbolt's two meta pages (bbolt, internal/common/meta.go). Each commit syncs the disk twice.
+// bbolt's two meta pages. Each commit syncs the disk twice.
 func commits(b *testing.B, file string) int {
 	b.Helper()
 	if file == "" {
