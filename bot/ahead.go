@@ -13,6 +13,9 @@ import (
 // lookahead is how long an update may be handled before it is taken in. Most commands need less, and the others lose no more.
 const lookahead = 2 * time.Millisecond
 
+// quiet is how many updates may wait or be in hand while one is handled ahead. With more, commits are shared anyway.
+const quiet = 4
+
 // ahead is an update that is handled before it is taken in. If that ends within lookahead, one commit notes the update and writes
 // what was decided, where there would be two, one after the other. Nothing is lost by it: until that commit Telegram keeps the
 // update, and what was decided has no effect. If it takes longer, the update is taken in by itself, and the inbox's worker waits
@@ -49,10 +52,10 @@ func (a *aheads) take(job store.JobID) *ahead {
 	return one
 }
 
-// handleAhead begins to handle polled updates, and waits for lookahead. It returns nil if it does not: if there are several, which
-// share their commits anyway; if others of the chat wait or are being handled, since what they change comes first; and for the
-// first updates of a run, or after a poll that failed, since one whose handling kills the process must be counted in the inbox,
-// which gives it up in the end.
+// handleAhead begins to handle polled updates, and waits for lookahead. It returns nil if it does not: if there are several or much
+// is in hand, since they share their commits anyway; if others of the chat wait or are in hand, since what they change comes first;
+// and for the first updates of a run, or after a poll that failed, since one whose handling kills the process must be counted in the
+// inbox, which gives it up in the end.
 //
 // It is for polling, where one caller takes in updates one after the other: nothing of the chat can come in between.
 func (b *Bot) handleAhead(ctx context.Context, updates []incoming) *ahead {
@@ -60,12 +63,14 @@ func (b *Bot) handleAhead(ctx context.Context, updates []incoming) *ahead {
 		return nil
 	}
 	u := updates[0]
-	waiting := 0
-	err := b.opt.Store.View(ctx, func(tx store.Tx) (err error) {
-		waiting, err = tx.CountJobs(store.Inbox, store.ChatKey(u.in.Chat))
-		return err
+	busy := false
+	err := b.opt.Store.View(ctx, func(tx store.Tx) error {
+		all, err := tx.JobStats(store.Inbox)
+		ofChat, err2 := tx.CountJobs(store.Inbox, store.ChatKey(u.in.Chat))
+		busy = ofChat > 0 || all.Waiting+all.InFlight > quiet
+		return errors.Join(err, err2)
 	})
-	if err != nil || waiting > 0 {
+	if err != nil || busy {
 		return nil
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -141,6 +141,35 @@ func TestASlowUpdateIsTakenInMeanwhile(t *testing.T) {
 	})
 }
 
+// TestNothingGoesAheadWhileMuchIsInHand.
+func TestNothingGoesAheadWhileMuchIsInHand(t *testing.T) {
+	var crowd []int64
+	inLooking(t, func(l *looking) {
+		for n := range quiet + 1 {
+			crowd = append(crowd, int64(9000+n))
+		}
+		l.greet(crowd...)
+	}, func(l *looking) {
+		release := make(chan struct{})
+		l.before = func(in chat.Input) error {
+			if in.Text == "slow" {
+				<-release
+			}
+			return nil
+		}
+		for n, person := range crowd {
+			l.says(telegram.Bob, fmt.Sprint("before ", n))
+			l.wants(fmt.Sprint("before ", n), n)
+			l.must(l.telegram.Say(person, "slow"))
+			l.until("it is taken in", func() bool { return l.telegram.Pending() == 0 })
+		}
+		l.says(telegram.Bob, "after")
+		l.wants("after", quiet+2) // itself among them
+		close(release)
+		l.until("all is handled", func() bool { return l.waiting(store.Inbox) == 0 })
+	})
+}
+
 // TestWhatCannotBeWrittenAheadIsHandledByTheInbox: a commit that fails, a handler that does, and one that panics.
 func TestWhatCannotBeWrittenAheadIsHandledByTheInbox(t *testing.T) {
 	for name, bad := range map[string]func(l *looking, times *atomic.Int32){
