@@ -88,7 +88,12 @@ func (l *looking) wants(text string, want ...int) {
 
 // TestAQuickUpdateIsAnsweredInTheCommitThatTakesItIn, but not those that come first in a run.
 func TestAQuickUpdateIsAnsweredInTheCommitThatTakesItIn(t *testing.T) {
-	inLooking(t, nil, func(l *looking) {
+	counted := &counting{}
+	inLooking(t, func(l *looking) {
+		counted.Store = l.store
+		l.opt.Store = counted
+	}, func(l *looking) {
+		commits := counted.commits.Load()
 		if first := l.found[greeting]; len(first) != 2 || slices.Contains(first, 0) {
 			t.Errorf("the first were handled while the inbox held %v", first)
 		}
@@ -103,6 +108,9 @@ func TestAQuickUpdateIsAnsweredInTheCommitThatTakesItIn(t *testing.T) {
 		l.until("all is sent", func() bool { return l.telegram.Pending() == 0 && l.waiting(store.Outbox) == 0 })
 		if n := len(l.fromBot(telegram.Alice)); n != 3 || l.waiting(store.Inbox) != 0 {
 			t.Errorf("%d messages, and %d updates wait", n, l.waiting(store.Inbox))
+		}
+		if n := counted.commits.Load() - commits; n != 6 {
+			t.Errorf("it took %d commits, not two for each: the operation, and the end of the reply", n)
 		}
 	})
 }
