@@ -136,6 +136,16 @@ func (a *ahead) conclude(tx store.Tx, into taken) (bool, error) {
 	return true, nil
 }
 
+// updateAhead is update for a change that may conclude. A panic rolled it back, and counts as errAhead.
+func (b *Bot) updateAhead(ctx context.Context, change func(store.Tx) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.Join(errAhead, panicked(p))
+		}
+	}()
+	return b.update(ctx, change)
+}
+
 // concluded does what follows when the commit of conclude has ended.
 func (a *ahead) concluded() {
 	a.stop()

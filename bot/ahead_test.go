@@ -197,6 +197,15 @@ func TestWhatCannotBeWrittenAheadIsHandledByTheInbox(t *testing.T) {
 				return nil
 			}
 		},
+		"panic of the commit": func(l *looking, times *atomic.Int32) {
+			l.talker.commit = func(tx store.Tx, in chat.Input) error {
+				if in.Text == "hello" && times.Add(1) == 1 {
+					l.must(nil, tx.PutCard(in.Chat, "made by it", 7, time.Time{}))
+					panic("oops")
+				}
+				return nil
+			}
+		},
 		"error": func(l *looking, times *atomic.Int32) {
 			l.before = func(in chat.Input) error {
 				if in.Text == "hello" && times.Add(1) == 1 {

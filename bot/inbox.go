@@ -122,7 +122,7 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int, done *ahea
 		notified, err = b.notifyOver(tx, into.over, notified)
 		return err
 	}
-	err := b.update(ctx, write)
+	err := b.updateAhead(ctx, write)
 	if errors.Is(err, errAhead) && !store.Final(err) { // the inbox handles it, with all that it does about failures
 		done.drop()
 		done = nil
