@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 
 	"purser/store"
@@ -329,6 +330,7 @@ func (e *Engine) commit(g *group) error {
 	if err := e.keyFile.write(g.made); err != nil {
 		return errors.Join(err, g.root.Rollback())
 	}
+	e.committed = true
 	if err := g.root.Commit(); err != nil {
 		return err
 	}
@@ -360,15 +362,26 @@ func (e *Engine) stop(err error) {
 	}
 }
 
-// Run waits for the end of ctx, or returns store.ErrUnknownOutcome as soon as a commit has left its outcome open. The
-// process must end then: the next start reads what is true.
+// Run reads all pages of the file once, if Open did not, and waits for the end of ctx. It returns store.ErrUnknownOutcome as
+// soon as a commit has left its outcome open, and engine.ErrBroken or ErrCut if a page is damaged. The process must end
+// then: the next start reads what is true, or refuses the file.
 func (e *Engine) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var check sync.WaitGroup
+	defer check.Wait()
+	defer cancel()
+	if e.unchecked {
+		check.Go(func() { e.checkBeside(ctx) })
+	}
 	select {
 	case <-ctx.Done():
 		return nil
 	case <-e.failed:
-		return fmt.Errorf("the store stopped: %w: %w", store.ErrUnknownOutcome, e.poison)
 	}
+	if isDamage(e.poison) {
+		return e.poison
+	}
+	return fmt.Errorf("the store stopped: %w: %w", store.ErrUnknownOutcome, e.poison)
 }
 
 // answer sends all jobs of a batch the same outcome.

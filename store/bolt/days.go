@@ -120,7 +120,7 @@ func (d *Days) open(day string, create bool) (*bbolt.DB, error) {
 // openDay opens or creates a day's file. Its freelist is stored: little is ever freed in it, and so a file of any size
 // opens at once.
 func openDay(path string, layout engine.Layout) (db *bbolt.DB, err error) {
-	if err := guarded(func() (err error) { db, err = openFile(path, bbolt.Options{}); return err }); err != nil {
+	if err := guarded(func() (err error) { db, _, err = openFile(path, bbolt.Options{}); return err }); err != nil {
 		return nil, err
 	}
 	err = guarded(func() error { return layOut(db, layout) })

@@ -51,6 +51,9 @@ type Engine struct {
 	failed  chan struct{}       // closed when the engine stops for good (stop)
 	poison  error               // the error of the commit whose outcome is unknown; guarded by committing, set before failed is closed
 
+	unchecked bool // Open left out the check of all pages: Run makes up for it
+	committed bool // since Open; guarded by committing
+
 	committing sync.Mutex  // held while Updates run and are committed, by the committer or by a lone writer (alone)
 	lone       atomic.Bool // the last commit had one Update, and none has queued since
 
@@ -78,9 +81,9 @@ func Open(o Options) (*Engine, error) {
 		failed:  make(chan struct{}),
 	}
 	var err error
-	// The list of free pages is found again by reading all pages at Open. Writing it with each commit would make
-	// commits slow after many deletions (docs/architecture.md, Store).
-	if e.db, err = openFile(o.Path, bbolt.Options{NoFreelistSync: true}); err != nil {
+	// The list of free pages is written by Close alone. After a crash it is found again by reading all pages at Open. Writing
+	// it with each commit would make commits slow after many deletions (docs/architecture.md, Store).
+	if e.db, e.unchecked, err = openFile(o.Path, bbolt.Options{NoFreelistSync: true}); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", o.Path, err)
 	}
 	return e, nil
@@ -127,9 +130,15 @@ func (e *Engine) Close() error {
 	return e.closeFiles()
 }
 
-// closeFiles closes the key file first: the lock of the database protects both.
+// closeFiles closes the key file first: the lock of the database protects both. A file that is as it should be gets the
+// note that makes the next Open fast.
 func (e *Engine) closeFiles() error {
 	var err error
+	if e.prepared && e.poison == nil {
+		if err := e.noteClosed(); err != nil {
+			e.log.Warn("the store could not be marked as closed: its next start takes longer", "error", err)
+		}
+	}
 	if e.keyFile != nil {
 		err = e.keyFile.file.Close()
 	}

@@ -24,33 +24,36 @@ var ErrCut = errors.New("the file is cut off (a full disk, or a copy that did no
 const (
 	// lockWait is how long Open waits for a process that is just shutting down.
 	lockWait = 200 * time.Millisecond
-	// mapped is how many bytes of the file are mapped from the start. It costs address space, not memory. Only a file
+	// mapped is how many bytes beyond the file's length are mapped from the start. It costs address space, not memory. Only a file
 	// that grows beyond it makes a writer wait until all readers have ended.
 	mapped = 256 << 20
 	// growth is how many bytes the file grows at a time.
 	growth = 4 << 20
 )
 
-// openFile opens or creates a bbolt file. It checks an existing one first, since bbolt trusts what it finds.
-func openFile(path string, o bbolt.Options) (db *bbolt.DB, err error) {
+// openFile opens or creates a bbolt file. It checks an existing one first, since bbolt trusts what it finds. unchecked
+// says that it left out the check of all pages, as the file is as Close left it.
+func openFile(path string, o bbolt.Options) (db *bbolt.DB, unchecked bool, err error) {
 	defer asError(&err)
-	switch _, err := os.Stat(path); {
+	o.InitialMmapSize = mapped
+	switch info, err := os.Stat(path); {
 	case errors.Is(err, os.ErrNotExist):
 		if err := create(path); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	case err == nil:
-		if err := checkFile(path, o.NoFreelistSync); err != nil {
-			return nil, err
+		if unchecked, err = checkFile(path, o.NoFreelistSync); err != nil {
+			return nil, false, err
 		}
+		o.InitialMmapSize += int(info.Size())
 	}
 	// The lock of the file is taken here and held until Close.
-	o.Timeout, o.FreelistType, o.InitialMmapSize, o.NoStatistics = lockWait, bbolt.FreelistMapType, mapped, true
+	o.Timeout, o.FreelistType, o.NoStatistics = lockWait, bbolt.FreelistMapType, true
 	if db, err = bbolt.Open(path, 0o600, &o); err != nil {
-		return nil, lockedOr(err)
+		return nil, false, lockedOr(err)
 	}
 	db.AllocSize = growth
-	return db, nil
+	return db, unchecked, nil
 }
 
 // newSuffix is added to the name of a file that is being made.
@@ -108,18 +111,19 @@ func asError(err *error) {
 //
 // A file that is shorter than bbolt left it would be read beyond its end, through the mapping, and the kernel would end
 // the process (SIGBUS). With every, each page is checked too: without a stored freelist bbolt reads all pages when it
-// opens the file, and panics about a damaged one in a goroutine of its own, where nobody can recover.
-func checkFile(path string, every bool) error {
+// opens the file, and panics about a damaged one in a goroutine of its own, where nobody can recover. unchecked says that
+// this was left out, since nobody has written to the file since Close (closed.go).
+func checkFile(path string, every bool) (unchecked bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if info.Size() == 0 {
-		return ErrCut // bbolt would take an empty file for a new one
+		return false, ErrCut // bbolt would take an empty file for a new one
 	}
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait, ReadOnly: true})
 	if err != nil {
-		return lockedOr(err)
+		return false, lockedOr(err)
 	}
 	err = db.View(func(tx *bbolt.Tx) error {
 		if tx.Size() > info.Size() {
@@ -128,18 +132,22 @@ func checkFile(path string, every bool) error {
 		return nil
 	})
 	if err == nil && every {
-		err = everyPage(path, info.Size(), db.Info().PageSize)
+		unchecked, err = everyPage(path, info.Size(), db.Info().PageSize)
 	}
-	return errors.Join(err, db.Close())
+	return unchecked, errors.Join(err, db.Close())
 }
 
-// everyPage checks each page of a file (pages.go).
-func everyPage(path string, size int64, pageSize int) error {
+// everyPage checks each page of a file (pages.go), unless the file is as Close left it.
+func everyPage(path string, size int64, pageSize int) (unchecked bool, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return errors.Join(checkPages(file, size, pageSize), file.Close())
+	unchecked, err = wasClosed(path, file, pageSize)
+	if err == nil && !unchecked {
+		err = checkPages(file, size, pageSize)
+	}
+	return unchecked, errors.Join(err, file.Close())
 }
 
 // lockedOr turns bbolt's time-out into ErrLocked.

@@ -3,6 +3,7 @@ package bolt
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -50,6 +51,9 @@ type pageWalk struct {
 	size   uint64   // of a page, in bytes
 	beyond uint64   // the first page that is not in use
 	met    []uint64 // a bit for each page that was reached
+	pages  [][]byte // memory for one page at each depth: a page is needed until all below it are checked
+
+	stopped func() bool // ends the walk with errStopped; nil: nothing does
 }
 
 // checkPages checks a file of fileSize bytes and pages of pageSize bytes. ErrCut: it ends too early. engine.ErrBroken:
@@ -60,9 +64,15 @@ func checkPages(from io.ReaderAt, fileSize int64, pageSize int) error {
 	if err != nil {
 		return err
 	}
-	if w.beyond = meta.beyond; w.beyond > uint64(fileSize)/w.size {
+	if meta.beyond > uint64(fileSize)/w.size {
 		return ErrCut
 	}
+	return w.all(meta)
+}
+
+// all checks everything that a meta page leads to.
+func (w *pageWalk) all(meta fileMeta) error {
+	w.beyond = meta.beyond
 	w.met = make([]uint64, w.beyond/64+1)
 	if _, err := w.tree(meta.root, nil, nil, 0, true); err != nil {
 		return err
@@ -81,11 +91,44 @@ func damagedPage(id uint64, format string, about ...any) error {
 // newestMeta returns the newer of the two meta pages that have a right checksum. bbolt writes them in turn, so the
 // other one belongs to the commit before, or was being written when the machine stopped.
 func (w *pageWalk) newestMeta() (newest fileMeta, err error) {
-	found := false
+	all, err := w.metas()
+	if err != nil {
+		return newest, err
+	}
+	for _, this := range all {
+		if this.commit >= newest.commit {
+			newest = this
+		}
+	}
+	if len(all) == 0 {
+		return newest, fmt.Errorf("%w (both of its first pages): restore a backup", engine.ErrBroken)
+	}
+	return newest, nil
+}
+
+// errOverwritten says that the meta page of a commit is no longer in the file.
+var errOverwritten = errors.New("its meta page was overwritten")
+
+// metaOf returns the meta page of a commit.
+func (w *pageWalk) metaOf(commit uint64) (fileMeta, error) {
+	all, err := w.metas()
+	if err != nil {
+		return fileMeta{}, err
+	}
+	for _, this := range all {
+		if this.commit == commit {
+			return this, nil
+		}
+	}
+	return fileMeta{}, errOverwritten
+}
+
+// metas returns those of the two meta pages that have a right checksum.
+func (w *pageWalk) metas() (all []fileMeta, err error) {
 	for id := range uint64(2) {
 		raw := make([]byte, pageHeader+metaSize)
 		if _, err := w.from.ReadAt(raw, int64(id*w.size)); err != nil {
-			return newest, ErrCut
+			return nil, ErrCut
 		}
 		// Layout of a meta page: magic u32, version u32, page size u32, flags u32, root page u64, sequence u64,
 		// freelist u64, first page beyond u64, commit u64, FNV-1a u64 of all before it.
@@ -96,24 +139,24 @@ func (w *pageWalk) newestMeta() (newest fileMeta, err error) {
 		if native.Uint32(m) != metaMagic || native.Uint32(m[4:]) != metaVersion || native.Uint64(m[metaSize-8:]) != sum.Sum64() {
 			continue
 		}
-		this := fileMeta{root: native.Uint64(m[16:]), freelist: native.Uint64(m[32:]), beyond: native.Uint64(m[40:]), commit: native.Uint64(m[48:])}
-		if !found || this.commit > newest.commit {
-			newest, found = this, true
-		}
+		all = append(all, fileMeta{root: native.Uint64(m[16:]), freelist: native.Uint64(m[32:]), beyond: native.Uint64(m[40:]), commit: native.Uint64(m[48:])})
 	}
-	if !found {
-		return newest, fmt.Errorf("%w (both of its first pages): restore a backup", engine.ErrBroken)
-	}
-	return newest, nil
+	return all, nil
 }
 
-// page reads a page with its overflow pages, and marks them as reached.
-func (w *pageWalk) page(id uint64) ([]byte, error) {
+// page reads a page with its overflow pages, and marks them as reached. It is valid until another page of that depth is read.
+func (w *pageWalk) page(id uint64, depth int) ([]byte, error) {
+	if w.stopped != nil && w.stopped() {
+		return nil, errStopped
+	}
 	// Pages 0 and 1 are the meta pages: no tree leads there.
 	if id < 2 || id >= w.beyond {
 		return nil, damagedPage(id, "is none of the file's")
 	}
-	raw := make([]byte, w.size)
+	for len(w.pages) <= depth {
+		w.pages = append(w.pages, make([]byte, w.size))
+	}
+	raw := w.pages[depth]
 	if _, err := w.from.ReadAt(raw, int64(id*w.size)); err != nil {
 		return nil, ErrCut
 	}
@@ -134,7 +177,7 @@ func (w *pageWalk) page(id uint64) ([]byte, error) {
 	if more == 0 {
 		return raw, nil
 	}
-	raw = append(raw, make([]byte, more*w.size)...)
+	raw = append(bytes.Clone(raw), make([]byte, more*w.size)...)
 	if _, err := w.from.ReadAt(raw[w.size:], int64((id+1)*w.size)); err != nil {
 		return nil, ErrCut
 	}
@@ -147,7 +190,7 @@ func (w *pageWalk) tree(id uint64, least, bound []byte, depth int, root bool) (l
 	if depth > deepestPage {
 		return nil, damagedPage(id, "lies too deep")
 	}
-	raw, err := w.page(id)
+	raw, err := w.page(id, depth)
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +322,7 @@ func (w *pageWalk) branch(id uint64, raw, least, bound []byte, depth int, root b
 
 // freelist checks a stored list of free pages: it must hold exactly the pages that are not in use.
 func (w *pageWalk) freelist(id uint64) error {
-	raw, err := w.page(id)
+	raw, err := w.page(id, 0)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,148 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"purser/store/engine"
+)
+
+// A file that nobody has written to since this package closed it needs no check when it is opened again (decisions/0058).
+// Close leaves a note beside it with the file's fingerprint, and the list of its free pages in it. So the time of Open does
+// not depend on the size of the file. Run then reads all pages beside the work, for what a disk may have lost.
+//
+// A file without the note, or with another fingerprint, is checked as a whole before bbolt opens it: after a crash, after
+// a restore, and when anything else has written to it.
+
+// ClosedPath is the path of the note that a database was closed.
+func ClosedPath(path string) string { return path + ".closed" }
+
+// fingerprint identifies a file and what bbolt last committed to it: a hash of the kernel's record of it (stat), which
+// changes with every write, and of both meta pages in from, which hold the number of the commit. ok is false where the
+// system has no such record.
+//
+// Why the meta pages too: after a power cut the record may be older than the pages.
+func fingerprint(info os.FileInfo, from io.ReaderAt, pageSize int) (sum [sha256.Size]byte, ok bool, err error) {
+	record, ok := statRecord(info)
+	if !ok {
+		return sum, false, nil
+	}
+	for id := range int64(2) {
+		meta := make([]byte, pageHeader+metaSize)
+		if _, err := from.ReadAt(meta, id*int64(pageSize)); err != nil {
+			return sum, false, err
+		}
+		record = append(record, meta...)
+	}
+	return sha256.Sum256(record), true, nil
+}
+
+// fingerprintOf is the fingerprint of an open file.
+func fingerprintOf(file *os.File, pageSize int) (sum [sha256.Size]byte, ok bool, err error) {
+	info, err := file.Stat()
+	if err != nil {
+		return sum, false, err
+	}
+	return fingerprint(info, file, pageSize)
+}
+
+// wasClosed reports whether a file is as Close left it. The caller holds the file's lock. An error is that of the file: a
+// note that cannot be read is none.
+func wasClosed(path string, file *os.File, pageSize int) (bool, error) {
+	note, err := os.ReadFile(ClosedPath(path))
+	if err != nil {
+		return false, nil
+	}
+	sum, ok, err := fingerprintOf(file, pageSize)
+	return ok && bytes.Equal(note, sum[:]), err
+}
+
+// noteClosed writes what Open needs to be fast: the list of free pages into the file, if anything was committed since it was
+// opened, and then the note. The caller holds committing, and nothing is written to the file after it. An error is no loss:
+// the next Open checks the file. A note from before fits no more as soon as something is written to the file.
+func (e *Engine) noteClosed() (err error) {
+	defer asError(&err)
+	if e.unchecked && !e.committed {
+		return nil // the note is there
+	}
+	if e.committed {
+		e.db.NoFreelistSync = false
+		root, err := e.db.Begin(true)
+		if err != nil {
+			return err
+		}
+		if err := root.Commit(); err != nil {
+			return err
+		}
+	}
+	file, err := os.Open(e.path)
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	sum, ok, err := fingerprintOf(file, e.db.Info().PageSize)
+	if err != nil || !ok {
+		return err
+	}
+	return os.WriteFile(ClosedPath(e.path), sum[:], 0o600)
+}
+
+// errStopped ends a walk because its context has ended.
+var errStopped = errors.New("the check was stopped")
+
+// checkBeside checks all pages of a snapshot while others read and write. If one is damaged it stops the engine, and removes
+// the note, so that the next Open refuses the file.
+func (e *Engine) checkBeside(ctx context.Context) {
+	err := e.checkSnapshot(ctx)
+	switch {
+	case err == nil || errors.Is(err, errStopped):
+	case isDamage(err):
+		err = errors.Join(err, os.Remove(ClosedPath(e.path)))
+		e.committing.Lock()
+		defer e.committing.Unlock()
+		e.stop(fmt.Errorf("store %s: %w", e.path, err))
+	default:
+		e.log.Error("the pages of the store could not be checked", "error", err)
+	}
+}
+
+// checkSnapshot is the check of the newest snapshot. errStopped: ctx or the engine has ended first.
+func (e *Engine) checkSnapshot(ctx context.Context) error {
+	file, err := os.Open(e.path)
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	w := &pageWalk{from: file, size: uint64(e.db.Info().PageSize), stopped: func() bool { return ctx.Err() != nil }}
+	for {
+		root, err := e.db.Begin(false)
+		if err != nil {
+			return errStopped // closed meanwhile
+		}
+		// The walk needs the snapshot's own meta page. bbolt writes two in turn: two commits after Begin it is gone.
+		meta, err := w.metaOf(uint64(root.ID()))
+		if err == nil {
+			err = w.all(meta)
+		}
+		if err = errors.Join(err, root.Rollback()); !errors.Is(err, errOverwritten) {
+			return err
+		}
+	}
+}
+
+// isDamage tells whether an error of a check is about what the file holds.
+func isDamage(err error) bool { return errors.Is(err, engine.ErrBroken) || errors.Is(err, ErrCut) }
+
+// appendNumbers appends numbers in 8 bytes each.
+func appendNumbers(to []byte, all ...uint64) []byte {
+	for _, n := range all {
+		to = binary.BigEndian.AppendUint64(to, n)
+	}
+	return to
+}

@@ -1,0 +1,230 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"purser/store"
+	"purser/store/engine"
+	"purser/wallet"
+)
+
+// needsRecord skips a test where no file has a fingerprint.
+func needsRecord(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere every Open checks the whole file")
+	}
+}
+
+// isUnchecked opens a store and tells whether Open left out the check.
+func isUnchecked(t *testing.T, path string) bool {
+	t.Helper()
+	s := openAt(t, path)
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	return s.engine.unchecked
+}
+
+// hasFreelist tells whether the newest meta page of a file names a list of free pages.
+func hasFreelist(t *testing.T, path string) bool {
+	t.Helper()
+	w := &pageWalk{from: bytes.NewReader(fileBytes(t, path)), size: uint64(os.Getpagesize())}
+	meta, err := w.newestMeta()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return meta.freelist != noFreelist
+}
+
+// copyStore copies a store's files, as they are, into another folder.
+func copyStore(t *testing.T, path string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "purser.db")
+	for _, at := range []func(string) string{func(p string) string { return p }, KeysPath, ClosedPath} {
+		raw, err := os.ReadFile(at(path))
+		if err == nil {
+			err = os.WriteFile(at(to), raw, 0o600)
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+func TestOnlyAFileThatWasClosedIsOpenedUnchecked(t *testing.T) {
+	needsRecord(t)
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.PutUser(wallet.User{ID: "usr_1", TelegramID: 7}) })
+	if s.engine.unchecked || hasFreelist(t, path) {
+		t.Error("a new file counts as closed")
+	}
+	// A process that dies leaves the file as it is now.
+	died := copyStore(t, path)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !hasFreelist(t, path) {
+		t.Error("Close wrote no list of free pages: the next Open reads the whole file")
+	}
+	for range 3 { // also after a life in which nothing was written
+		if !isUnchecked(t, path) {
+			t.Error("a file that was closed is checked")
+		}
+	}
+	if isUnchecked(t, died) {
+		t.Error("the file of a process that died is not checked")
+	}
+	if isUnchecked(t, copyStore(t, path)) {
+		t.Error("a copy is not checked: the disk may have lost something of it")
+	}
+	// Somebody else writes the same bytes.
+	if err := os.WriteFile(path, fileBytes(t, path), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if isUnchecked(t, path) {
+		t.Error("a file that was written to is not checked")
+	}
+	if !isUnchecked(t, path) {
+		t.Error("it was checked and closed, and is checked again")
+	}
+}
+
+// TestANoteOfAnEarlierCommitIsNone: after a power cut the kernel's record of a file can be older than its pages.
+func TestANoteOfAnEarlierCommitIsNone(t *testing.T) {
+	needsRecord(t)
+	path := filepath.Join(t.TempDir(), "purser.db")
+	if err := openAt(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, size := fileBytes(t, path), os.Getpagesize()
+	before, ok, err := fingerprint(info, bytes.NewReader(raw), size)
+	if note := fileBytes(t, ClosedPath(path)); !ok || err != nil || !bytes.Equal(note, before[:]) {
+		t.Fatalf("the note is %x, not %x (%v)", note, before, err)
+	}
+	for page := range 2 {
+		later := bytes.Clone(raw)
+		at := page*size + pageHeader + 48 // the number of the commit
+		binary.NativeEndian.PutUint64(later[at:], binary.NativeEndian.Uint64(later[at:])+2)
+		if after, _, err := fingerprint(info, bytes.NewReader(later), size); err != nil || after == before {
+			t.Errorf("another commit in meta page %d has the same fingerprint (%v)", page, err)
+		}
+	}
+}
+
+// TestAStoreThatStoppedIsNotClosed: nobody knows what its last commit left.
+func TestAStoreThatStoppedIsNotClosed(t *testing.T) {
+	needsRecord(t)
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	s.engine.committing.Lock()
+	s.engine.stop(io.ErrUnexpectedEOF)
+	s.engine.committing.Unlock()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if isUnchecked(t, path) {
+		t.Error("its file is not checked")
+	}
+}
+
+// damagedWithNote damages a leaf of a closed store's file in a way that the note does not show, as a disk does.
+func damagedWithNote(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "purser.db")
+	raw, pageSize := grown(t, path)
+	leaves := inUse(t, raw, pageSize)["leaf"]
+	clear(raw[leaves[len(leaves)/2]*pageSize:][:pageSize])
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	sum, _, err := fingerprintOf(file, pageSize)
+	if err == nil {
+		err = os.WriteFile(ClosedPath(path), sum[:], 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestWhatADiskLostIsFoundWhileTheStoreRuns, and the next start refuses the file.
+func TestWhatADiskLostIsFoundWhileTheStoreRuns(t *testing.T) {
+	needsRecord(t)
+	path := damagedWithNote(t)
+	s := openAt(t, path)
+	if !s.engine.unchecked {
+		t.Fatal("the note does not fit")
+	}
+	if err := s.engine.Run(t.Context()); !errors.Is(err, engine.ErrBroken) || errors.Is(err, store.ErrUnknownOutcome) {
+		t.Errorf("Run: %v", err)
+	}
+	if err := s.Update(t.Context(), func(tx store.Tx) error { return tx.Heartbeat("a") }); err == nil {
+		t.Error("a damaged store was written to")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := openWhole(options(path)); !errors.Is(err, engine.ErrBroken) {
+		t.Errorf("the next start: %v", err)
+	}
+}
+
+// TestTheCheckBesideSeesOneSnapshot, however many commits there are meanwhile, and ends with the engine's Run.
+func TestTheCheckBesideSeesOneSnapshot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	grown(t, path)
+	s := openAt(t, path)
+	defer s.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	writing := make(chan struct{})
+	wrote := make(chan error, 1)
+	go func() {
+		var err error
+		for n := 0; err == nil && ctx.Err() == nil; n++ {
+			err = s.Update(t.Context(), func(tx store.Tx) error { return tx.Heartbeat("a") })
+			if n == 10 {
+				close(writing)
+			}
+		}
+		wrote <- err
+	}()
+	<-writing
+	for range 50 {
+		if err := s.engine.checkSnapshot(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	if err := <-wrote; err != nil {
+		t.Error(err)
+	}
+	if err := s.engine.checkSnapshot(ctx); !errors.Is(err, errStopped) {
+		t.Errorf("after its end it goes on: %v", err)
+	}
+	s.engine.unchecked = true
+	if err := s.engine.Run(ctx); err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
