@@ -48,19 +48,30 @@ func hasFreelist(t *testing.T, path string) bool {
 }
 
 // copyStore copies a store's files, as they are, into another folder.
-func copyStore(t *testing.T, path string) string {
+func copyStore(t testing.TB, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "purser.db")
 	for _, at := range []func(string) string{func(p string) string { return p }, KeysPath, ClosedPath} {
-		raw, err := os.ReadFile(at(path))
-		if err == nil {
-			err = os.WriteFile(at(to), raw, 0o600)
-		}
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := copyFile(at(path), at(to)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
 		}
 	}
 	return to
+}
+
+// copyFile copies a file of any size.
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
 }
 
 func TestOnlyAFileThatWasClosedIsOpenedUnchecked(t *testing.T) {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -16,8 +17,9 @@ import (
 // an Update of its own, beside others, and notify has dealt with its events. Nth values depend on the number alone.
 type Scale struct {
 	Store  store.Store
-	People int       // who share the transactions, in turn
-	At     time.Time // when the first is created; the others follow by a millisecond each
+	People int           // who share the transactions, in turn
+	At     time.Time     // when the first is created; the others follow by a millisecond each
+	Window time.Duration // for which a proposal waits for its owner; 0: wallet.ConfirmWindow
 }
 
 // scaleBatch is how many transactions share an Update.
@@ -88,7 +90,7 @@ func (s Scale) Proposal(n int) wallet.Transaction {
 	return wallet.Transaction{ID: s.ScaleID(n), Kind: wallet.Send, Status: wallet.AwaitingConfirmation, Owner: s.Person(person), Chat: s.telegram(person),
 		Signer: wallet.PageWallet, From: s.Wallet(person), To: wallet.Address(bytesOf("to", n%(3*s.People), 32)), Token: wallet.SOL, Amount: uint64(1_000_000 + n), Fee: 5000, BalanceLeft: 5_000_000_000,
 		Reference: wallet.Address(bytesOf("reference", n, 32)), ComputeUnitLimit: 1000, ComputeUnitPrice: 10_000,
-		CreatedAt: s.created(n), Deadline: s.created(n).Add(wallet.ConfirmWindow), Message: bytesOf("message", n, 240)}
+		CreatedAt: s.created(n), Deadline: s.created(n).Add(cmp.Or(s.Window, wallet.ConfirmWindow)), Message: bytesOf("message", n, 240)}
 }
 
 // steps are what happens to the nth transaction after its proposal.
