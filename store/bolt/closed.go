@@ -63,15 +63,20 @@ func wasClosed(path string, file *os.File, pageSize int) (bool, error) {
 	return ok && bytes.Equal(note, sum[:]), err
 }
 
-// noteClosed writes what Open needs to be fast: the list of free pages into the file, if anything was committed since it was
-// opened, and then the note. The caller holds committing, and nothing is written to the file after it. An error is no loss:
-// the next Open checks the file. A note from before fits no more as soon as something is written to the file.
+// dropNote removes the note, if there is one.
+func (e *Engine) dropNote() error {
+	if err := os.Remove(ClosedPath(e.path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// noteClosed writes what Open needs to be fast: the list of free pages into the file, unless it is there, and then the note.
+// The caller holds committing, and nothing is written to the file after it. An error is no loss: the next Open checks the
+// file.
 func (e *Engine) noteClosed() (err error) {
 	defer asError(&err)
-	if e.unchecked && !e.committed {
-		return nil // the note is there
-	}
-	if e.committed {
+	if e.committed || !e.unchecked {
 		e.db.NoFreelistSync = false
 		root, err := e.db.Begin(true)
 		if err != nil {
@@ -96,14 +101,13 @@ func (e *Engine) noteClosed() (err error) {
 // errStopped ends a walk because its context has ended.
 var errStopped = errors.New("the check was stopped")
 
-// checkBeside checks all pages of a snapshot while others read and write. If one is damaged it stops the engine, and removes
-// the note, so that the next Open refuses the file.
+// checkBeside checks all pages of a snapshot while others read and write. If one is damaged it stops the engine. Then Close
+// leaves no note, so that the next Open refuses the file.
 func (e *Engine) checkBeside(ctx context.Context) {
 	err := e.checkSnapshot(ctx)
 	switch {
 	case err == nil || errors.Is(err, errStopped):
 	case isDamage(err):
-		err = errors.Join(err, os.Remove(ClosedPath(e.path)))
 		e.committing.Lock()
 		defer e.committing.Unlock()
 		e.stop(fmt.Errorf("store %s: %w", e.path, err))

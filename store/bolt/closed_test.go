@@ -84,6 +84,9 @@ func TestOnlyAFileThatWasClosedIsOpenedUnchecked(t *testing.T) {
 	}
 	// A process that dies leaves the file as it is now.
 	died := copyStore(t, path)
+	if _, err := os.Stat(ClosedPath(path)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a note while the store is open: %v", err)
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +100,9 @@ func TestOnlyAFileThatWasClosedIsOpenedUnchecked(t *testing.T) {
 	}
 	if isUnchecked(t, died) {
 		t.Error("the file of a process that died is not checked")
+	}
+	if !isUnchecked(t, died) || !hasFreelist(t, died) {
+		t.Error("it was checked and closed, nothing was written, and it is checked again")
 	}
 	if isUnchecked(t, copyStore(t, path)) {
 		t.Error("a copy is not checked: the disk may have lost something of it")
@@ -155,13 +161,9 @@ func TestAStoreThatStoppedIsNotClosed(t *testing.T) {
 	}
 }
 
-// damagedWithNote damages a leaf of a closed store's file in a way that the note does not show, as a disk does.
-func damagedWithNote(t *testing.T) string {
+// withNote writes a store's file whose content changed in a way that the note does not show, as a disk does it.
+func withNote(t *testing.T, path string, raw []byte, pageSize int) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "purser.db")
-	raw, pageSize := grown(t, path)
-	leaves := inUse(t, raw, pageSize)["leaf"]
-	clear(raw[leaves[len(leaves)/2]*pageSize:][:pageSize])
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -177,28 +179,50 @@ func damagedWithNote(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return path
 }
 
-// TestWhatADiskLostIsFoundWhileTheStoreRuns, and the next start refuses the file.
-func TestWhatADiskLostIsFoundWhileTheStoreRuns(t *testing.T) {
+// TestWhatADiskLostIsFound at the start if it concerns the start, or else while the store runs. The next start refuses the
+// file in both cases.
+func TestWhatADiskLostIsFound(t *testing.T) {
 	needsRecord(t)
-	path := damagedWithNote(t)
-	s := openAt(t, path)
-	if !s.engine.unchecked {
-		t.Fatal("the note does not fit")
+	path := filepath.Join(t.TempDir(), "purser.db")
+	raw, pageSize := grown(t, path)
+	leaves := inUse(t, raw, pageSize)["leaf"]
+	atStart, later := 0, 0
+	for _, leaf := range leaves {
+		damaged := bytes.Clone(raw)
+		clear(damaged[leaf*pageSize:][:pageSize])
+		withNote(t, path, damaged, pageSize)
+		s, err := openWhole(options(path))
+		switch {
+		case err != nil && !errors.Is(err, engine.ErrBroken):
+			t.Fatalf("leaf %d: %v", leaf, err)
+		case err != nil:
+			atStart++
+		default:
+			later++
+			if !s.engine.unchecked {
+				t.Fatal("the note does not fit")
+			}
+			if err := s.engine.Run(t.Context()); !errors.Is(err, engine.ErrBroken) || errors.Is(err, store.ErrUnknownOutcome) {
+				t.Errorf("leaf %d: Run: %v", leaf, err)
+			}
+			if err := s.Update(t.Context(), func(tx store.Tx) error { return tx.Heartbeat("a") }); err == nil {
+				t.Errorf("leaf %d: a damaged store was written to", leaf)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := os.Stat(ClosedPath(path)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("leaf %d: the note is there: %v", leaf, err)
+		}
+		if _, err := openWhole(options(path)); !errors.Is(err, engine.ErrBroken) {
+			t.Errorf("leaf %d: the next start: %v", leaf, err)
+		}
 	}
-	if err := s.engine.Run(t.Context()); !errors.Is(err, engine.ErrBroken) || errors.Is(err, store.ErrUnknownOutcome) {
-		t.Errorf("Run: %v", err)
-	}
-	if err := s.Update(t.Context(), func(tx store.Tx) error { return tx.Heartbeat("a") }); err == nil {
-		t.Error("a damaged store was written to")
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := openWhole(options(path)); !errors.Is(err, engine.ErrBroken) {
-		t.Errorf("the next start: %v", err)
+	if atStart == 0 || later == 0 {
+		t.Errorf("of %d leaves, %d were met at the start and %d later", len(leaves), atStart, later)
 	}
 }
 

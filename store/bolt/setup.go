@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"purser/store/engine"
 )
@@ -31,7 +32,12 @@ type setup struct {
 // Prepare makes or opens the database, and then starts the committer. After an error the engine can only be closed.
 func (e *Engine) Prepare(layout engine.Layout, run func(engine.Setup) error) error {
 	e.layout = layout
-	if err := e.prepare(run); err != nil {
+	err := e.prepare(run)
+	// The note has served: if this life ends without Close, or the file is damaged, the next Open checks all pages.
+	if err == nil || isDamage(err) {
+		err = errors.Join(err, e.dropNote())
+	}
+	if err != nil {
 		return fmt.Errorf("open store %s: %w", e.path, err)
 	}
 	e.prepared = true
@@ -57,6 +63,9 @@ func (e *Engine) prepare(run func(engine.Setup) error) (err error) {
 			err = errors.Join(err, os.Remove(e.keyFile.path+newSuffix))
 		}
 	}()
+	// bbolt panics at a damaged page. Only a file that was checked has none.
+	defer asError(&err)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // for this goroutine
 	// A file without our bucket is new if it is empty, and otherwise another program's.
 	if root.Bucket([]byte(ownBucket)) == nil {
 		if name, _ := root.Cursor().First(); name != nil {
