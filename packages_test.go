@@ -78,7 +78,7 @@ func libraryOwners() map[string][]string {
 		"code.dny.dev/ssrf":                                        {"egress"},
 		"github.com/mmcdole/gofeed":                                {"market"},
 		"github.com/emersion/go-smtp":                              {"sandbox/mail"},
-		"github.com/klauspost/compress":                            {"sandbox/solana"},
+		"github.com/klauspost/compress":                            {"sandbox/solana", "store/records"},
 		"golang.org/x/image":                                       {"chart"},
 	}
 }

@@ -27,7 +27,8 @@ const tagSize = 16
 //	format | length owner | length JSON | length ciphertext | length ciphertext ... | tag
 //
 // A length is a uvarint, in bytes. owner is the user whose data key sealed the fields, "" for the system's. Anyone
-// with the file can read the JSON (rows of jobs have a binary form instead: jobRow). Each sealed field is a
+// with the file can read the JSON (rows of jobs have a binary form instead: jobRow; JSON that never changes again is
+// packed: pack.go). Each sealed field is a
 // ciphertext of its own, so a change of the JSON encrypts nothing again.
 //
 // The tag is a keyed hash of the table, the key and everything before the tag. Without the keys, somebody who can
@@ -137,9 +138,13 @@ func cutPart(raw []byte) (part, rest []byte, err error) {
 	return raw[n:end:end], raw[end:], nil
 }
 
-// into decodes the row's plain JSON.
+// into decodes the row's plain JSON, packed or not.
 func (r row) into(plain any) error {
-	if err := json.Unmarshal(r.plain, plain); err != nil {
+	raw, err := unpacked(r.plain)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, plain); err != nil {
 		return fmt.Errorf("%w: %v", store.ErrDamaged, err)
 	}
 	return nil
@@ -282,8 +287,11 @@ func (w identity) field() (field, error) {
 	return field{"identity", raw}, err
 }
 
-// parseIdentity reads what identity.field wrote.
+// parseIdentity reads what identity.field wrote, packed or not.
 func parseIdentity(raw []byte) (w identity, err error) {
+	if raw, err = unpacked(raw); err != nil {
+		return identity{}, err
+	}
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return identity{}, fmt.Errorf("%w: %v", store.ErrDamaged, err)
 	}

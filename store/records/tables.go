@@ -57,7 +57,7 @@ const (
 	seen // update id -> time when the update was last received
 
 	outboxEvents // number -> row of wallet.Event, of events that are not turned into deliveries yet
-	eventIDs     // time digits of the transaction's id, if any, 16 bytes of H(event id) -> number of its job for notify, 0 without (uvarint); only removed with a proposal
+	eventIDs     // time digits of the transaction's id, if any, 16 bytes of H(event id) -> number of its job for notify, 0 without (uvarint); removed when the transaction is closed, and with a proposal
 	answers      // number -> row of store.Answer
 	answerKeys   // first 16 bytes of H(idempotency key) -> key of answers
 

@@ -2,6 +2,8 @@ package records
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -233,8 +235,16 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 	if err != nil {
 		return err
 	}
+	plain, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("write a row of %s: %w", transactions, err)
+	}
+	// What never changes again is kept for good, and takes as little room as it can.
+	if n.Closed {
+		plain, who.value = pack(plain), pack(who.value)
+	}
 	key := []byte(n.ID)
-	raw, err := t.seal(transactions, key, n.Owner, r, who)
+	raw, err := t.sealBeside(transactions.String(), key, n.Owner, plain, who)
 	if err != nil {
 		return err
 	}
@@ -248,6 +258,11 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 	}
 	if err := t.noteProposal(n); err != nil {
 		return err
+	}
+	if n.Closed && old != nil && !old.Closed {
+		if err := t.forgetEvents(n); err != nil {
+			return err
+		}
 	}
 	return t.putRow(transactions, key, raw)
 }
@@ -287,19 +302,29 @@ func (t *tx) removeProposal(id []byte) error {
 			return err
 		}
 	}
-	// An event that still waits for notify keeps its id, so that it cannot be emitted twice.
-	for _, event := range r.EventIDs() {
+	return errors.Join(t.forgetEvents(r.Transaction), t.delete(transactions, id))
+}
+
+// forgetEvents removes the ids of the events of a transaction that is closed or gone. None of them can be emitted again: each
+// is emitted in the Update that takes its step, and PutTransaction takes no step twice. An event that still waits for notify
+// keeps its id.
+func (t *tx) forgetEvents(n wallet.Transaction) error {
+	for _, event := range n.EventIDs() {
+		key := t.eventID(event)
+		if t.get(eventIDs, key) == nil {
+			continue
+		}
 		if waits, err := t.waits(event); waits || err != nil {
 			if err != nil {
 				return err
 			}
 			continue
 		}
-		if err := t.delete(eventIDs, t.eventID(event)); err != nil {
+		if err := t.delete(eventIDs, key); err != nil {
 			return err
 		}
 	}
-	return t.delete(transactions, id)
+	return nil
 }
 
 // reindex replaces the index entries of a row. It checks all unique entries before it writes any, so ErrConflict has

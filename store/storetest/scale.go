@@ -90,8 +90,20 @@ func (s Scale) Proposal(n int) wallet.Transaction {
 	return wallet.Transaction{ID: s.ScaleID(n), Kind: wallet.Send, Status: wallet.AwaitingConfirmation, Owner: s.Person(person), Chat: s.telegram(person),
 		Signer: wallet.PageWallet, From: s.Wallet(person), To: wallet.Address(bytesOf("to", n%(3*s.People), 32)), Token: wallet.SOL, Amount: uint64(1_000_000 + n), Fee: 5000, BalanceLeft: 5_000_000_000,
 		Reference: wallet.Address(bytesOf("reference", n, 32)), ComputeUnitLimit: 1000, ComputeUnitPrice: 10_000,
-		CreatedAt: s.created(n), Deadline: s.created(n).Add(cmp.Or(s.Window, wallet.ConfirmWindow)), Message: bytesOf("message", n, 240)}
+		CreatedAt: s.created(n), Deadline: s.created(n).Add(cmp.Or(s.Window, wallet.ConfirmWindow)), Message: s.message(n)}
 }
+
+// message is the nth transaction's, in the form of a version 0 message of Solana with a zero blockhash: header, addresses,
+// blockhash, and three instructions, for the limit and the price of compute units and for the transfer.
+func (s Scale) message(n int) []byte {
+	from, to, reference := s.Wallet(n%s.People), bytesOf("to", n%(3*s.People), 32), bytesOf("reference", n, 32)
+	return slices.Concat([]byte{0x80, 1, 0, 3, 5}, from[:], to, reference, make([]byte, 32), bytesOf("compute budget", 0, 32), make([]byte, 32),
+		[]byte{3, 4, 0, 5, 2}, binary.LittleEndian.AppendUint32(nil, 1000), []byte{4, 0, 9, 3}, binary.LittleEndian.AppendUint64(nil, 10_000),
+		[]byte{3, 3, 0, 1, 2, 12, 2, 0, 0, 0}, binary.LittleEndian.AppendUint64(nil, uint64(1_000_000+n)), []byte{0})
+}
+
+// blockhashAt is where the blockhash lies in message.
+const blockhashAt = 5 + 5*32
 
 // steps are what happens to the nth transaction after its proposal.
 func (s Scale) steps(n int) []func(*wallet.Transaction) wallet.TransitionInput {
@@ -107,7 +119,9 @@ func (s Scale) steps(n int) []func(*wallet.Transaction) wallet.TransitionInput {
 		},
 		func(t *wallet.Transaction) wallet.TransitionInput {
 			t.Signature = landing.Signature
-			t.Signed = slices.Concat([]byte{1}, t.Signature[:], t.Message)
+			message := slices.Clone(t.Message)
+			copy(message[blockhashAt:], t.IssuedBlockhashes[0].Blockhash.Hash[:])
+			t.Signed = slices.Concat([]byte{1}, t.Signature[:], message)
 			return wallet.TransitionInput{By: wallet.DeviceSigned, At: at(9)}
 		},
 		func(*wallet.Transaction) wallet.TransitionInput {
@@ -148,6 +162,9 @@ func (s Scale) Finish(ctx context.Context, first, count int) error {
 			return err
 		}
 		for step := range s.steps(0) {
+			if err := s.notified(ctx); err != nil {
+				return err
+			}
 			if err := s.Store.Update(ctx, func(tx store.Tx) error { return s.step(tx, batch, step) }); err != nil {
 				return err
 			}
