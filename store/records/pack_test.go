@@ -53,6 +53,31 @@ func scaleRow(t *testing.T) wallet.Transaction {
 	return row
 }
 
+// TestSealedBytesOfAFinalRowArePackedToo: with a memo, message and signed bytes are sealed.
+func TestSealedBytesOfAFinalRowArePackedToo(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
+	defer closed(t, s)
+	row := scaleRow(t)
+	row.Memo = "for the rent"
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(row) })
+	if err := s.view(t.Context(), func(t *tx) error {
+		r, err := t.row(transactions, []byte(row.ID), t.get(transactions, []byte(row.ID)))
+		if err != nil {
+			return err
+		}
+		if size := len(r.sealed[0]); size > 500 || size < len(row.Signed) {
+			return fmt.Errorf("%d bytes are sealed", size)
+		}
+		back, err := t.Transaction(row.ID)
+		if err != nil || !bytes.Equal(back.Signed, row.Signed) || !bytes.Equal(back.Message, row.Message) || back.Memo != row.Memo || back.SignID != row.SignID {
+			return fmt.Errorf("it comes back as %+v (%w)", back, err)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestPackedTextsComeBack: what looks like the text of bytes and is another way to write it stays as it is.
 func TestPackedTextsComeBack(t *testing.T) {
 	address := wallet.Address{1, 2, 3}.String()
