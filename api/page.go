@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"strconv"
@@ -14,15 +15,35 @@ import (
 	"purser/wallet"
 )
 
-// asset is GET /w/ and /w/{file}: the files of the signing page, which are embedded in the binary. They cost nothing but
+// asset is GET /w/ and /w/{file}: the files of the signing page, which are embedded in the binary and compressed already. They cost nothing but
 // bytes and have no limit: if the page could not be loaded, a payment would stay unsigned.
 func (s *Server) asset(c *fiber.Ctx) error {
-	content, contentType, ok := signer.File(c.Params("file"))
+	file, ok := signer.Lookup(c.Params("file"))
 	if !ok {
 		return wallet.Refuse(wallet.NotFound, noPath)
 	}
-	c.Set(fiber.HeaderContentType, contentType)
+	for _, h := range file.Headers {
+		c.Set(h.Name, h.Value)
+	}
+	c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
+	content, encoding := file.Encoded(acceptEncoding(c))
+	if file.ETag != "" {
+		tag := `"` + file.ETag + encoding + `"` // the forms have other bytes
+		c.Set(fiber.HeaderETag, tag)
+		if etagMatches(c.Get(fiber.HeaderIfNoneMatch), tag) {
+			return c.SendStatus(fiber.StatusNotModified)
+		}
+	}
+	c.Set(fiber.HeaderContentType, file.ContentType)
+	if encoding != "" {
+		c.Set(fiber.HeaderContentEncoding, encoding)
+	}
 	return c.Send(content)
+}
+
+// acceptEncoding returns the header Accept-Encoding, which may come in several lines.
+func acceptEncoding(c *fiber.Ctx) string {
+	return string(bytes.Join(c.Request().Header.PeekAll(fiber.HeaderAcceptEncoding), []byte(",")))
 }
 
 // fromPage returns a handler for requests of the signing page (docs/architecture.md, Custody and the signing page). It

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,25 +37,72 @@ func (r *harness) refused(a answer, status int, code wallet.Code, says string) {
 
 func TestThePageIsServedAsItIsEmbedded(t *testing.T) {
 	r := newHarness(t)
-	for path, file := range map[string]string{"/w/": "index.html", "/w/decode.js": "decode.js", "/w/icon.svg": "icon.svg"} {
-		a := r.do("GET", path, "")
-		content, contentType, ok := signer.File(file)
+	for _, name := range append(signer.Names(), "") {
+		file, ok := signer.Lookup(name)
 		if !ok {
-			t.Fatalf("no file %s", file)
+			t.Fatalf("no file %s", name)
 		}
-		if a.status != 200 || string(a.body) != string(content) || a.header.Get("Content-Type") != contentType {
-			t.Errorf("%s: %d as %s, %d bytes", path, a.status, a.header.Get("Content-Type"), len(a.body))
+		own := map[string]string{}
+		for _, h := range file.Headers {
+			own[h.Name] = h.Value
 		}
-		for _, h := range signer.Headers(nil) {
-			if got := a.header.Values(h.Name); len(got) != 1 || got[0] != h.Value {
-				t.Errorf("%s: %s is %q", path, h.Name, got)
+		for accept, want := range map[string]string{"identity": "", "gzip": "gzip", "gzip, br": "br", "br;q=0,gzip": "gzip"} {
+			content, _ := file.Encoded(accept)
+			a := r.do("GET", "/w/"+name, "", "Accept-Encoding", accept)
+			if a.status != 200 || string(a.body) != string(content) || a.header.Get("Content-Encoding") != want || a.header.Get("Content-Type") != file.ContentType || a.header.Get("Vary") != "Accept-Encoding" {
+				t.Errorf("%s as %q: %d, %d bytes, %v", name, accept, a.status, len(a.body), a.header)
+			}
+			for _, h := range signer.Headers(nil) {
+				if value, set := own[h.Name]; set {
+					h.Value = value
+				}
+				if got := a.header.Values(h.Name); len(got) != 1 || got[0] != h.Value {
+					t.Errorf("%s: %s is %q", name, h.Name, got)
+				}
+			}
+			if head := r.do("HEAD", "/w/"+name, "", "Accept-Encoding", accept); head.status != 200 || len(head.body) != 0 || head.header.Get("Content-Length") != strconv.Itoa(len(content)) ||
+				head.header.Get("Content-Encoding") != want || head.header.Get("ETag") != a.header.Get("ETag") {
+				t.Errorf("HEAD %s as %q: %d, %v", name, accept, head.status, head.header)
 			}
 		}
 	}
 	if len(signer.Headers(nil)) < 5 {
 		t.Error("the page has lost its headers")
 	}
-	r.refused(r.do("GET", "/w/nothing.js", ""), 404, wallet.NotFound, "nothing at this path")
+	if a := r.do("GET", "/w/", "", "Accept-Encoding", "identity"); a.header.Get("Cache-Control") != "no-store" || a.header.Get("ETag") != "" {
+		t.Errorf("the HTML may be kept: %v", a.header)
+	}
+	gone := "/w/main." + strings.Repeat("A", 43) + ".js" // of another version
+	for _, path := range []string{"/w/nothing.js", gone, "/w/main.js", "/w/decode.js"} {
+		a := r.do("GET", path, "", "Accept-Encoding", "br")
+		r.refused(a, 404, wallet.NotFound, "nothing at this path")
+		if a.header.Get("Cache-Control") != "no-store" || a.header.Get("Content-Encoding") != "" {
+			t.Errorf("%s: %v", path, a.header)
+		}
+	}
+}
+
+func TestAFileThatABrowserHasIsNotSentAgain(t *testing.T) {
+	r := newHarness(t)
+	for _, name := range signer.Names() {
+		br := r.do("GET", "/w/"+name, "", "Accept-Encoding", "br").header.Get("ETag")
+		gz := r.do("GET", "/w/"+name, "", "Accept-Encoding", "gzip").header.Get("ETag")
+		if name == "index.html" {
+			if a := r.do("GET", "/w/"+name, "", "Accept-Encoding", "br", "If-None-Match", "*"); a.status != 200 {
+				t.Errorf("the HTML: %d", a.status)
+			}
+			continue
+		}
+		if br == "" || br == gz {
+			t.Errorf("%s: %s as br, %s as gzip", name, br, gz)
+		}
+		for sent, want := range map[string]int{br: 304, "W/" + br: 304, `"x", ` + br: 304, "*": 304, gz: 200, `"x"`: 200, strings.Trim(br, `"`): 200, "": 200, `",,"`: 200} {
+			a := r.do("GET", "/w/"+name, "", "Accept-Encoding", "br", "If-None-Match", sent)
+			if a.status != want || (want == 304) != (len(a.body) == 0) || a.header.Get("ETag") != br || a.header.Get("Vary") != "Accept-Encoding" || !strings.Contains(a.header.Get("Cache-Control"), "immutable") {
+				t.Errorf("%s with %s: %d, %d bytes, %v", name, sent, a.status, len(a.body), a.header)
+			}
+		}
+	}
 }
 
 func TestAWalletIsProvenByThePage(t *testing.T) {

@@ -2,9 +2,11 @@
 // serves it. It sees neither keys nor transactions: the page's own code handles those, on the device of the person who
 // opened it (docs/architecture.md, Custody and the signing page).
 //
-// File returns one file of the page, Headers what every response needs, Hash what `purser` prints for comparison. The page
-// is plain ES modules in page/, without a build step:
+// Lookup returns one file of the page, Headers what every response needs, Hash what `purser page-hash` prints for comparison. The
+// sources are plain ES modules in page/. signer/bundle makes the files in served/ from them, which are embedded
+// (docs/decisions/0057):
 //
+//   - boot.js runs inside the HTML and asks for the texts, files.js knows the files that the HTML names by their hash.
 //   - main.js reads the link and starts a flow: bind.js connects a wallet, sign.js approves a payment (outcome.js follows
 //     it), limits.js sets spending limits, home.js lists the wallets on the device, create.js creates, restores and imports one.
 //   - decode.js reads what a transaction does, from its bytes alone, and payment.js shows it. offer.js and challenge.js
@@ -22,18 +24,28 @@
 package signer
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"io"
 	"io/fs"
+	"maps"
 	"net/url"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 )
 
-//go:embed page
-var embedded embed.FS
+// served has each file twice, compressed with brotli and with gzip. signer/bundle writes them.
+//
+//go:embed served
+var served embed.FS
 
 // headers is its own file because the page's tests, which are JavaScript, serve the page with
 // exactly the same headers.
@@ -62,30 +74,111 @@ func Headers(public *url.URL) []Header {
 	return list
 }
 
-// Page returns the page's files, index.html at its root.
-func Page() fs.FS {
-	sub, err := fs.Sub(embedded, "page")
-	if err != nil {
-		panic("signer: " + err.Error()) // "page" is a valid path: fs.Sub cannot refuse it
-	}
-	return sub
+// index is the page's HTML: the only file without its hash in its name.
+const index = "index.html"
+
+// File is one file of the page.
+type File struct {
+	ContentType string
+	// ETag names the content: its SHA-256 in base64url. "" for index.html, which nobody may keep.
+	ETag string
+	// Headers replace those of Headers with the same name.
+	Headers             []Header
+	plain, gzip, brotli []byte
 }
 
-// File returns the file that GET /w/<name> serves, with its Content-Type. The empty name is index.html. ok is false for a
-// name that is not a file of the page.
-func File(name string) (content []byte, contentType string, ok bool) {
+// Lookup returns the file that GET /w/<name> serves: the empty name is index.html, every other file has its SHA-256 in its
+// name. ok is false for a name that is not a file of the page.
+func Lookup(name string) (file File, ok bool) {
 	if name == "" {
-		name = "index.html"
+		name = index
 	}
-	contentType, ok = ContentType(path.Ext(name))
-	if !ok {
-		return nil, "", false
+	file, ok = files()[name]
+	return file, ok
+}
+
+// Names returns the names of all files, sorted. They can be requested with Lookup.
+func Names() []string { return slices.Sorted(maps.Keys(files())) }
+
+// Encoded returns the file in the form that a client prefers by its header Accept-Encoding, and the value of Content-Encoding: br, gzip,
+// or "" for the file as it is. Brotli comes before gzip where a client likes both the same. The bytes are shared: do not change them.
+func (f File) Encoded(accept string) (content []byte, encoding string) {
+	br, gz, plain := qualities(accept)
+	switch {
+	case br > 0 && br >= gz && br >= plain:
+		return f.brotli, "br"
+	case gz > 0 && gz >= plain:
+		return f.gzip, "gzip"
 	}
-	content, err := fs.ReadFile(Page(), name)
+	return f.plain, ""
+}
+
+// files unpacks the files and names them by their hashes. It does so when the first one is asked for, so that no start waits for it.
+var files = sync.OnceValue(func() map[string]File {
+	named := map[string]File{}
+	for name, plain := range contents() {
+		contentType, _ := ContentType(path.Ext(name)) // a test asks for every file
+		file := File{ContentType: contentType, plain: plain, gzip: embeddedFile(name + ".gz"), brotli: embeddedFile(name + ".br")}
+		if name == index {
+			file.Headers = []Header{{"Content-Security-Policy", policyOf(plain)}}
+		} else {
+			sum := sha256.Sum256(plain)
+			file.ETag = base64.RawURLEncoding.EncodeToString(sum[:])
+			file.Headers = []Header{{"Cache-Control", "public, max-age=31536000, immutable"}}
+			ext := path.Ext(name)
+			name = strings.TrimSuffix(name, ext) + "." + file.ETag + ext
+		}
+		named[name] = file
+	}
+	return named
+})
+
+// contents returns the files as they are, by plain name (main.js).
+func contents() map[string][]byte {
+	entries, err := fs.ReadDir(served, "served")
 	if err != nil {
-		return nil, "", false
+		panic("signer: " + err.Error()) // embedded files are in memory and always readable
 	}
-	return content, contentType, true
+	plain := map[string][]byte{}
+	for _, e := range entries {
+		name, packed := strings.CutSuffix(e.Name(), ".gz")
+		if !packed {
+			continue
+		}
+		reader, err := gzip.NewReader(bytes.NewReader(embeddedFile(e.Name())))
+		if err == nil {
+			plain[name], err = io.ReadAll(reader)
+		}
+		if err != nil {
+			panic("signer: " + e.Name() + ": " + err.Error()) // a test unpacks each
+		}
+	}
+	return plain
+}
+
+func embeddedFile(name string) []byte {
+	content, err := served.ReadFile("served/" + name)
+	if err != nil {
+		panic("signer: " + err.Error())
+	}
+	return content
+}
+
+var inline = regexp.MustCompile(`<script>([^<]*)</script>`)
+
+// policyOf returns the content security policy of the HTML: that of all files, and the hash of the one script that stands in it.
+func policyOf(html []byte) string {
+	sources := "script-src 'self'"
+	for _, script := range inline.FindAllSubmatch(html, -1) {
+		sum := sha256.Sum256(script[1])
+		sources += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	for _, h := range Headers(nil) {
+		if h.Name == "Content-Security-Policy" {
+			return strings.Replace(h.Value, "script-src 'self'", sources, 1)
+		}
+	}
+	panic("signer: headers.txt has no Content-Security-Policy")
 }
 
 // ContentType returns the Content-Type of a page's file by its extension (".js"). It is a fixed list, since systems' own
@@ -106,27 +199,16 @@ func ContentType(ext string) (string, bool) {
 	return "", false
 }
 
-// Hash returns the lowercase hex sha256 over the page's files sorted by name: for each its name, a
-// zero byte, the length of its contents as 8 bytes big-endian, and its contents. It is the hash of what is
+// Hash returns the lowercase hex sha256 over the page's files as they are served, sorted by name (main.js, without its hash): for each its name, a
+// zero byte, the length of its uncompressed contents as 8 bytes big-endian, and its contents. It is the hash of what is
 // embedded in this binary, not of what a server sends.
 func Hash() string {
 	sum := sha256.New()
-	page := Page()
-	err := fs.WalkDir(page, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := fs.ReadFile(page, name)
-		if err != nil {
-			return err
-		}
+	all := contents()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		sum.Write(append([]byte(name), 0))
-		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(content))))
-		sum.Write(content)
-		return nil
-	})
-	if err != nil {
-		panic("signer: " + err.Error()) // embedded files are in memory and always readable
+		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(all[name]))))
+		sum.Write(all[name])
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }

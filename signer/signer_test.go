@@ -1,24 +1,32 @@
 package signer
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
+	"io"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/andybalholm/brotli"
 )
 
-// names lists the page's files, sorted.
-func names(t *testing.T) []string {
+// sources lists the page's own files, sorted.
+func sources(t *testing.T) []string {
 	t.Helper()
-	entries, err := fs.ReadDir(Page(), ".")
+	entries, err := os.ReadDir("page")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,49 +37,215 @@ func names(t *testing.T) []string {
 	return list
 }
 
+func source(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("page", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// unpacked returns a form of a file as it was before it was compressed.
+func unpacked(t *testing.T, content []byte, encoding string) []byte {
+	t.Helper()
+	var r io.Reader = bytes.NewReader(content)
+	switch encoding {
+	case "br":
+		r = brotli.NewReader(r)
+	case "gzip":
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = z
+	}
+	plain, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatalf("%s: %v", encoding, err)
+	}
+	return plain
+}
+
 func TestEveryFileOfThePageIsServedWithItsType(t *testing.T) {
-	for _, name := range names(t) {
-		content, contentType, ok := File(name)
-		if !ok || len(content) == 0 || contentType == "" {
-			t.Errorf("%s: ok %v, %d bytes, type %q", name, ok, len(content), contentType)
+	types := map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".json": "application/json; charset=utf-8"}
+	for _, name := range Names() {
+		file, ok := Lookup(name)
+		content, encoding := file.Encoded("")
+		if !ok || len(content) == 0 || encoding != "" || file.ContentType != types[path.Ext(name)] || file.ContentType == "" {
+			t.Errorf("%s: ok %v, %d bytes, encoding %q, type %q", name, ok, len(content), encoding, file.ContentType)
 		}
 	}
-	page, contentType, ok := File("")
-	index, _, _ := File("index.html")
-	if !ok || contentType != "text/html; charset=utf-8" || string(page) != string(index) {
-		t.Errorf("the empty name is not the page: ok %v, type %q", ok, contentType)
+	page, ok := Lookup("")
+	index, _ := Lookup("index.html")
+	if !ok || page.ContentType != "text/html; charset=utf-8" || !reflect.DeepEqual(page, index) {
+		t.Errorf("the empty name is not the page: ok %v, type %q", ok, page.ContentType)
+	}
+}
+
+// A browser keeps a file for a year under its name, so the name must be the hash of what it holds. The HTML has no hash, and is kept nowhere.
+func TestOnlyFilesNamedByTheirHashMayBeKept(t *testing.T) {
+	kept := 0
+	for _, name := range Names() {
+		file, _ := Lookup(name)
+		content, _ := file.Encoded("")
+		sum := sha256.Sum256(content)
+		cached := slices.ContainsFunc(file.Headers, func(h Header) bool { return h.Name == "Cache-Control" })
+		if name == "index.html" {
+			if cached || file.ETag != "" {
+				t.Error("the HTML may be kept")
+			}
+			continue
+		}
+		kept++
+		parts := strings.Split(name, ".")
+		if len(parts) != 3 || parts[1] != base64.RawURLEncoding.EncodeToString(sum[:]) || file.ETag != parts[1] {
+			t.Errorf("%s is not named by its hash %x", name, sum)
+		}
+		if !slices.Contains(file.Headers, Header{"Cache-Control", "public, max-age=31536000, immutable"}) || len(file.Headers) != 1 {
+			t.Errorf("%s: %v", name, file.Headers)
+		}
+	}
+	if kept < 9 { // script, style, seven languages
+		t.Errorf("%d files", kept)
+	}
+}
+
+func TestTheCompressedFormsHoldTheSameBytes(t *testing.T) {
+	for _, name := range Names() {
+		file, _ := Lookup(name)
+		plain, _ := file.Encoded("")
+		for accept, want := range map[string]string{"br": "br", "gzip": "gzip"} {
+			content, encoding := file.Encoded(accept)
+			if encoding != want || len(content) >= len(plain) || !bytes.Equal(unpacked(t, content, encoding), plain) {
+				t.Errorf("%s as %s: %q, %d bytes of %d", name, accept, encoding, len(content), len(plain))
+			}
+		}
+	}
+}
+
+func TestAClientGetsTheFormItPrefers(t *testing.T) {
+	for accept, want := range map[string]string{
+		"":                                "",
+		"gzip, deflate, br, zstd":         "br",
+		"gzip, deflate":                   "gzip",
+		"GZIP , BR":                       "br",
+		"x-gzip":                          "gzip",
+		"*":                               "br",
+		"*;q=0":                           "",
+		"br;q=0, gzip":                    "gzip",
+		"br;q=0, gzip;q=0":                "",
+		"br;q=0.000, *":                   "gzip",
+		"br; q=0.1, gzip; q=0.5":          "gzip",
+		"br;q=0.5, gzip;q=0.5":            "br",
+		"identity, br;q=0.5, gzip;q=0.9":  "",
+		"identity;q=0.5, gzip":            "gzip",
+		"identity;q=0, br;q=0.2":          "br",
+		"br;q=2, gzip;q=-1":               "",
+		"br;q=NaN, gzip;q=1e-1":           "gzip",
+		"br;q=, gzip;Q=0.3;x=y":           "gzip",
+		"brotli, gz":                      "",
+		",,;;=,br":                        "br",
+		strings.Repeat("x;q=1,", 2_000):   "",
+		strings.Repeat(";", 2_000) + "br": "",
+	} {
+		file, _ := Lookup("")
+		if _, encoding := file.Encoded(accept); encoding != want {
+			t.Errorf("%.60q: %q, want %q", accept, encoding, want)
+		}
 	}
 }
 
 func TestNothingElseIsServed(t *testing.T) {
-	for _, name := range []string{"..", "../signer.go", "/index.html", "./index.html", "page/index.html", "index.html/", "no.js", "\x00.js", ".js", "a/../main.js", `..\signer.go`} {
-		if _, _, ok := File(name); ok {
+	list := []string{"..", "../signer.go", "/index.html", "./index.html", "page/index.html", "index.html/", "no.js", "\x00.js", ".js", "a/../main.js", `..\signer.go`,
+		"main.js", "main.js.br", "served/main.js.gz", "en.json", "main." + strings.Repeat("A", 43) + ".js", "boot.js", "decode.js", "icon.svg"}
+	for _, name := range Names() {
+		list = append(list, strings.ToUpper(name), name+".br", name[1:])
+	}
+	for _, name := range list {
+		if _, ok := Lookup(name); ok {
 			t.Errorf("served %q", name)
 		}
 	}
 }
 
-func TestHashIsTheStatedOne(t *testing.T) {
-	sum := sha256.New()
-	for _, name := range names(t) {
-		content, err := os.ReadFile(filepath.Join("page", name))
-		if err != nil {
-			t.Fatal(err)
+// named returns the file that the HTML names with a plain name, such as main.js.
+func named(t *testing.T, plain string) (name string, content []byte) {
+	t.Helper()
+	ext := path.Ext(plain)
+	for _, name := range Names() {
+		if strings.HasPrefix(name, strings.TrimSuffix(plain, ext)+".") && path.Ext(name) == ext {
+			file, _ := Lookup(name)
+			content, _ := file.Encoded("")
+			return name, content
 		}
+	}
+	t.Fatalf("no %s", plain)
+	return "", nil
+}
+
+func TestTheHTMLPinsEveryFileByItsHash(t *testing.T) {
+	file, _ := Lookup("")
+	html, _ := file.Encoded("")
+	for _, plain := range []string{"main.js", "style.css"} {
+		name, content := named(t, plain)
+		sum := sha256.Sum256(content)
+		if want := `="` + name + `" integrity="sha256-` + base64.StdEncoding.EncodeToString(sum[:]) + `">`; strings.Count(string(html), want) != 1 {
+			t.Errorf("the HTML lacks %s", want)
+		}
+	}
+	references := regexp.MustCompile(`(?:src|href)="([^"]*)"( integrity=")?`).FindAllStringSubmatch(string(html), -1)
+	for _, r := range references {
+		if !strings.HasPrefix(r[1], "data:") && r[2] == "" {
+			t.Errorf("%s is named without integrity", r[1])
+		}
+	}
+	texts := regexp.MustCompile(`<meta name="texts" content="([^"]*)">`).FindStringSubmatch(string(html))
+	var catalogues []string
+	for _, name := range Names() {
+		if path.Ext(name) == ".json" {
+			catalogues = append(catalogues, name)
+		}
+	}
+	if len(references) != 4 || len(texts) != 2 || texts[1] != strings.Join(catalogues, " ") || len(catalogues) < 7 {
+		t.Errorf("%d references, texts %v, catalogues %v", len(references), texts, catalogues)
+	}
+	scripts := regexp.MustCompile(`(?s)<script>(.*?)</script>`).FindAllSubmatch(html, -1)
+	if len(scripts) != 1 {
+		t.Fatalf("%d scripts in the HTML", len(scripts))
+	}
+	sum := sha256.Sum256(scripts[0][1])
+	want := strings.Replace(contentPolicy, "script-src 'self'", "script-src 'self' 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", 1)
+	if !slices.Equal(file.Headers, []Header{{"Content-Security-Policy", want}}) {
+		t.Errorf("the HTML has %v", file.Headers)
+	}
+}
+
+func TestHashIsTheStatedOne(t *testing.T) {
+	plain := map[string][]byte{} // by plain name
+	for _, name := range Names() {
+		file, _ := Lookup(name)
+		content, _ := file.Encoded("")
+		plain[strings.Replace(name, "."+file.ETag+".", ".", 1)] = content
+	}
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(plain)) {
 		fmt.Fprintf(sum, "%s\x00", name)
 		for shift := 56; shift >= 0; shift -= 8 {
-			sum.Write([]byte{byte(len(content) >> shift)})
+			sum.Write([]byte{byte(len(plain[name]) >> shift)})
 		}
-		sum.Write(content)
+		sum.Write(plain[name])
 	}
 	if want := hex.EncodeToString(sum.Sum(nil)); Hash() != want {
 		t.Errorf("Hash() = %s, want %s", Hash(), want)
 	}
 }
 
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
 func TestHeadersAreTheDesigns(t *testing.T) {
 	want := map[string]string{
-		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+		"Content-Security-Policy": contentPolicy,
 		"Referrer-Policy":         "no-referrer",
 		"X-Content-Type-Options":  "nosniff",
 		"Cache-Control":           "no-store",
@@ -106,9 +280,8 @@ func TestPageKeepsToItsOwnRules(t *testing.T) {
 		`import\(`:                     "dynamic import",
 	}
 	outside := regexp.MustCompile(`(?i)(https?:)?//[a-z0-9]`)
-	for _, name := range names(t) {
-		content, _, _ := File(name)
-		for number, line := range strings.Split(string(content), "\n") {
+	for _, name := range sources(t) {
+		for number, line := range strings.Split(source(t, name), "\n") {
 			for pattern, what := range forbidden {
 				if regexp.MustCompile(pattern).MatchString(line) {
 					t.Errorf("page/%s:%d: %s: %s", name, number+1, what, strings.TrimSpace(line))
@@ -124,11 +297,10 @@ func TestPageKeepsToItsOwnRules(t *testing.T) {
 }
 
 func TestEveryImportIsAFileOfThePage(t *testing.T) {
-	list := names(t)
+	list := sources(t)
 	from := regexp.MustCompile(`from '([^']*)'`)
 	for _, name := range list {
-		content, _, _ := File(name)
-		for _, match := range from.FindAllStringSubmatch(string(content), -1) {
+		for _, match := range from.FindAllStringSubmatch(source(t, name), -1) {
 			if file, relative := strings.CutPrefix(match[1], "./"); !relative || !slices.Contains(list, file) {
 				t.Errorf("page/%s imports %q", name, match[1])
 			}

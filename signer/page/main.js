@@ -3,10 +3,10 @@
 import { Closed, Ui, button, copyButton, errorText, h, notice } from './dom.js';
 import { bindFlow } from './bind.js';
 import { insideTelegram } from './browser.js';
-import { load, t, translate } from './catalogue.js';
+import { t, translate } from './catalogue.js';
+import { loadTexts, wanted } from './files.js';
 import { freezeFlow, unfreezeFlow } from './freeze.js';
 import { home } from './home.js';
-import { LANGUAGES } from './languages.js';
 import { limitsFlow } from './limits.js';
 import { supported } from './seal.js';
 import { Refused } from './server.js';
@@ -94,7 +94,7 @@ let loaded = null; // the texts: a page keeps the language of its first link
 function open() {
   const request = takeRequest();
   const ui = new Ui(document.getElementById('main'), document.getElementById('status'));
-  loaded ??= load(LANGUAGES, [request.language, ...(navigator.languages ?? [])].filter(Boolean)).then(() => translate());
+  loaded ??= loadTexts(wanted(request.language)).then(() => translate());
   loaded.then(() => start(ui, request), () => {
     loaded = null; // the next link, or a reload, asks again
     if (request.fragment) history.replaceState(null, '', location.pathname + request.fragment); // nothing was done with it

@@ -1,0 +1,36 @@
+// The files that the HTML names besides the script. A file's name holds its SHA-256, so a browser may keep it for good, and
+// the page reads from the name what fetch() must find in it: neither a server nor a cache can hand over another file.
+
+import { choose, use } from './catalogue.js';
+
+const ENGLISH = 'en';
+const PATIENCE = 20_000; // milliseconds, for one file
+
+/** The catalogues that the HTML names, by language: Map {en: 'en.<hash>.json'}. */
+export const catalogues = (doc = document) => new Map(doc.querySelector('meta[name=texts]').content.split(' ').map((name) => [name.split('.')[0], name]));
+
+/** What a browser checks a file by: the hash in its name, which is base64url, in the form of the attribute `integrity`. */
+export const integrityOf = (name) => `sha256-${name.split('.')[1].replaceAll('-', '+').replaceAll('_', '/')}=`;
+
+/** The languages that a link and the browser ask for, best first. A link may end with "&lang=<tag>". */
+export const wanted = (link, own = navigator.languages) => [link, ...(own ?? [])].filter(Boolean);
+
+/** The file of the catalogue that fits best. */
+export const catalogueFor = (languages, files = catalogues()) => files.get(choose(languages, [...files.keys()]));
+
+/** Loads the catalogue that fits best and speaks it; English when its file does not come. Rejects when that does not come either. */
+export async function loadTexts(languages) {
+  const files = catalogues();
+  const speak = async (language) => {
+    const name = files.get(language);
+    const response = await fetch(name, { integrity: integrityOf(name), signal: AbortSignal.timeout(PATIENCE), redirect: 'error' });
+    if (!response.ok) throw new Error(`${name}: ${response.status}`);
+    const texts = await response.json();
+    use(texts, language, texts);
+  };
+  const best = choose(languages, [...files.keys()]);
+  await speak(best).catch((err) => {
+    if (best === ENGLISH) throw err;
+    return speak(ENGLISH);
+  });
+}
