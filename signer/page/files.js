@@ -18,12 +18,25 @@ export const wanted = (link, own = navigator.languages) => [link, ...(own ?? [])
 /** The file of the catalogue that fits best. */
 export const catalogueFor = (languages, files = catalogues()) => files.get(choose(languages, [...files.keys()]));
 
+/**
+ * Asks for a file that the HTML names. The browser compares what comes with the hash in the name, and rejects another file. `cache` is that of fetch():
+ * 'reload' asks the server and replaces what the browser kept.
+ */
+export const request = (name, cache = 'default') => fetch(name, { integrity: integrityOf(name), cache, signal: AbortSignal.timeout(PATIENCE), redirect: 'error' });
+
+/** The response that boot.js asked for, once: another attempt asks anew. */
+function takeFirst(name) {
+  const first = globalThis.firstCatalogue;
+  delete globalThis.firstCatalogue;
+  return first?.name === name ? first.response : request(name);
+}
+
 /** Loads the catalogue that fits best and speaks it; English when its file does not come. Rejects when that does not come either. */
 export async function loadTexts(languages) {
   const files = catalogues();
   const speak = async (language) => {
     const name = files.get(language);
-    const response = await fetch(name, { integrity: integrityOf(name), signal: AbortSignal.timeout(PATIENCE), redirect: 'error' });
+    const response = await takeFirst(name).catch(() => request(name, 'reload')); // a wrong file would stay in the cache for a year
     if (!response.ok) throw new Error(`${name}: ${response.status}`);
     const texts = await response.json();
     use(texts, language, texts);

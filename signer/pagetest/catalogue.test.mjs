@@ -81,8 +81,9 @@ for (const [name, { folder, html, composed }] of Object.entries(PAGES)) {
   });
 
   test(`${name}: its languages are its catalogues, and each has the texts, the placeholders and all plural forms`, async () => {
-    const { LANGUAGES } = await import(`${folder}languages.js`);
-    assert.deepEqual(files.filter((f) => f.endsWith('.json')).map((f) => f.replace('.json', '')).sort(), [...LANGUAGES].sort());
+    const LANGUAGES = files.filter((f) => f.endsWith('.json')).map((f) => f.replace('.json', '')).sort();
+    assert.deepEqual(LANGUAGES, ['ar', 'en', 'es', 'pt', 'ru', 'tr', 'zh']);
+    if (name === 'portal') assert.deepEqual([...(await import(`${folder}languages.js`)).LANGUAGES].sort(), LANGUAGES); // the signing page's HTML names its own
     for (const language of LANGUAGES) {
       const texts = flatten(JSON.parse(read(`${folder}${language}.json`)));
       assert.deepEqual([...texts.keys()].sort(), [...keys.keys()].sort(), language);

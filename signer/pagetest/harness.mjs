@@ -3,9 +3,10 @@
 // and checks signatures with noble: it shares no code with the page.
 
 import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { ed25519 } from '@noble/curves/ed25519';
 import { base58 } from '@scure/base';
 import { Authorized, Lockup, PublicKey, StakeProgram, SystemProgram, TransactionMessage } from '@solana/web3.js';
@@ -83,27 +84,61 @@ export function compileTokens({ mint = USDC, program = TOKEN, units = 25_500_000
   return Buffer.from(message.compileToLegacyMessage().serialize()).toString('base64');
 }
 
-/** A file of the page with another number in it, so that tests wait for less. */
-function quick(name, slow, fast) {
-  const source = readFileSync(new URL(name, page), 'utf8');
-  if (source.split(slow).length !== 2) throw new Error(`${name} has no “${slow}” any more`);
-  return source.replace(slow, fast);
+/** What the binary embeds, by plain name (main.js). */
+const embedded = new URL('../served/', import.meta.url);
+const served = Object.fromEntries(readdirSync(embedded).filter((name) => name.endsWith('.gz')).map((name) => [name.slice(0, -3), gunzipSync(readFileSync(new URL(name, embedded)))]));
+
+const sha256 = (content, encoding = 'base64') => createHash('sha256').update(content).digest(encoding);
+/** The name that a file is served by, which holds its hash. */
+const hashed = (name, content) => name.replace(/(\.[a-z]+)$/, `.${sha256(content, 'base64url')}$1`);
+
+/** A text of the page with another part in it: the part must be there once. */
+export function replaced(content, old, by) {
+  const pieces = content.toString().split(old);
+  if (pieces.length !== 2) throw new Error(`the page has “${old}” ${pieces.length - 1} times`);
+  return pieces.join(by);
 }
 
 /**
- * seal.js with few rounds of PBKDF2: the 600,000 of the real one are half of what a walk costs, and change nothing that is seen. keys.test.mjs holds
- * the number itself, and `world.rounds = 'real'` serves the file as it is. outcome.js looks ten times as often whether a payment is confirmed.
+ * The files by the names that they are served by, with the HTML that names them. `change` is {script, texts}: other contents of main.js, and
+ * catalogues besides those of the page, {eo: content}. The HTML is then the one that a build of such a page would have.
  */
-const quickFiles = {
-  'seal.js': quick('seal.js', 'const ROUNDS = 600_000;', 'const ROUNDS = 1_000;'),
-  'outcome.js': quick('outcome.js', 'const LOOK_EVERY = 2_500;', 'const LOOK_EVERY = 250;'),
-};
+export function files({ script = served['main.js'], texts = {} } = {}) {
+  const all = new Map();
+  let html = served['index.html'].toString();
+  const put = (name, content) => { all.set(hashed(name, content), { name, content }); return hashed(name, content); };
+  const own = Object.keys(served).filter((name) => name.endsWith('.json') && !(name.slice(0, -5) in texts)).map((name) => [name, served[name]]);
+  const names = [...own, ...Object.entries(texts).map(([language, content]) => [`${language}.json`, content])].map(([name, content]) => put(name, content));
+  html = replaced(html, /(?<=<meta name="texts" content=")[^"]*/, names.join(' '));
+  put('style.css', served['style.css']);
+  html = replaced(html, new RegExp(`(?<=src=")${hashed('main.js', served['main.js'])}(?=")`), put('main.js', script));
+  html = replaced(html, `integrity="sha256-${sha256(served['main.js'])}"`, `integrity="sha256-${sha256(script)}"`);
+  const [, inline] = /<script>([^<]*)<\/script>/.exec(html);
+  return { all, html, policy: `script-src 'self' 'sha256-${sha256(inline)}'` };
+}
 
-/** The other files, as they are: the page loads all of them each time. */
-const files = new Map();
-const fileOf = (name) => {
-  if (!files.has(name)) files.set(name, readFileSync(new URL(name, page)));
-  return files.get(name);
+/**
+ * The script with few rounds of PBKDF2: the 600,000 of the real one are half of what a walk costs, and change nothing that is seen. keys.test.mjs holds
+ * the number itself, and `world.rounds = 'real'` serves the files as they are. And it looks ten times as often whether a payment is confirmed.
+ */
+const quick = replaced(replaced(served['main.js'], /\b6e5\b/, '1e3'), /\b2500\b/, '250');
+
+const sites = new Map();
+/** The files for a `world`. */
+function site({ rounds, languages }) {
+  const key = JSON.stringify([rounds, languages]);
+  if (!sites.has(key)) {
+    const only = languages && Object.fromEntries([['en', served['en.json']], ...languages.map((one) => [one, JSON.stringify(pseudoCatalogue(english))])]);
+    sites.set(key, files({ ...(rounds !== 'real' && { script: quick }), texts: only }));
+  }
+  return sites.get(key);
+}
+
+/** Files of the source, for tests that look into the vault with the page's own code. */
+const sources = new Map();
+const sourceOf = (name) => {
+  if (!sources.has(name)) sources.set(name, readFileSync(new URL(name, page)));
+  return sources.get(name);
 };
 
 /**
@@ -179,14 +214,21 @@ export async function serve(host = process.env.PAGE_HOST ?? '127.0.0.1') {
     const json = (status, body) => { res.writeHead(status, { 'Content-Type': 'application/json' }); res.end(JSON.stringify(body)); };
     const text = (type, body) => { res.writeHead(200, { 'Content-Type': type }); res.end(body); };
     if (req.method === 'GET') {
-      const name = path.replace(/^\/w\//, '') || 'index.html';
-      const file = new URL(name, page);
+      const asked = path.replace(/^\/w\//, '') || 'index.html';
+      const { all, html, policy } = site(world);
+      const { name, content } = all.get(asked) ?? { name: asked, content: null };
       got.push(name);
       if (world.lost?.includes(name)) return json(404, {});
-      if (world.languages && name === 'languages.js') return text(types['.js'], `export const LANGUAGES = ${JSON.stringify(['en', ...world.languages])};`);
-      if (world.languages?.includes(name.replace('.json', ''))) return text(types['.json'], JSON.stringify(pseudoCatalogue(english)));
-      if (!path.startsWith('/w/') || /[/\\]/.test(name) || !types[extname(name)] || !existsSync(file)) return json(404, { error: { code: 'NOT_FOUND', message: 'There is nothing here.' } });
-      return text(types[extname(name)], world.rounds !== 'real' && quickFiles[name] || fileOf(name));
+      if (asked === 'index.html') {
+        res.setHeader('Content-Security-Policy', res.getHeader('Content-Security-Policy').replace("script-src 'self'", policy));
+        return text(types['.html'], world.altered?.[name] ?? html);
+      }
+      if (content !== null) {
+        res.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
+        return text(types[extname(name)], world.altered?.[name] ?? content);
+      }
+      if (!path.startsWith('/w/') || /[/\\]/.test(asked) || extname(asked) !== '.js' || !existsSync(new URL(asked, page))) return json(404, { error: { code: 'NOT_FOUND', message: 'There is nothing here.' } });
+      return text(types['.js'], sourceOf(asked));
     }
     let sent = '';
     for await (const chunk of req) sent += chunk;
@@ -223,7 +265,7 @@ export async function visit(browser, server, hash = '', options = {}) {
   if (LOCALES.includes(options.locale)) speaksPseudo(tab);
   const complaints = [];
   tab.on('pageerror', (err) => complaints.push(`error: ${err.message}`));
-  tab.on('console', (m) => { if (!/Failed to load resource/.test(m.text())) complaints.push(`console: ${m.text()}`); });
+  tab.on('console', (m) => { if (!/Failed to load resource/.test(m.text()) && !((server.world.lost || server.world.altered) && /integrity/.test(m.text()))) complaints.push(`console: ${m.text()}`); });
   tab.on('request', (r) => { if (!r.url().startsWith(server.origin)) complaints.push(`request: ${r.url()}`); });
   await tab.goto(`${server.origin}/w/${hash}`);
   return { context, tab, complaints };
