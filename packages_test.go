@@ -31,6 +31,7 @@ func packages() map[string][]string {
 		"bot":               {"chat", "store", "work"},
 		"api":               {"handlers", "chat", "locale", "quota", "signer", "wallet", "store"},
 		"signer":            {},
+		"signer/bundle":     {}, // no part of the binary
 		"notify":            {"handlers", "store", "wallet", "work"},
 		"config":            {"quota", "wallet"},
 		"market":            {"egress", "store", "wallet", "work"},
@@ -80,6 +81,8 @@ func libraryOwners() map[string][]string {
 		"github.com/emersion/go-smtp":                              {"sandbox/mail"},
 		"github.com/klauspost/compress":                            {"sandbox/solana", "store/records"},
 		"golang.org/x/image":                                       {"chart"},
+		"github.com/evanw/esbuild":                                 {"signer/bundle"},
+		"github.com/andybalholm/brotli":                            {}, // tests alone
 	}
 }
 

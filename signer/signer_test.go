@@ -336,3 +336,21 @@ func missing(t *testing.T, what string) {
 	}
 	t.Skip(what)
 }
+
+// The sizes that docs/performance.md states, with a little room: HTML, script, style sheet and the largest catalogue.
+func TestAFirstVisitStaysSmall(t *testing.T) {
+	const most = 63_000 // bytes, as brotli
+	total, largest := 0, 0
+	for _, name := range Names() {
+		file, _ := Lookup(name)
+		content, _ := file.Encoded("br")
+		if path.Ext(name) == ".json" {
+			largest = max(largest, len(content))
+		} else {
+			total += len(content)
+		}
+	}
+	if total+largest > most {
+		t.Errorf("a first visit loads %d bytes, at most %d", total+largest, most)
+	}
+}

@@ -1,0 +1,89 @@
+// How long the page takes to load and to sign, in Chromium over a slow network with a slow processor. `make bench` runs it; it
+// is no test: `node loading.mjs ORIGIN` measures the page that a server serves at ORIGIN/w/ to a stranger, and without ORIGIN the
+// page of pagetest's own server, with a payment that is signed. Prints JSON, times in milliseconds as medians.
+//
+// The network has 150 ms of latency for each request, as Chromium emulates it, and 4 Mbit/s. The processor is 4 times slower.
+
+import { SIGN, approve, follow, install, launch, serve, title, visit } from './harness.mjs';
+
+const NETWORK = { offline: false, latency: 150, downloadThroughput: 500_000, uploadThroughput: 500_000 };
+const SLOWER = 4;
+const RUNS = 5;
+
+const median = (list) => list.sort((a, b) => a - b)[list.length >> 1];
+
+/** Slows a tab down, and counts what comes over its network. */
+async function slowed(tab, context) {
+  const cdp = await context.newCDPSession(tab);
+  await cdp.send('Network.enable');
+  await cdp.send('Network.emulateNetworkConditions', NETWORK);
+  await cdp.send('Emulation.setCPUThrottlingRate', { rate: SLOWER });
+  const net = { requests: 0, bytes: 0 };
+  const cached = new Set();
+  cdp.on('Network.requestServedFromCache', ({ requestId }) => cached.add(requestId));
+  cdp.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    if (cached.has(requestId) || encodedDataLength === 0) return;
+    net.requests++;
+    net.bytes += encodedDataLength;
+  });
+  return net;
+}
+
+/** Opens a page; resolves to how long it took until a button can be pressed. */
+async function opening(tab, net, url) {
+  await tab.goto('about:blank');
+  net.requests = net.bytes = 0;
+  const began = performance.now();
+  await tab.goto(url, { waitUntil: 'commit' });
+  await tab.locator('main button').first().waitFor();
+  return { interactive_ms: performance.now() - began, requests: net.requests, bytes: net.bytes };
+}
+
+async function loading(browser, url) {
+  const first = [];
+  const later = [];
+  for (let i = 0; i < RUNS; i++) {
+    const context = await browser.newContext();
+    const tab = await context.newPage();
+    const net = await slowed(tab, context);
+    first.push(await opening(tab, net, url));
+    later.push(await opening(tab, net, url));
+    await context.close();
+  }
+  const all = (list) => Object.fromEntries(Object.keys(list[0]).map((key) => [key, median(list.map((one) => one[key]))]));
+  return { first: all(first), later: all(later) };
+}
+
+/** From the tap on "Sign and send" to the signature at the server: few rounds of PBKDF2, and the two requests that follow without their network. */
+async function signing(browser) {
+  const server = await serve();
+  const took = [];
+  for (let i = 0; i < RUNS; i++) {
+    server.reset();
+    const { tab, context } = await visit(browser, server);
+    await install(tab);
+    await follow(tab, server, SIGN);
+    const cdp = await context.newCDPSession(tab);
+    await cdp.send('Emulation.setCPUThrottlingRate', { rate: SLOWER });
+    await tab.evaluate(() => document.addEventListener('submit', () => performance.mark('tap'), true));
+    await approve(tab);
+    await title(tab, 'Transaction signed');
+    took.push(await tab.evaluate(() => {
+      const [tap] = performance.getEntriesByName('tap').slice(-1);
+      const sent = performance.getEntriesByType('resource').filter((r) => r.name.endsWith('/w/tx/signature')).at(-1);
+      return sent.responseEnd - tap.startTime;
+    }));
+    await context.close();
+  }
+  await server.close();
+  return median(took);
+}
+
+const browser = await launch();
+const [origin] = process.argv.slice(2);
+try {
+  const result = await loading(browser, `${origin}/w/`);
+  console.log(JSON.stringify({ ...result, sign_ms: await signing(browser) }));
+} finally {
+  await browser.close();
+}
