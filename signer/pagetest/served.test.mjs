@@ -18,6 +18,8 @@ it('a first visit asks for four files, in every language, and for nothing twice'
       await tab.locator('.amount').waitFor();
       assert.deepEqual([...server.got].sort(), [`${language}.json`, 'index.html', 'main.js', 'style.css'].sort());
       assert.equal(await tab.evaluate(() => document.documentElement.lang), language);
+      const asked = await tab.evaluate(() => performance.getEntriesByType('resource').filter((r) => r.name.endsWith('.json')).length);
+      assert.equal(asked, 1, 'asked again, and the cache answered: not every browser does that while a file is on its way');
     });
   }
 });
