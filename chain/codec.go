@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/gagliardetto/solana-go"
 
@@ -98,12 +99,12 @@ func (r ActionCodec) claims(c Call) bool { return r.Claims == nil || r.Claims(c)
 // Codec is the table of actions that may be signed through purser. It writes them, reads them, and recognises them on
 // chain. It knows no kind of transaction: a kind lists its actions. The zero Codec has the standard rows.
 type Codec struct {
-	extra []ActionCodec
+	all []ActionCodec // the rows that were added, and the standard ones behind them; nil: only these
 }
 
 // NewCodec returns a Codec with rows before the standard ones. An error says which row is incomplete or double.
 func NewCodec(extra ...ActionCodec) (Codec, error) {
-	c := Codec{extra: slices.Clone(extra)}
+	c := Codec{all: slices.Concat(extra, standardRows())}
 	seen := map[string]bool{}
 	for _, row := range c.rows() {
 		switch {
@@ -124,8 +125,16 @@ func standard() []ActionCodec {
 	return append([]ActionCodec{wrapCodec(), referenceCodec(), transferCodec(), tokenTransferCodec(), createAccountCodec(), revokeCodec(), memoCodec()}, append(stakeCodecs(), swapCodecs()...)...)
 }
 
-// rows are all rows, in the order in which they claim instructions.
-func (c Codec) rows() []ActionCodec { return append(slices.Clone(c.extra), standard()...) }
+// standardRows are made once, since each message is written and read with them. Nobody changes them.
+var standardRows = sync.OnceValue(standard)
+
+// rows are all rows, in the order in which they claim instructions. The caller must not change them.
+func (c Codec) rows() []ActionCodec {
+	if c.all == nil {
+		return standardRows()
+	}
+	return c.all
+}
 
 // Actions lists the types of the actions that have a row, sorted.
 func (c Codec) Actions() []string {

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
+	"reflect"
 
 	"purser/wallet"
 )
@@ -27,7 +28,7 @@ func (s *Transactions) price(ctx context.Context, t wallet.Transaction, rules wa
 	if t, err = s.complete(ctx, t, rules, snapshot); err != nil {
 		return t, err
 	}
-	taken, err := s.rehearse(ctx, &t, rules)
+	taken, err := s.simulate(ctx, t.Message)
 	if err != nil {
 		return t, err
 	}
@@ -37,9 +38,6 @@ func (s *Transactions) price(ctx context.Context, t wallet.Transaction, rules wa
 		t.ComputeUnitLimit = uint32(min(taken+taken/4+5_000, wallet.MaxComputeUnits))
 		t.ComputeUnitPrice = affordablePrice(price, t.ComputeUnitLimit)
 		if t, err = s.complete(ctx, t, rules, snapshot); err != nil {
-			return t, err
-		}
-		if t.Message, err = s.Messages.Build(t, rules.Actions(t)); err != nil {
 			return t, err
 		}
 	}
@@ -63,25 +61,29 @@ func affordablePrice(price uint64, units uint32) uint64 {
 	return min(price, maxPriority*1_000_000/uint64(units))
 }
 
-// complete sets the network fee of t, and lets its kind complete the terms that depend on it.
+// complete sets the network fee of t, lets its kind complete the terms that depend on it, and sets the message that does
+// what is then asked for.
 func (s *Transactions) complete(ctx context.Context, t wallet.Transaction, rules wallet.Rules, snapshot Snapshot) (wallet.Transaction, error) {
-	message, err := s.Messages.Build(t, rules.Actions(t))
+	priced := rules.Actions(t)
+	message, err := s.Messages.Build(t, priced)
 	if err != nil {
 		return t, err
 	}
 	if t.Fee, err = s.Network.Fee(ctx, message); err != nil {
 		return t, err
 	}
-	return snapshot.Complete(t)
-}
-
-// rehearse builds the message of t and simulates it. It returns the compute units that it used.
-func (s *Transactions) rehearse(ctx context.Context, t *wallet.Transaction, rules wallet.Rules) (uint64, error) {
-	var err error
-	if t.Message, err = s.Messages.Build(*t, rules.Actions(*t)); err != nil {
-		return 0, err
+	if t, err = snapshot.Complete(t); err != nil {
+		return t, err
 	}
-	return s.simulate(ctx, t.Message)
+	// Most terms depend on no fee, and the message that was priced is the one to sign. Building and
+	// checking one is a dear part of a proposal.
+	if actions := rules.Actions(t); !reflect.DeepEqual(actions, priced) {
+		if message, err = s.Messages.Build(t, actions); err != nil {
+			return t, err
+		}
+	}
+	t.Message = message
+	return t, nil
 }
 
 // simulate runs a message on a node without effect. A refusal becomes INSUFFICIENT_FUNDS or INVALID_REQUEST with the

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"bytes"
 	"sync"
 
 	"purser/store"
@@ -8,40 +9,69 @@ import (
 	"purser/wallet"
 )
 
-// reservations are what the rows of transactions hold back, by the tags of these rows: a proposal of a payment sums up all that
-// is under way from its wallet, and decoding those rows again each time was the largest cost of a payment. A row that is written
-// has another tag, so that nothing here is ever out of date. Any goroutine may use it.
+// reservations are what the rows of transactions hold back, by the id of the transaction: a proposal of a payment sums up all that is
+// under way from its wallet, and checking and decoding those rows again each time was the largest cost of a payment. An entry
+// counts for the row that it was made of and no other, so nothing here is ever out of date, and no damage is hidden. Any goroutine
+// may use it.
 type reservations struct {
-	mu  sync.Mutex
-	all map[rowTag]reservation
+	mu sync.Mutex
+	// What is full becomes the older half, and the older half is forgotten: what is read often is copied to the newer half in time.
+	newer, older map[string]reservation // by transaction
+	size         int                    // bytes of rows in newer
 }
-
-// rowTag is the tag at the end of a row (see row).
-type rowTag [tagSize]byte
 
 // reservation is what a row holds back; holds is false if that is nothing.
 type reservation struct {
 	wallet.Reservation
 	holds bool
+	owner wallet.UserID // whose data key sealed the row
+	tag   rowTag        // of the row
+	// raw is the row itself: the same bytes need no check of their tag. nil where there was no room for it.
+	raw []byte
 }
 
-// mostReservations bounds them to a few megabytes. All are forgotten when there are more.
-const mostReservations = 1 << 15
+// rowTag is the tag at the end of a row (see row).
+type rowTag [tagSize]byte
 
-func (r *reservations) get(tag rowTag) (reservation, bool) {
+// What each half holds at most: so many entries, and so many bytes of rows.
+const (
+	mostReservations  = 1 << 14
+	mostReservedBytes = 8 << 20
+)
+
+// get returns what is known of a transaction.
+func (r *reservations) get(id []byte) (reservation, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known, ok := r.all[tag]
+	known, ok := r.newer[string(id)] // a conversion in a map index allocates nothing
+	if !ok {
+		if known, ok = r.older[string(id)]; ok {
+			r.keep(string(id), known)
+		}
+	}
 	return known, ok
 }
 
-func (r *reservations) put(tag rowTag, known reservation) {
+// put remembers what a row holds back, and takes a copy of the row.
+func (r *reservations) put(id, raw []byte, known reservation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.all == nil || len(r.all) >= mostReservations {
-		r.all = map[rowTag]reservation{}
+	if r.size+len(raw) <= mostReservedBytes {
+		known.raw = bytes.Clone(raw)
 	}
-	r.all[tag] = known
+	r.keep(string(id), known)
+}
+
+// keep puts an entry into the newer half. r.mu is held.
+func (r *reservations) keep(id string, known reservation) {
+	if r.newer == nil || len(r.newer) >= mostReservations {
+		r.newer, r.older, r.size = map[string]reservation{}, r.newer, 0
+	}
+	if r.size+len(known.raw) > mostReservedBytes {
+		known.raw = nil
+	}
+	r.size += len(known.raw) - len(r.newer[id].raw)
+	r.newer[id] = known
 }
 
 // ReservationsFrom passes over rows of erased users and nothing else, as UnsettledFrom does.
@@ -49,7 +79,7 @@ func (t *tx) ReservationsFrom(from wallet.Address) ([]wallet.Reservation, error)
 	var out []wallet.Reservation
 	prefix := unsettledPrefix(from)
 	for key := range t.scan(byWallet, engine.Prefix(prefix)) {
-		id, err := createdTransaction(key[len(prefix):])
+		id, err := idCreated(key[len(prefix):])
 		if err != nil {
 			return nil, err
 		}
@@ -64,25 +94,25 @@ func (t *tx) ReservationsFrom(from wallet.Address) ([]wallet.Reservation, error)
 	return out, nil
 }
 
-// reservation returns what a transaction holds back. The tag of its row is checked each time, and its owner must not be erased.
-func (t *tx) reservation(id wallet.TransactionID) (reservation, error) {
-	key := []byte(id)
-	raw := t.get(transactions, key)
+// reservation returns what a transaction holds back. Its row is read and checked each time, and its owner must not be erased.
+func (t *tx) reservation(id []byte) (reservation, error) {
+	raw := t.get(transactions, id)
 	if raw == nil {
 		return reservation{}, store.ErrNotFound
 	}
-	checked, err := t.row(transactions, key, raw)
-	if err != nil {
-		return reservation{}, err
+	known, ok := t.store.reservations.get(id)
+	if ok && !bytes.Equal(known.raw, raw) {
+		checked, err := t.row(transactions, id, raw)
+		if err != nil {
+			return reservation{}, err
+		}
+		ok = checked.owner == known.owner && rowTag(raw[len(raw)-tagSize:]) == known.tag
 	}
-	if _, err := t.dataKey(checked.owner); err != nil {
-		return reservation{}, err
+	if ok {
+		_, err := t.dataKey(known.owner)
+		return known, err
 	}
-	tag := rowTag(raw[len(raw)-tagSize:])
-	if known, ok := t.store.reservations.get(tag); ok {
-		return known, nil
-	}
-	n, err := t.Transaction(id)
+	n, err := t.Transaction(wallet.TransactionID(id))
 	if err != nil {
 		return reservation{}, err
 	}
@@ -90,8 +120,17 @@ func (t *tx) reservation(id wallet.TransactionID) (reservation, error) {
 	if err != nil {
 		return reservation{}, err
 	}
-	var known reservation
+	return t.store.remember(n, rules, raw)
+}
+
+// remember keeps what a row with its tag holds back. It must be the row of n.
+func (s *Store) remember(n wallet.Transaction, rules wallet.Rules, raw []byte) (reservation, error) {
+	written, err := decodeRow(raw[:len(raw)-tagSize])
+	if err != nil {
+		return reservation{}, err
+	}
+	known := reservation{owner: written.owner, tag: rowTag(raw[len(raw)-tagSize:])}
 	known.Reservation, known.holds = rules.Reservation(n)
-	t.store.reservations.put(tag, known)
+	s.reservations.put([]byte(n.ID), raw, known)
 	return known, nil
 }

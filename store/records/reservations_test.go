@@ -27,8 +27,8 @@ func reserving(t *testing.T, from wallet.Address) (*Store, wallet.Transaction) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.reservations.all) != 1 {
-		t.Fatalf("remembered are %d reservations", len(s.reservations.all))
+	if len(s.reservations.newer) != 1 {
+		t.Fatalf("remembered are %d reservations", len(s.reservations.newer))
 	}
 	return s, sent
 }

@@ -264,7 +264,14 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 			return err
 		}
 	}
-	return t.putRow(transactions, key, raw)
+	raw = t.store.tagged(transactions.String(), key, raw)
+	// The next payment from the wallet asks what this row holds back. A commit that fails does no harm: the row is compared then.
+	if !n.Closed {
+		if _, err := t.store.remember(n, rules, raw); err != nil {
+			return err
+		}
+	}
+	return t.put(transactions, key, raw)
 }
 
 // noteProposal notes for Sweep when a transaction that came to nothing is removed. Such a transaction never changes
@@ -461,8 +468,14 @@ func (t *tx) appendTransaction(out *[]wallet.Transaction, created []byte) error 
 
 // createdTransaction is the id in a created-at key.
 func createdTransaction(created []byte) (wallet.TransactionID, error) {
+	id, err := idCreated(created)
+	return wallet.TransactionID(id), err
+}
+
+// idCreated is createdTransaction without a copy.
+func idCreated(created []byte) ([]byte, error) {
 	if len(created) <= timeSize {
-		return "", fmt.Errorf("%w: an index of transactions", store.ErrDamaged)
+		return nil, fmt.Errorf("%w: an index of transactions", store.ErrDamaged)
 	}
-	return wallet.TransactionID(created[timeSize:]), nil
+	return created[timeSize:], nil
 }
