@@ -32,7 +32,8 @@ type Options struct {
 	// an answer, then the rest. A call waits for its turn within its Timeout.
 	PerSecond int
 	// Share lets operations within two seconds share answers: the newest blockhash, the fee of messages that cost the
-	// same, the price of compute units for the same accounts, the finalized height. false asks each time.
+	// same, the price of compute units for the same accounts, the finalized height. Those that read accounts of transfers at the
+	// same time share a call. false asks each time.
 	Share bool
 	// Subscriptions is how many accounts are subscribed to at once (WatchAccount); 0: none.
 	Subscriptions int
@@ -62,6 +63,7 @@ type Client struct {
 	fees      shared[string, uint64]             // by everything that a fee depends on
 	prices    shared[string, uint64]             // of compute units, by the accounts that are written
 	finalized shared[struct{}, uint64]           // block height
+	transfers [classes]*gather                   // accounts of transfers, by the class of the call
 
 	validators shared[struct{}, []wallet.Validator]        // for validatorsLive
 	names      shared[struct{}, map[wallet.Address]string] // of validators, by identity, for namesLive
@@ -107,6 +109,9 @@ func New(o Options) (*Client, error) {
 	}
 	if o.Share {
 		c.sharedFor = sharedFor
+	}
+	for i := range c.transfers {
+		c.transfers[i] = newGather()
 	}
 	for i, text := range o.RPCURLs {
 		if !validURL(text, "http", "https") {

@@ -66,19 +66,32 @@ func (c *Client) readSnapshots(ctx context.Context, length uint64, as ...wallet.
 
 // snapshots is readSnapshots on one node, which must have come to minSlot.
 func snapshots(ctx context.Context, n *node, commitment string, length, minSlot uint64, as ...wallet.Address) ([]accountSnapshot, error) {
-	const method = "getMultipleAccounts"
-	asked := settings{"commitment": commitment, "encoding": "base64", "dataSlice": map[string]uint64{"offset": 0, "length": length}}
+	asked := sliced(commitment, length)
 	if minSlot > 0 {
 		asked["minContextSlot"] = minSlot
 	}
-	answer, err := call[answerAt[[]*accountData]](ctx, n, method, addresses(as), asked)
+	answer, err := accountsAt(ctx, n, asked, as)
 	if err != nil {
 		return nil, err
 	}
-	if len(answer.value) != len(as) {
-		return nil, n.nodeError(method, errGarbage)
+	return n.snapshotsOf(answer, length)
+}
+
+// accountsMethod reads up to maxAccountsAsked accounts.
+const accountsMethod = "getMultipleAccounts"
+
+// accountsAt makes the call. It returns an account, or nil, for each address.
+func accountsAt(ctx context.Context, n *node, asked settings, as []wallet.Address) (answerAt[[]*accountData], error) {
+	answer, err := call[answerAt[[]*accountData]](ctx, n, accountsMethod, addresses(as), asked)
+	if err == nil && len(answer.value) != len(as) {
+		err = n.nodeError(accountsMethod, errGarbage)
 	}
-	out := make([]accountSnapshot, len(as))
+	return answer, err
+}
+
+// snapshotsOf reads accounts of which the first length bytes were asked for.
+func (n *node) snapshotsOf(answer answerAt[[]*accountData], length uint64) ([]accountSnapshot, error) {
+	out := make([]accountSnapshot, len(answer.value))
 	for i, raw := range answer.value {
 		account, ok := raw.info().account(answer.slot)
 		data, readable := raw.bytes()
@@ -87,11 +100,31 @@ func snapshots(ctx context.Context, n *node, commitment string, length, minSlot 
 			space = *raw.Space
 		}
 		if !ok || !readable || uint64(len(data)) != min(space, length) {
-			return nil, n.nodeError(method, errGarbage)
+			return nil, n.nodeError(accountsMethod, errGarbage)
 		}
 		out[i] = accountSnapshot{account, data, space}
 	}
 	return out, nil
+}
+
+// readForTransfer is readSnapshots of the first tokenData bytes. If answers are shared, callers at about the same time, and of the
+// same urgency, share a call.
+func (c *Client) readForTransfer(ctx context.Context, as ...wallet.Address) ([]accountSnapshot, error) {
+	if c.sharedFor <= 0 {
+		return c.readSnapshots(ctx, tokenData, as...)
+	}
+	answer, err := c.transfers[classOf(ctx)].get(ctx, as, func(ctx context.Context, as []wallet.Address) (answerAt[[]*accountData], error) {
+		return accountsAt(ctx, c.primary(), sliced(confirmed, tokenData), as)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.primary().snapshotsOf(answer, tokenData)
+}
+
+// sliced are the settings of a call for the first length bytes of accounts.
+func sliced(commitment string, length uint64) settings {
+	return settings{"commitment": commitment, "encoding": "base64", "dataSlice": map[string]uint64{"offset": 0, "length": length}}
 }
 
 // readMint is readSnapshots with a mint among the accounts, at index mint. It reads again, and more, if the mint is
@@ -184,7 +217,7 @@ func (c *Client) DelegateFacts(ctx context.Context, owner, at wallet.Address) (w
 
 // Parties reads both sides of a transfer at one slot.
 func (c *Client) Parties(ctx context.Context, from, to wallet.Address) (wallet.Parties, error) {
-	accounts, err := c.readSnapshots(ctx, tokenData, from, to)
+	accounts, err := c.readForTransfer(ctx, from, to)
 	if err != nil {
 		return wallet.Parties{}, err
 	}
