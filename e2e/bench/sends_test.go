@@ -86,31 +86,52 @@ func wallets(b *testing.B, w *sandbox.World, p *harness.Product, secret string, 
 	}
 }
 
-// BenchmarkSends is POST /v1/wallet/send by 64 clients of a program that signs for its wallets, against a cluster that executes.
-func BenchmarkSends(b *testing.B) {
-	w := harness.World(b, 400*time.Millisecond)
-	p := harness.NewProduct(b, binary, w, unlimited...)
-	p.Start()
-	secret := newKey(b, p)
-	from, _ := wallets(b, w, p, secret, 512)
+// sending is a purser with wallets that a program signs for.
+type sending struct {
+	product *harness.Product
+	world   *sandbox.World
+	secret  string
+	from    []string
+	to      string
+	rounds  int
+}
+
+func newSending(b *testing.B) *sending {
+	b.Helper()
+	s := &sending{world: harness.World(b, 400*time.Millisecond)}
+	s.product = harness.NewProduct(b, binary, s.world, unlimited...)
+	s.product.Start()
+	s.secret = newKey(b, s.product)
+	s.from, _ = wallets(b, s.world, s.product, s.secret, 512)
 	to, err := harness.NewDevice()
 	if err != nil {
 		b.Fatal(err)
 	}
-	asked := countCalls(w)
+	s.to = to.Address()
+	return s
+}
+
+// round lets 64 clients send for a while.
+func (s *sending) round(b *testing.B, d time.Duration) load {
+	b.Helper()
+	s.rounds++
+	return drive(b, process{s.product.PID()}, strings.TrimPrefix(s.product.URL, "http://"), 64, d, 202, func(n int64, req *fasthttp.Request) {
+		req.SetRequestURI(s.product.URL + "/v1/wallet/send")
+		req.Header.SetMethod("POST")
+		req.Header.Set("Authorization", "Bearer "+s.secret)
+		req.Header.SetContentType("application/json")
+		req.Header.Set("Idempotency-Key", fmt.Sprint(s.rounds, "-", n))
+		req.SetBodyString(fmt.Sprintf(`{"from":%q,"to":%q,"amount":"0.001","token":"SOL"}`, s.from[n%int64(len(s.from))], s.to))
+	})
+}
+
+// BenchmarkSends is POST /v1/wallet/send by 64 clients of a program that signs for its wallets, against a cluster that executes.
+func BenchmarkSends(b *testing.B) {
+	s := newSending(b)
+	asked := countCalls(s.world)
 	var runs []load
-	address := strings.TrimPrefix(p.URL, "http://")
-	round := 0
 	for b.Loop() {
-		round++
-		runs = append(runs, drive(b, process{p.PID()}, address, 64, 5*time.Second, 202, func(n int64, req *fasthttp.Request) {
-			req.SetRequestURI(p.URL + "/v1/wallet/send")
-			req.Header.SetMethod("POST")
-			req.Header.Set("Authorization", "Bearer "+secret)
-			req.Header.SetContentType("application/json")
-			req.Header.Set("Idempotency-Key", fmt.Sprint(round, "-", n))
-			req.SetBodyString(fmt.Sprintf(`{"from":%q,"to":%q,"amount":"0.001","token":"SOL"}`, from[n%int64(len(from))], to.Address()))
-		}))
+		runs = append(runs, s.round(b, 5*time.Second))
 	}
 	sends := 0
 	for _, l := range runs {

@@ -1,0 +1,68 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"purser/e2e/harness"
+)
+
+// pocketBase builds and starts PocketBase from its module beside this package, with an empty database. The benchmark is skipped where
+// it cannot be built: it is not among purser's own dependencies.
+func pocketBase(b *testing.B) (process, string) {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "pocketbase")
+	build := exec.Command("go", "build", "-o", path, ".")
+	build.Dir = "pocketbase"
+	if out, err := build.CombinedOutput(); err != nil {
+		b.Skipf("PocketBase is left out, since it cannot be built here: %v\n%s", err, out)
+	}
+	address := harness.FreeAddress(b)
+	cmd := exec.Command(path, "serve", "--http", address, "--dir", b.TempDir())
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }) // it ends by being killed
+	url := "http://" + address + "/api/collections/transactions/records"
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		// 400: the collection is there, and an empty record is refused.
+		if status, _, err := fasthttp.Post(nil, url, nil); err == nil && status == fasthttp.StatusBadRequest {
+			return process{cmd.Process.Pid}, address
+		}
+		if time.Since(began) > harness.Wait {
+			b.Fatal("PocketBase does not serve its collection")
+		}
+	}
+}
+
+// BenchmarkBesidePocketBase is a send beside what PocketBase takes to create a record with such fields, by as many clients, in turns.
+// PocketBase checks its fields, and answers once the row is in its write-ahead log, which it does not sync with each commit (SQLite,
+// synchronous=NORMAL). A send is checked against the chain, simulated, and answered once it is on the disk.
+func BenchmarkBesidePocketBase(b *testing.B) {
+	bound, address := pocketBase(b)
+	s := newSending(b)
+	var sends, creates []load
+	for b.Loop() {
+		round := len(creates)
+		sends = append(sends, s.round(b, 3*time.Second))
+		creates = append(creates, drive(b, bound, address, 64, 3*time.Second, 200, func(n int64, req *fasthttp.Request) {
+			req.SetRequestURI("http://" + address + "/api/collections/transactions/records")
+			req.Header.SetMethod("POST")
+			req.Header.SetContentType("application/json")
+			req.SetBodyString(fmt.Sprintf(`{"sender":%q,"recipient":%q,"amount":"0.001","token":"SOL","status":"awaiting_signature","idempotency_key":"%d-%d"}`,
+				s.from[n%int64(len(s.from))], s.to, round, n))
+		}))
+	}
+	b.ReportMetric(medianOf(sends, load.rate), "sends/s")
+	b.ReportMetric(medianOf(sends, load.cpuEach), "cpu-µs")
+	b.ReportMetric(medianOf(creates, load.rate), "creates/s")
+	b.ReportMetric(medianOf(creates, load.cpuEach), "create-cpu-µs")
+	b.ReportMetric(medianOf(sends, load.rate)/medianOf(creates, load.rate), "of-pocketbase-rate")
+}
