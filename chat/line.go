@@ -123,42 +123,49 @@ func near(word string, known []string) []string {
 	if word == "" || utf8.RuneCountInString(word) > 32 {
 		return nil
 	}
-	var found []string
-	for slips := 1; slips <= 2; slips++ {
-		for _, candidate := range known {
-			// Two slips turn any short word into any other.
-			if distance(word, candidate) == slips && slips*2 < len(candidate) {
-				found = append(found, candidate)
-			}
+	var one, two []string
+	for _, candidate := range known {
+		// Two slips turn any short word into any other.
+		switch slips := distance(word, candidate); {
+		case slips == 1 && len(candidate) > 2:
+			one = append(one, candidate)
+		case slips == 2 && len(candidate) > 4:
+			two = append(two, candidate)
 		}
 	}
-	return found
+	return append(one, two...)
 }
 
+// longestWord is the length of words, in letters, up to which distance allocates nothing.
+const longestWord = 32
+
 // distance is the Levenshtein distance, where a swap of two neighbouring letters counts as one mistake (optimal string
-// alignment). It takes time and memory in proportion to len(a)*len(b), so callers bound the length of what people type.
+// alignment). It takes time in proportion to len(a)*len(b), so callers bound the length of what people type. Any mistyped command is
+// compared with all commands, hence its care about memory.
 func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	// rows[i][j] is the distance between the first i letters of a and the first j letters of b.
-	rows := make([][]int, len(x)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(y)+1)
-		rows[i][0] = i
+	x, y := []rune(a), []rune(b) // on the stack up to longestWord letters
+	var room [3][longestWord + 1]int
+	// Of the distances between the first i letters of a and the first j letters of b: those of i-2, of i-1, and of i.
+	older, old, row := room[0][:], room[1][:], room[2][:]
+	if len(y) > longestWord {
+		older, old, row = make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
 	}
-	for j := range rows[0] {
-		rows[0][j] = j
+	for j := range len(y) + 1 {
+		row[j] = j
 	}
 	for i := 1; i <= len(x); i++ {
+		older, old, row = old, row, older
+		row[0] = i
 		for j := 1; j <= len(y); j++ {
 			change := 1
 			if x[i-1] == y[j-1] {
 				change = 0
 			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+change)
+			row[j] = min(old[j]+1, row[j-1]+1, old[j-1]+change)
 			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+				row[j] = min(row[j], older[j-2]+1)
 			}
 		}
 	}
-	return rows[len(x)][len(y)]
+	return row[len(y)]
 }

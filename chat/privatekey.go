@@ -72,7 +72,13 @@ type keySearch struct {
 }
 
 func newKeySearch(text string) *keySearch {
-	text = hexPrefix.ReplaceAllString(dumpLine.ReplaceAllString(text, "$1"), " ")
+	// Regular expressions are slow, and nearly no text needs them.
+	if hasDumpLine(text) {
+		text = dumpLine.ReplaceAllString(text, "$1")
+	}
+	if strings.Contains(text, "0x") || strings.Contains(text, "0X") {
+		text = hexPrefix.ReplaceAllString(text, " ")
+	}
 	s := &keySearch{edge: []bool{true}, small: []int{0}}
 	for _, r := range text {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
@@ -90,6 +96,16 @@ func newKeySearch(text string) *keySearch {
 	}
 	s.edge[len(s.chars)] = true
 	return s
+}
+
+// hasDumpLine reports whether a line begins as dumpLine does: with eight hexadecimal digits.
+func hasDumpLine(text string) bool {
+	for line := range strings.SplitSeq(text, "\n") {
+		if len(line) >= 8 && strings.Trim(line[:8], hexDigits) == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // edges counts the ends of a part that are edges.

@@ -50,7 +50,7 @@ func (s Secrets) In(text string) Secret {
 	switch {
 	case s.phrase(text), shown != text && s.phrase(shown), privateKey(shown):
 		return WalletSecret
-	case strings.Contains(shown, "_") && credential.MatchString(shown): // which is slow, and nearly no text has a "_"
+	case beginsCredential(shown) && credential.MatchString(shown): // which is slow, and runs on every text
 		return CredentialSecret
 	}
 	return NoSecret
@@ -59,6 +59,26 @@ func (s Secrets) In(text string) Secret {
 // credential matches an API key, a bot token, a portal session or a webhook secret anywhere in a text. Checksums are ignored:
 // a key that is incomplete or mistyped still reveals too much.
 var credential = regexp.MustCompile(`(?i)(?:pur_(?:live|test|bot|session)_|whsec_)[0-9a-z+/_-]{16}`)
+
+// beginsCredential reports whether a text has what credential begins with, up to its first underscore.
+func beginsCredential(text string) bool {
+	for at, r := range text {
+		if r != '_' {
+			continue
+		}
+		before := text[:at]
+		// With "ſ", which folds to "s", "whsec" has 6 bytes.
+		if endsFold(before, 3, "pur") || endsFold(before, 5, "whsec") || endsFold(before, 6, "whsec") {
+			return true
+		}
+	}
+	return false
+}
+
+// endsFold reports whether the last size bytes of a text are a word, in letters of any case.
+func endsFold(text string, size int, word string) bool {
+	return len(text) >= size && strings.EqualFold(text[len(text)-size:], word)
+}
 
 // phrase reports whether a text contains a recovery phrase: twelve words of the list in a row, where numbers and punctuation
 // do not count, or at least twelve that are three quarters of all words. Ordinary English uses words of the list as well, but
