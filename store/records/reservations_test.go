@@ -3,6 +3,7 @@ package records
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -70,5 +71,90 @@ func TestWhatIsRememberedHidesNoDamage(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 		closed(t, s)
+	}
+}
+
+// TestReservationsAreBounded: in entries and in bytes. What is read now and then stays, and what has no room for its row keeps its tag.
+func TestReservationsAreBounded(t *testing.T) {
+	var r reservations
+	id := func(n int) []byte { return fmt.Appendf(nil, "tx_%d", n) }
+	large := make([]byte, mostReservedBytes/8)
+	for n := range 3 * mostReservations {
+		raw := large[:100]
+		if n%1000 == 0 {
+			raw = large
+		}
+		r.put(id(n), raw, reservation{tag: rowTag{1}})
+		if known, ok := r.get(id(0)); !ok || len(known.raw) != len(large) {
+			t.Fatalf("after %d, what is read each time is kept with %d bytes: %v", n, len(known.raw), ok)
+		}
+		if n%1000 == 0 {
+			for _, half := range []map[string]reservation{r.newer, r.older} {
+				bytes := 0
+				for _, known := range half {
+					bytes += len(known.raw)
+				}
+				if len(half) > mostReservations || bytes > mostReservedBytes {
+					t.Fatalf("after %d, a half has %d entries of %d bytes", n, len(half), bytes)
+				}
+			}
+		}
+	}
+	if _, ok := r.get(id(mostReservations / 2)); ok {
+		t.Error("what nobody reads stays for good")
+	}
+	r = reservations{}
+	for n := range 20 {
+		r.put(id(n), large, reservation{tag: rowTag{2}})
+	}
+	if known, ok := r.get(id(19)); !ok || known.raw != nil || known.tag != (rowTag{2}) {
+		t.Errorf("without room for its row: %v, %d bytes", ok, len(known.raw))
+	}
+	r.put(id(0), large[:5], reservation{})
+	if known, _ := r.get(id(0)); len(known.raw) > 5 || r.size > mostReservedBytes {
+		t.Errorf("a newer row has %d bytes, all have %d", len(known.raw), r.size)
+	}
+}
+
+// TestARowWithoutRoomIsCheckedByItsTag: neither damage nor a newer row is taken for the one that is remembered.
+func TestARowWithoutRoomIsCheckedByItsTag(t *testing.T) {
+	from := wallet.Address{1}
+	s, sent := reserving(t, from)
+	defer closed(t, s)
+	forget := func() {
+		for id, known := range s.reservations.newer {
+			known.raw = nil
+			s.reservations.newer[id] = known
+		}
+		s.reservations.size = 0
+	}
+	reserved := func() (held []wallet.Reservation, err error) {
+		err = s.View(t.Context(), func(tx store.Tx) error { held, err = tx.ReservationsFrom(from); return err })
+		return held, err
+	}
+	forget()
+	if held, err := reserved(); err != nil || len(held) != 1 || held[0].Spending.Lamports != 7 {
+		t.Errorf("without its row: %+v, %v", held, err)
+	}
+	mustUpdate(t, s, func(tx store.Tx) error {
+		n, err := tx.Transaction(sent.ID)
+		n.Amount = 9
+		return errors.Join(err, tx.PutTransaction(n))
+	})
+	older := s.reservations.newer[string(sent.ID)]
+	older.tag, older.Spending.Lamports, older.raw = rowTag{}, 7, nil // as it was remembered before the change
+	s.reservations.newer[string(sent.ID)] = older
+	if held, err := reserved(); err != nil || len(held) != 1 || held[0].Spending.Lamports != 9 {
+		t.Errorf("a newer row: %+v, %v", held, err)
+	}
+	forget()
+	mustUpdate(t, s, func(contract store.Tx) error {
+		tx, key := contract.(*tx), []byte(sent.ID)
+		raw := bytes.Clone(tx.get(transactions, key))
+		raw[len(raw)-tagSize-1] ^= 1
+		return tx.put(transactions, key, raw)
+	})
+	if held, err := reserved(); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("a damaged row: %+v, %v", held, err)
 	}
 }
