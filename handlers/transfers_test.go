@@ -73,6 +73,14 @@ func TestMaxLeavesNothingButTheFeePaid(t *testing.T) {
 	if tx := p.Transaction; tx.Amount != 2*sol-5000 || tx.BalanceLeft != 0 || tx.Fee != 5000 {
 		t.Fatalf("max is %d, leaves %d", tx.Amount, tx.BalanceLeft)
 	}
+	// The message pays that amount, and not the one that stood for it while the fee was not known.
+	rules, err := r.Store.Kinds().Of(wallet.Send)
+	r.Must(err)
+	message, err := r.Transfers.Messages.Build(p.Transaction, rules.Actions(p.Transaction))
+	r.Must(err)
+	if !bytes.Equal(p.Transaction.Message, message) {
+		t.Error("the message to sign does something else")
+	}
 }
 
 // Two proposals may each be affordable; only confirmed ones hold money back.

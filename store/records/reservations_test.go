@@ -104,6 +104,12 @@ func TestReservationsAreBounded(t *testing.T) {
 		t.Error("what nobody reads stays for good")
 	}
 	r = reservations{}
+	row := []byte{1, 2, 3}
+	r.put(id(0), row, reservation{})
+	row[0] = 9 // the database's memory changes when its transaction is over
+	if known, _ := r.get(id(0)); !bytes.Equal(known.raw, []byte{1, 2, 3}) {
+		t.Errorf("the row is remembered as %v", known.raw)
+	}
 	for n := range 20 {
 		r.put(id(n), large, reservation{tag: rowTag{2}})
 	}
