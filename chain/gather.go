@@ -8,7 +8,7 @@ import (
 	"purser/wallet"
 )
 
-// gathersAtOnce is how many calls for the accounts of transfers are in progress at once. While they are, whoever comes waits for the
+// gathersAtOnce is how many calls for the accounts of transfers are in progress at once. While they are, other callers wait for the
 // next one, which reads for all of them: at most as long as one call takes longer than alone.
 const gathersAtOnce = 2
 

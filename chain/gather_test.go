@@ -103,7 +103,7 @@ func (a *asking) busy(t *testing.T) {
 	}
 }
 
-func TestWhoeverComesMeanwhileSharesTheNextCall(t *testing.T) {
+func TestCallersMeanwhileShareTheNextCall(t *testing.T) {
 	a := newAsking()
 	a.busy(t)
 	a.get(t, t.Context(), 1, 0)
@@ -276,7 +276,7 @@ func TestTransfersOfACrowdShareCalls(t *testing.T) {
 	if n := calls.Load(); n != gathersAtOnce+1 {
 		t.Errorf("%d calls for %d transfers", n, crowd)
 	}
-	// Whoever waits for a list does not wait with those who pay.
+	// A caller who waits for a list does not wait with those who pay.
 	if w.Client.transfers[forPerson] == w.Client.transfers[forList] {
 		t.Error("calls of all classes wait for each other")
 	}
