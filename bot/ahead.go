@@ -52,9 +52,19 @@ func (a *aheads) take(job store.JobID) *ahead {
 	return one
 }
 
+// drop drops all, when no worker can pick them up any more.
+func (a *aheads) drop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, one := range a.all {
+		one.drop()
+	}
+	clear(a.all)
+}
+
 // handleAhead begins to handle polled updates, and waits for lookahead. It returns nil if it does not: if there are several or much
 // is in hand, since they share their commits anyway; if others of the chat wait or are in hand, since what they change comes first;
-// and for the first updates of a run, or after a poll that failed, since one whose handling kills the process must be counted in the
+// if it replies to a message whose end may not be written yet, which says who its author is; and for the first updates of a run, or after a poll that failed, since one whose handling kills the process must be counted in the
 // inbox, which gives it up in the end.
 //
 // It is for polling, where one caller takes in updates one after the other: nothing of the chat can come in between.
@@ -67,8 +77,9 @@ func (b *Bot) handleAhead(ctx context.Context, updates []incoming) *ahead {
 	err := b.opt.Store.View(ctx, func(tx store.Tx) error {
 		all, err := tx.JobStats(store.Inbox)
 		ofChat, err2 := tx.CountJobs(store.Inbox, store.ChatKey(u.in.Chat))
-		busy = ofChat > 0 || all.Waiting+all.InFlight > quiet
-		return errors.Join(err, err2)
+		unended, err3 := tx.CountJobs(store.Outbox, store.ChatKey(u.in.Chat))
+		busy = ofChat > 0 || u.in.ReplyTo != 0 && unended > 0 || all.Waiting+all.InFlight > quiet
+		return errors.Join(err, err2, err3)
 	})
 	if err != nil || busy {
 		return nil
@@ -109,10 +120,12 @@ func (a *ahead) wait(ctx context.Context) (work.Result, error) {
 	return a.result, a.err
 }
 
-// drop ends an attempt that nobody wants. It may be called of nil.
+// drop ends an attempt that nobody wants, and waits for its end: the next attempt at the update must find what this one did outside of
+// the store, such as a mail that it sent. It may be called of nil.
 func (a *ahead) drop() {
 	if a != nil {
 		a.stop()
+		<-a.ended
 	}
 }
 

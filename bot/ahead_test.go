@@ -259,6 +259,94 @@ func TestAFreezeIsNotDecidedAhead(t *testing.T) {
 	})
 }
 
+// TestAFreezeThatFailsOnArrivalIsHandledByTheInbox: what failed on arrival fails in the answer too, and must not fail the poll.
+func TestAFreezeThatFailsOnArrivalIsHandledByTheInbox(t *testing.T) {
+	var writes atomic.Int32
+	inLooking(t, func(l *looking) {
+		l.talker.freezes = func(_ store.Tx, in chat.Input) error {
+			if in.Text == "/start" {
+				return errors.New("oops")
+			}
+			return nil
+		}
+		l.talker.commit = func(_ store.Tx, in chat.Input) error {
+			if in.Text == "/start" && writes.Add(1) == 1 {
+				panic("oops")
+			}
+			return nil
+		}
+	}, func(l *looking) {
+		began := time.Now()
+		l.must(l.telegram.Say(telegram.Alice, "/start"))
+		l.until("it is taken in", func() bool { return l.telegram.Pending() == 0 })
+		if took := time.Since(began); took > 500*time.Millisecond { // of the bubble's time
+			t.Errorf("it was acknowledged after %s", took)
+		}
+		l.hears(telegram.Alice, "you said: /start")
+		l.wants("/start", 0, 1, 1)
+	})
+}
+
+// TestAReplyWaitsForTheMessageThatItRepliesTo: it does not go ahead while the end of a message to its chat is not written, which
+// says whose message that was.
+func TestAReplyWaitsForTheMessageThatItRepliesTo(t *testing.T) {
+	inLooking(t, nil, func(l *looking) {
+		l.enqueue(row(telegram.Alice, 0, says("question")))
+		asked := l.hears(telegram.Alice, "question")
+		l.must(l.telegram.Reply(telegram.Alice, asked.ID, "reply"))
+		l.hears(telegram.Alice, "you said: reply")
+		l.wants("reply", 1)
+		l.until("all is sent", func() bool { return l.waiting(store.Outbox) == 0 })
+		l.must(l.telegram.Reply(telegram.Alice, asked.ID, "later"))
+		l.hears(telegram.Alice, "you said: later")
+		l.wants("later", 0)
+	})
+}
+
+// TestAnUpdateIsNotHandledTwiceAtOnce: the next attempt waits until one that is given up has ended.
+func TestAnUpdateIsNotHandledTwiceAtOnce(t *testing.T) {
+	var refuse *refusing
+	inLooking(t, func(l *looking) {
+		refuse = &refusing{Store: l.store}
+		l.opt.Store = refuse
+	}, func(l *looking) {
+		var now, most, times atomic.Int32
+		l.before = func(in chat.Input) error {
+			most.Store(max(most.Load(), now.Add(1)))
+			defer now.Add(-1)
+			times.Add(1)
+			time.Sleep(5 * time.Second) // it does not look at its ctx
+			return nil
+		}
+		refuse.now.Store(true)
+		l.must(l.telegram.Say(telegram.Alice, "hello"))
+		l.until("it is being handled", func() bool { return now.Load() == 1 })
+		time.Sleep(500 * time.Millisecond)
+		refuse.now.Store(false)
+		l.hears(telegram.Alice, "you said: hello")
+		if most.Load() != 1 || times.Load() != 2 {
+			t.Errorf("%d attempts, %d at once", times.Load(), most.Load())
+		}
+	})
+}
+
+// TestABotThatEndsKeepsNoAttempt that no worker came for.
+func TestABotThatEndsKeepsNoAttempt(t *testing.T) {
+	inLooking(t, nil, func(l *looking) {
+		ctx, stop := context.WithCancel(context.Background())
+		a := &ahead{stop: stop, ended: make(chan struct{})}
+		go func() {
+			<-ctx.Done()
+			close(a.ended)
+		}()
+		l.bot.aheads.put("nobody's", a)
+		l.stop()
+		if len(l.bot.aheads.all) != 0 || ctx.Err() == nil {
+			t.Error("it goes on")
+		}
+	})
+}
+
 // TestWhatWasNotTakenInHasNoEffect: it was handled, but its commit fails. Telegram delivers it again.
 func TestWhatWasNotTakenInHasNoEffect(t *testing.T) {
 	var refuse *refusing

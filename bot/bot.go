@@ -230,6 +230,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	stopServing()
 	<-shown
 	handling.stop()
+	b.aheads.drop()
 	return b.verdict(ctx, err)
 }
 

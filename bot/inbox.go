@@ -124,6 +124,9 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int, done *ahea
 	}
 	err := b.updateAhead(ctx, write)
 	if errors.Is(err, errAhead) && !store.Final(err) { // the inbox handles it, with all that it does about failures
+		if !errors.Is(err, store.ErrConflict) {
+			b.log.Warn("what was decided of an update could not be written; it is handled again", "error", err)
+		}
 		done.drop()
 		done = nil
 		err = b.update(ctx, write)
@@ -132,6 +135,8 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int, done *ahea
 	case errors.Is(err, errFreeze): // the updates are not lost by it: /freeze freezes once more when it is handled
 		b.log.Error("an account could not be frozen when /freeze arrived", "error", err)
 		freezing = false
+		done.drop() // it would freeze in this very commit, and fail it again
+		done = nil
 		err = b.update(ctx, write)
 	case errors.Is(err, ErrBusy): // Telegram delivers the updates again, but a freeze must not wait for that
 		if frozen := b.update(ctx, func(tx store.Tx) error { _, err := b.freeze(tx, updates...); return err }); frozen != nil {

@@ -60,7 +60,7 @@ func (b *Bot) deliver(ctx context.Context, job store.Job) (work.Result, error) {
 }
 
 // nobodyWaits reports whether neither a request nor another reply to the same chat waits for the end of a reply. What comes
-// later needs a commit of its own to get here, which takes a patient end along.
+// later needs a commit of its own, which takes a patient end along. See handleAhead for what reads before its commit.
 func (b *Bot) nobodyWaits(ctx context.Context, row store.Reply) bool {
 	if b.now().Before(row.SendResultUntil) {
 		return false

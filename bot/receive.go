@@ -126,6 +126,7 @@ func (b *Bot) receive(ctx context.Context) error {
 // this acknowledgement and never stored. If there is nothing to acknowledge, 0 asks for every update that there is.
 func (b *Bot) poll(ctx context.Context) error {
 	offset, failures := int64(0), 0
+	b.steady = false
 	for ctx.Err() == nil {
 		if err := b.room(ctx); err != nil {
 			return err

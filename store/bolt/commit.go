@@ -144,7 +144,8 @@ func (e *Engine) hurry() {
 	}
 	select {
 	case e.updates <- nil:
-	default: // it is about to commit others, and takes them along
+	default: // it has others to commit, and takes these along, unless it has looked for them already
+		e.patient.again(e.hurry)
 	}
 }
 

@@ -28,6 +28,15 @@ func (p *patient) add(j *pendingUpdate, hurry func()) {
 	p.some.Store(true)
 }
 
+// again has hurry called once more after a while, if any wait still.
+func (p *patient) again(hurry func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.waiting) > 0 {
+		p.timer = time.AfterFunc(p.patience, hurry)
+	}
+}
+
 // take appends all that wait to a batch.
 func (p *patient) take(batch []*pendingUpdate) []*pendingUpdate {
 	if !p.some.Load() {

@@ -212,3 +212,29 @@ func TestWhoHurriesPatientUpdatesMayComeBesideOthers(t *testing.T) {
 	}
 	allKnown(t, s, 1, 2, 3, 4)
 }
+
+// TestAQueueThatIsFullForgetsNoPatientUpdate: the committer may be past the patient ones and yet take all of the queue.
+func TestAQueueThatIsFullForgetsNoPatientUpdate(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
+	defer closed(t, s)
+	s.engine.patient.patience = time.Hour
+	end := patiently(t, s, put(1))
+	s.engine.committing.Lock()
+	for range maxBatch + 1 { // the committer receives one, and waits
+		s.engine.updates <- nil
+	}
+	first := s.engine.patient.timer
+	s.engine.hurry()
+	if s.engine.patient.timer == first {
+		t.Error("nobody comes for it again")
+	}
+	s.engine.committing.Unlock()
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	allKnown(t, s, 1)
+	s.engine.patient.again(func() { t.Error("it comes for nobody") })
+	if first = s.engine.patient.timer; first.Stop() {
+		t.Error("a timer runs though nobody waits")
+	}
+}
