@@ -77,9 +77,10 @@ func must(raw []byte, err error) []byte {
 	return raw
 }
 
-var reference = regexp.MustCompile(`(?:src|href)="([^"#]+)"|from ['"]([^'"]+)['"]`)
+// reference finds what a page loads: by an attribute, by an import, and the signing page's catalogues by their names.
+var reference = regexp.MustCompile(`(?:src|href)="([^"#]+)"|from ['"]([^'"]+)['"]|\b([a-z]{2}\.[\w-]{43}\.json)\b`)
 
-// sources fetches a page and everything that it loads.
+// sources fetches a page and everything that it loads. What stands in the page itself (data:) is part of its source.
 func sources(t *testing.T, page string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -99,11 +100,13 @@ func sources(t *testing.T, page string) map[string]string {
 		}
 		found[address] = string(body)
 		for _, match := range reference.FindAllStringSubmatch(string(body), -1) {
-			next, err := answer.Request.URL.Parse(match[1] + match[2])
+			next, err := answer.Request.URL.Parse(match[1] + match[2] + match[3])
 			if err != nil {
 				t.Fatal(err)
 			}
-			queue = append(queue, next.String())
+			if next.Scheme != "data" {
+				queue = append(queue, next.String())
+			}
 		}
 	}
 	if len(found) < 10 {
