@@ -150,12 +150,7 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int, done *ahea
 		}
 		return err
 	}
-	if len(notified) > 0 {
-		b.log.Warn("a chat sends faster than it can be answered: its oldest updates are left out")
-	}
-	for _, chat := range into.calm {
-		b.floods.calm(chat)
-	}
+	b.noteCalm(into.calm, len(notified) > 0)
 	if concluded {
 		done.concluded()
 		return nil
@@ -163,6 +158,16 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int, done *ahea
 	b.adopt(done, into)
 	b.inbox.Hand(into.handed)
 	return nil
+}
+
+// noteCalm notes the chats that are not over their bound, after the commit of take, and logs if any is.
+func (b *Bot) noteCalm(calm []int64, over bool) {
+	if over {
+		b.log.Warn("a chat sends faster than it can be answered: its oldest updates are left out")
+	}
+	for _, chat := range calm {
+		b.floods.calm(chat)
+	}
 }
 
 // notifyOver notifies the chats that are over their bound, unless they were notified before. notified are those that this call of

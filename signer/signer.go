@@ -124,7 +124,7 @@ var files = sync.OnceValue(func() map[string]File {
 		} else {
 			sum := sha256.Sum256(plain)
 			file.ETag = base64.RawURLEncoding.EncodeToString(sum[:])
-			file.Headers = []Header{{"Cache-Control", "public, max-age=31536000, immutable"}}
+			file.Headers = []Header{{"Cache-Control", "public,max-age=31536000,immutable"}}
 			ext := path.Ext(name)
 			name = strings.TrimSuffix(name, ext) + "." + file.ETag + ext
 		}

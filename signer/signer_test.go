@@ -102,7 +102,7 @@ func TestOnlyFilesNamedByTheirHashMayBeKept(t *testing.T) {
 		if len(parts) != 3 || parts[1] != base64.RawURLEncoding.EncodeToString(sum[:]) || file.ETag != parts[1] {
 			t.Errorf("%s is not named by its hash %x", name, sum)
 		}
-		if !slices.Contains(file.Headers, Header{"Cache-Control", "public, max-age=31536000, immutable"}) || len(file.Headers) != 1 {
+		if !slices.Contains(file.Headers, Header{"Cache-Control", "public,max-age=31536000,immutable"}) || len(file.Headers) != 1 {
 			t.Errorf("%s: %v", name, file.Headers)
 		}
 	}

@@ -224,7 +224,7 @@ export async function serve(host = process.env.PAGE_HOST ?? '127.0.0.1') {
         return text(types['.html'], world.altered?.[name] ?? html);
       }
       if (content !== null) {
-        res.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
+        res.setHeader('Cache-Control', 'public,max-age=31536000,immutable');
         return text(types[extname(name)], world.altered?.[name] ?? content);
       }
       if (!path.startsWith('/w/') || /[/\\]/.test(asked) || extname(asked) !== '.js' || !existsSync(new URL(asked, page))) return json(404, { error: { code: 'NOT_FOUND', message: 'There is nothing here.' } });

@@ -217,34 +217,8 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 	if err := rules.Check(n); err != nil {
 		return err
 	}
-	// Move the private fields from the plain part to the sealed one.
-	r := transactionRow{Transaction: n}
-	if n.SignID != "" {
-		hash := t.store.lookup.Text(store.BySignID, n.SignID)
-		r.Sign = hash[:]
-	}
-	r.Chat, r.SignID, r.PoisoningSuspect, r.Label, r.Purpose = 0, "", wallet.Address{}, "", ""
-	r.Findings, r.DelayReason = nil, wallet.Reason{}
-	sealed := identity{Chat: n.Chat, SignID: n.SignID, PoisoningSuspect: n.PoisoningSuspect, Label: n.Label, Purpose: n.Purpose,
-		Findings: n.Findings, DelayReason: n.DelayReason}
-	if n.Memo != "" || len(n.Terms) > 0 {
-		sealed.Memo, sealed.Terms, sealed.Message, sealed.Signed = n.Memo, n.Terms, n.Message, n.Signed
-		r.Memo, r.Terms, r.Message, r.Signed = "", nil, nil, nil
-	}
-	who, err := sealed.field()
-	if err != nil {
-		return err
-	}
-	plain, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("write a row of %s: %w", transactions, err)
-	}
-	// What never changes again is kept for good, and takes as little room as it can.
-	if n.Closed {
-		plain, who.value = pack(plain), pack(who.value)
-	}
 	key := []byte(n.ID)
-	raw, err := t.sealBeside(transactions.String(), key, n.Owner, plain, who)
+	r, raw, err := t.sealTransaction(key, n)
 	if err != nil {
 		return err
 	}
@@ -272,6 +246,38 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 		}
 	}
 	return t.put(transactions, key, raw)
+}
+
+// sealTransaction returns the row of a transaction: its plain part, and the whole without its tag.
+func (t *tx) sealTransaction(key []byte, n wallet.Transaction) (r transactionRow, raw []byte, err error) {
+	// Move the private fields from the plain part to the sealed one.
+	r = transactionRow{Transaction: n}
+	if n.SignID != "" {
+		hash := t.store.lookup.Text(store.BySignID, n.SignID)
+		r.Sign = hash[:]
+	}
+	r.Chat, r.SignID, r.PoisoningSuspect, r.Label, r.Purpose = 0, "", wallet.Address{}, "", ""
+	r.Findings, r.DelayReason = nil, wallet.Reason{}
+	sealed := identity{Chat: n.Chat, SignID: n.SignID, PoisoningSuspect: n.PoisoningSuspect, Label: n.Label, Purpose: n.Purpose,
+		Findings: n.Findings, DelayReason: n.DelayReason}
+	if n.Memo != "" || len(n.Terms) > 0 {
+		sealed.Memo, sealed.Terms, sealed.Message, sealed.Signed = n.Memo, n.Terms, n.Message, n.Signed
+		r.Memo, r.Terms, r.Message, r.Signed = "", nil, nil, nil
+	}
+	who, err := sealed.field()
+	if err != nil {
+		return r, nil, err
+	}
+	plain, err := json.Marshal(r)
+	if err != nil {
+		return r, nil, fmt.Errorf("write a row of %s: %w", transactions, err)
+	}
+	// What never changes again is kept for good, and takes as little room as it can.
+	if n.Closed {
+		plain, who.value = pack(plain), pack(who.value)
+	}
+	raw, err = t.sealBeside(transactions.String(), key, n.Owner, plain, who)
+	return r, raw, err
 }
 
 // noteProposal notes for Sweep when a transaction that came to nothing is removed. Such a transaction never changes
