@@ -315,13 +315,13 @@ func TestAnUpdateIsNotHandledTwiceAtOnce(t *testing.T) {
 			most.Store(max(most.Load(), now.Add(1)))
 			defer now.Add(-1)
 			times.Add(1)
-			time.Sleep(5 * time.Second) // it does not look at its ctx
+			time.Sleep(5 * time.Second) // of the bubble's time; it does not look at its ctx
 			return nil
 		}
 		refuse.now.Store(true)
 		l.must(l.telegram.Say(telegram.Alice, "hello"))
 		l.until("it is being handled", func() bool { return now.Load() == 1 })
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(500 * time.Millisecond) // of the bubble's time: the commit has been refused
 		refuse.now.Store(false)
 		l.hears(telegram.Alice, "you said: hello")
 		if most.Load() != 1 || times.Load() != 2 {
