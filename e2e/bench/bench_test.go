@@ -155,6 +155,38 @@ func medianOf(all []load, measure func(load) float64) float64 {
 func p50(l load) float64 { return l.ms(0.5) }
 func p99(l load) float64 { return l.ms(0.99) }
 
+// syncs is how many syncs of the disk a measurement of it makes.
+const syncs = 200
+
+// reportDisk reports ms-sync, the median of the time in which the disk of a folder takes a page for good, at the pace of 100 a second.
+// A commit waits for two. So figures of different disks can be compared.
+func reportDisk(b *testing.B, folder string) {
+	b.Helper()
+	f, err := os.CreateTemp(folder, "sync")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	page := make([]byte, os.Getpagesize())
+	l := load{}
+	ticks := time.NewTicker(10 * time.Millisecond)
+	defer ticks.Stop()
+	for i := range syncs {
+		<-ticks.C
+		if _, err := f.WriteAt(page, int64(i*len(page))); err != nil {
+			b.Fatal(err)
+		}
+		began := time.Now()
+		if err := f.Sync(); err != nil {
+			b.Fatal(err)
+		}
+		l.times = append(l.times, time.Since(began))
+	}
+	slices.Sort(l.times)
+	b.ReportMetric(p50(l), "ms-sync")
+}
+
 // bounded is a context for what is set up.
 func bounded(b *testing.B) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*harness.Wait)

@@ -162,6 +162,9 @@ func (c conversation) with(b *testing.B, start func(w *sandbox.World) (process, 
 	b.ReportMetric(p99(all), "ms-p99")
 	b.ReportMetric(all.cpuEach(), "cpu-µs")
 	b.ReportMetric(float64(written)/float64(all.count), "commits")
+	if file != "" {
+		reportDisk(b, filepath.Dir(file))
+	}
 }
 
 // commits is the number of the last commit of a store file, which grows by one with each: the transaction id in the newer one of
@@ -282,4 +285,5 @@ func BenchmarkUpdateToWebhook(b *testing.B) {
 	b.ReportMetric(medianOf(fast, load.cpuEach), "cpu-µs")
 	b.ReportMetric(medianOf(steady, p50), "ms-p50-at-400/s")
 	b.ReportMetric(medianOf(steady, p99), "ms-p99-at-400/s")
+	reportDisk(b, p.Dir)
 }
