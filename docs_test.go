@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"io/fs"
@@ -103,5 +104,34 @@ func TestTextsNameWhatIsThere(t *testing.T) {
 	}
 	if looked < 300 {
 		t.Errorf("%d names were found", looked)
+	}
+}
+
+// TestDecisionsAreListed, each with its title, in the order of their numbers.
+func TestDecisionsAreListed(t *testing.T) {
+	pages, err := filepath.Glob("docs/decisions/0*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("%d decisions: %v", len(pages), err)
+	}
+	var want strings.Builder
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(string(text), "\n")
+		number, title, ok := strings.Cut(strings.TrimPrefix(first, "# "), ": ")
+		if name := filepath.Base(page); !ok || !strings.HasPrefix(name, number+"-") {
+			t.Errorf("%s begins with %q", page, first)
+		} else {
+			fmt.Fprintf(&want, "| %s | [%s](%s) |\n", number, title, name)
+		}
+	}
+	list, err := os.ReadFile("docs/decisions/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, rows, _ := strings.Cut(string(list), "|---|---|\n"); rows != want.String() {
+		t.Errorf("docs/decisions/README.md lists\n%s\nwant\n%s", rows, want.String())
 	}
 }

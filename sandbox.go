@@ -208,7 +208,7 @@ func takeFolder(dir string, fresh bool) (unlock func(), err error) {
 	}
 	// Only what purser makes there: the folder may be shared with something precious by mistake.
 	db := filepath.Join(dir, storeName)
-	for _, made := range []string{db, bolt.KeysPath(db), bolt.ClosedPath(db), logPath(db), pricesPath(db), api.SocketPath(db), filepath.Join(dir, config.KeyFile),
+	for _, made := range []string{db, bolt.KeysPath(db), bolt.CleanMarkerPath(db), logPath(db), pricesPath(db), api.SocketPath(db), filepath.Join(dir, config.KeyFile),
 		filepath.Join(dir, sandbox.TelegramDir), filepath.Join(dir, sandbox.SolanaDir), filepath.Join(dir, sandbox.MarketDir)} {
 		if err := os.RemoveAll(made); err != nil {
 			unlock()

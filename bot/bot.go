@@ -7,8 +7,9 @@
 // chat at a time (Bot.handle) → Talker.Receive finds its endpoint → telebot dispatches it (router) → one store transaction
 // that ends the job and writes whatever was decided, replies included → jobs of the outbox → a pool that sends them
 // (Bot.deliver), each when the pacer gives it its turn. So a crash at any point repeats nothing that took effect and
-// loses nothing that was acknowledged (docs/architecture.md, Telegram). Of several nodes over one store all handle
-// updates, and one polls and sends (leader).
+// loses nothing that was acknowledged (docs/architecture.md, Telegram). A polled update that is answered at once skips the
+// queue: one commit takes it in and writes its answer (earlyAttempt). Of several nodes over one store all handle updates,
+// and one polls and sends (leader).
 package bot
 
 import (
@@ -110,7 +111,7 @@ type Bot struct {
 	outbox  *work.Pool // of replies that are to be sent; it runs while this node leads
 	pacer   *pacer
 	floods  floods
-	aheads  aheads
+	early   earlyAttempts
 	steady  bool // the updates of the last polls were taken in; of the goroutine that polls
 	waiters sendWaiters
 	ran     atomic.Bool
@@ -230,7 +231,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	stopServing()
 	<-shown
 	handling.stop()
-	b.aheads.drop()
+	b.early.drop()
 	return b.verdict(ctx, err)
 }
 

@@ -101,9 +101,9 @@ func (b *Bot) Knows(secret string) bool {
 }
 
 // take writes updates to the inbox durably, and passes those that may be handled at once to this node's workers. It leaves
-// out updates whose ids were seen before. If most > 0, it takes nothing while that many wait, and returns ErrBusy. done, if not
+// out updates whose ids were seen before. If most > 0, it takes nothing while that many wait, and returns ErrBusy. early, if not
 // nil, is the attempt at the only update: if it is decided, what it came to is written too, and the update is dealt with.
-func (b *Bot) take(ctx context.Context, updates []incoming, most int, done *ahead) error {
+func (b *Bot) take(ctx context.Context, updates []incoming, most int, early *earlyAttempt) error {
 	updates = slices.DeleteFunc(updates, func(u incoming) bool { return u.kind == ignored })
 	if len(updates) == 0 {
 		return nil
@@ -111,32 +111,32 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int, done *ahea
 	// The closure may run again after a rollback, so everything that it decides starts afresh, except who was notified.
 	var into taken
 	var notified []int64 // outlives runs of the closure that were rolled back, since floods does too
-	freezing, concluded := true, false
+	freezing, answered := true, false
 	write := func(tx store.Tx) (err error) {
 		if into, err = b.put(tx, updates, most, freezing); err != nil {
 			return err
 		}
-		if concluded, err = done.conclude(tx, into); err != nil {
+		if answered, err = early.write(tx, into); err != nil {
 			return err
 		}
 		notified, err = b.notifyOver(tx, into.over, notified)
 		return err
 	}
-	err := b.updateAhead(ctx, write)
-	if errors.Is(err, errAhead) && !store.Final(err) { // the inbox handles it, with all that it does about failures
+	err := b.updateEarly(ctx, write)
+	if errors.Is(err, errEarly) && !store.Final(err) { // the inbox handles it, with all that it does about failures
 		if !errors.Is(err, store.ErrConflict) {
 			b.log.Warn("what was decided of an update could not be written; it is handled again", "error", err)
 		}
-		done.drop()
-		done = nil
+		early.drop()
+		early = nil
 		err = b.update(ctx, write)
 	}
 	switch {
 	case errors.Is(err, errFreeze): // the updates are not lost by it: /freeze freezes once more when it is handled
 		b.log.Error("an account could not be frozen when /freeze arrived", "error", err)
 		freezing = false
-		done.drop() // it would freeze in this very commit, and fail it again
-		done = nil
+		early.drop() // it would freeze in this very commit, and fail it again
+		early = nil
 		err = b.update(ctx, write)
 	case errors.Is(err, ErrBusy): // Telegram delivers the updates again, but a freeze must not wait for that
 		if frozen := b.update(ctx, func(tx store.Tx) error { _, err := b.freeze(tx, updates...); return err }); frozen != nil {
@@ -144,18 +144,18 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int, done *ahea
 		}
 	}
 	if err != nil {
-		done.drop()
+		early.drop()
 		for _, chat := range notified { // nobody was notified after all
 			b.floods.calm(chat)
 		}
 		return err
 	}
 	b.noteCalm(into.calm, len(notified) > 0)
-	if concluded {
-		done.concluded()
+	if answered {
+		early.finish()
 		return nil
 	}
-	b.adopt(done, into)
+	b.adopt(early, into)
 	b.inbox.Hand(into.handed)
 	return nil
 }
@@ -310,7 +310,7 @@ func (b *Bot) room(ctx context.Context) error {
 
 // handle is the inbox's work.Handle: an attempt, unless one has begun before the update was taken in.
 func (b *Bot) handle(ctx context.Context, job store.Job) (work.Result, error) {
-	if a := b.aheads.take(job.ID); a != nil {
+	if a := b.early.take(job.ID); a != nil {
 		return a.wait(ctx)
 	}
 	return b.attempt(ctx, job)

@@ -55,12 +55,12 @@ func (b *Bot) deliver(ctx context.Context, job store.Job) (work.Result, error) {
 	defer cancel()
 	message, err := b.say(ctx, row.Chat, card, reply)
 	result, err := b.judge(ctx, row, job.Failures, reply, message, err)
-	result.Patient = err == nil && result.Again.IsZero() && b.nobodyWaits(ctx, row)
+	result.Deferrable = err == nil && result.Again.IsZero() && b.nobodyWaits(ctx, row)
 	return result, err
 }
 
 // nobodyWaits reports whether neither a request nor another reply to the same chat waits for the end of a reply. What comes
-// later needs a commit of its own, which takes a patient end along. See handleAhead for what reads before its commit.
+// later needs a commit of its own, which takes a deferrable end along. See attemptEarly for what reads before its commit.
 func (b *Bot) nobodyWaits(ctx context.Context, row store.Reply) bool {
 	if b.now().Before(row.SendResultUntil) {
 		return false

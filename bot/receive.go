@@ -183,7 +183,7 @@ func (b *Bot) keep(ctx context.Context, bodies []json.RawMessage) (int64, error)
 	if len(bodies) > 0 && next <= 1 {
 		return 0, errors.New("telegram getUpdates: updates without ids, which cannot be acknowledged")
 	}
-	return next, b.take(ctx, updates, 0, b.handleAhead(ctx, updates))
+	return next, b.take(ctx, updates, 0, b.attemptEarly(ctx, updates))
 }
 
 // afterFailedPoll logs what is wrong and waits until the next attempt. It returns false if ctx ended meanwhile. If a

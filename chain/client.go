@@ -63,7 +63,7 @@ type Client struct {
 	fees      shared[string, uint64]             // by everything that a fee depends on
 	prices    shared[string, uint64]             // of compute units, by the accounts that are written
 	finalized shared[struct{}, uint64]           // block height
-	transfers [classes]*gather                   // accounts of transfers, by the class of the call
+	transfers [classes]*accountBatcher           // accounts of transfers, by the class of the call
 
 	validators shared[struct{}, []wallet.Validator]        // for validatorsLive
 	names      shared[struct{}, map[wallet.Address]string] // of validators, by identity, for namesLive
@@ -111,7 +111,9 @@ func New(o Options) (*Client, error) {
 		c.sharedFor = sharedFor
 	}
 	for i := range c.transfers {
-		c.transfers[i] = newGather()
+		c.transfers[i] = newAccountBatcher(func(ctx context.Context, addresses []wallet.Address) (answerAt[[]*accountData], error) {
+			return accountsAt(ctx, c.primary(), sliced(confirmed, tokenData), addresses)
+		})
 	}
 	for i, text := range o.RPCURLs {
 		if !validURL(text, "http", "https") {

@@ -113,9 +113,7 @@ func (c *Client) readForTransfer(ctx context.Context, as ...wallet.Address) ([]a
 	if c.sharedFor <= 0 {
 		return c.readSnapshots(ctx, tokenData, as...)
 	}
-	answer, err := c.transfers[classOf(ctx)].get(ctx, as, func(ctx context.Context, as []wallet.Address) (answerAt[[]*accountData], error) {
-		return accountsAt(ctx, c.primary(), sliced(confirmed, tokenData), as)
-	})
+	answer, err := c.transfers[classOf(ctx)].get(ctx, as)
 	if err != nil {
 		return nil, err
 	}

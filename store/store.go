@@ -64,7 +64,7 @@ type Store interface {
 	// back and is returned as it is. change may run more than once: it uses its tx and assigns results, nothing else.
 	// It may not call the network, send a message, append to an outer slice, or start another Update. ctx can cancel an
 	// Update until it is queued. After that its outcome is waited for. A panic of change rolls back and continues in
-	// the caller. An Update whose ctx is Patient may wait a little for the commit of others.
+	// the caller. An Update whose ctx is Deferrable may wait a little for the commit of others.
 	Update(ctx context.Context, change func(Tx) error) error
 	// Changed is signalled (buffered, one slot) after a commit that added to a queue, so that its worker need not poll.
 	// Jobs that PutJobs leased to the caller signal nothing, since the caller hands them over. A signal is a hint, and

@@ -102,7 +102,7 @@ func (p *Pool) succeed(h *held, result Result) (Outcome, error) {
 	if !result.Again.IsZero() {
 		outcome = Snoozed
 	}
-	err := p.end(h, result.Patient, func(tx store.Tx, ref store.Ref) error {
+	err := p.end(h, result.Deferrable, func(tx store.Tx, ref store.Ref) error {
 		if result.Commit != nil {
 			if err := result.Commit(tx); err != nil {
 				return err
@@ -131,12 +131,12 @@ func lostOr(err error) error {
 }
 
 // end writes the end of an attempt, in an Update that also claims the next job if more are known to wait. If this
-// node's own lease was renewed as a newer attempt meanwhile (hold), it ends that one instead. A patient end may wait for the
+// node's own lease was renewed as a newer attempt meanwhile (hold), it ends that one instead. A deferrable end may wait for the
 // commit of others.
-func (p *Pool) end(h *held, patient bool, write func(store.Tx, store.Ref) error) error {
+func (p *Pool) end(h *held, deferrable bool, write func(store.Tx, store.Ref) error) error {
 	ctx := context.WithoutCancel(h.ctx)
-	if patient {
-		ctx = store.Patient(ctx)
+	if deferrable {
+		ctx = store.Deferrable(ctx)
 	}
 	for {
 		p.mu.Lock()

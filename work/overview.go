@@ -13,7 +13,7 @@ import (
 // has waited too long. Each process warns for itself.
 type Overview struct {
 	Store  store.Store
-	Queues []store.JobQueue // of Patient ones only dead letters count
+	Queues []store.JobQueue // of those that wait by design only dead letters count
 	Every  time.Duration    // between two looks
 	Late   time.Duration    // how long a job may be in its queue before a warning
 	Now    func() time.Time
@@ -57,7 +57,7 @@ func (o *Overview) look(ctx context.Context, dead map[store.Queue]int) error {
 		if !stats.Oldest.IsZero() {
 			age = o.Now().Sub(stats.Oldest)
 		}
-		late := !one.Patient && age > o.Late
+		late := !one.WaitsByDesign && age > o.Late
 		if stats.Dead > dead[queue] || late {
 			o.Log.Warn("a queue needs a look", "queue", queue, "waiting", stats.Waiting, "in_flight", stats.InFlight,
 				"dead_letters", stats.Dead, "oldest", age.Round(time.Second))

@@ -46,9 +46,9 @@ type Result struct {
 	// After, if not nil, runs once Commit and the end of the job are written: to notify waiters in this process, or to
 	// hand over what Commit put. It must not block.
 	After func()
-	// Patient says that nobody waits for what is written: its commit may wait for those of others (store.Patient). If the
+	// Deferrable says that nobody waits for what is written: its commit may wait for those of others (store.Deferrable). If the
 	// process dies meanwhile, the job is handled again, as after any crash before its end is written.
-	Patient bool
+	Deferrable bool
 }
 
 // Handle does the work of one job. Its ctx ends with cause ErrStopped when the pool's Grace is over, and with ErrLost

@@ -870,7 +870,7 @@ func TestALeaderThatEndsByItselfEndsRun(t *testing.T) {
 func TestTheOperatorHearsOfQueues(t *testing.T) {
 	inBubble(t, func(h *harness) {
 		ctx, cancel := context.WithCancel(context.Background())
-		o := &Overview{Store: h.store, Queues: []store.JobQueue{{Queue: queue}, {Queue: "patient", Patient: true}}, Every: time.Minute, Late: 5 * time.Minute,
+		o := &Overview{Store: h.store, Queues: []store.JobQueue{{Queue: queue}, {Queue: "waiting", WaitsByDesign: true}}, Every: time.Minute, Late: 5 * time.Minute,
 			Now: time.Now, Log: slog.New(slog.NewTextHandler(&locked{h: h}, nil))}
 		ended := make(chan error, 1)
 		go func() { ended <- o.Run(ctx) }()
@@ -882,7 +882,7 @@ func TestTheOperatorHearsOfQueues(t *testing.T) {
 		}
 		h.put("job")
 		h.update(func(tx store.Tx) error {
-			_, err := tx.PutJobs([]store.Job{{Queue: "patient", At: time.Now()}}, nil)
+			_, err := tx.PutJobs([]store.Job{{Queue: "waiting", At: time.Now()}}, nil)
 			return err
 		})
 		time.Sleep(5*time.Minute + time.Second)

@@ -24,8 +24,8 @@ import (
 	"purser/e2e/harness"
 )
 
-// binary is the purser that is measured.
-var binary string
+// purserBinary is the purser that is measured.
+var purserBinary string
 
 // role and roleAddress make this test binary another program, such as a bound, that listens on an address.
 const (
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	binary = path
+	purserBinary = path
 	code := m.Run()
 	remove()
 	os.Exit(code)

@@ -2,7 +2,7 @@ package bench
 
 import (
 	"bytes"
-	encoding "encoding/binary" // binary is the purser that is measured
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -84,7 +84,7 @@ const talkers = 40
 func (c conversation) measure(b *testing.B) {
 	b.Run("purser", func(b *testing.B) {
 		c.with(b, func(w *sandbox.World) (process, string) {
-			p := harness.NewProduct(b, binary, w, unlimited...)
+			p := harness.NewProduct(b, purserBinary, w, unlimited...)
 			p.Start()
 			return process{p.PID()}, filepath.Join(p.Dir, "purser.db")
 		})
@@ -185,7 +185,7 @@ func commits(b *testing.B, file string) int {
 		if _, err := f.ReadAt(meta[:], int64(page*os.Getpagesize())); err != nil {
 			b.Fatal(err)
 		}
-		last = max(last, encoding.NativeEndian.Uint64(meta[64:]))
+		last = max(last, binary.NativeEndian.Uint64(meta[64:]))
 	}
 	return int(last)
 }
@@ -199,7 +199,7 @@ func BenchmarkUpdateToWebhook(b *testing.B) {
 	const people = 2000
 	w := harness.World(b, 400*time.Millisecond)
 	ids := crowd(b, w, people)
-	p := harness.NewProduct(b, binary, w, append(unlimited, "PURSER_WEBHOOKS_ALLOW_PRIVATE=127.0.0.0/8", "PURSER_WEBHOOKS_ALLOW_HTTP=true")...)
+	p := harness.NewProduct(b, purserBinary, w, append(unlimited, "PURSER_WEBHOOKS_ALLOW_PRIVATE=127.0.0.0/8", "PURSER_WEBHOOKS_ALLOW_HTTP=true")...)
 	p.Start()
 	out, err := p.CLI("key", "create", "--kind", "bot", "--tier", "pro", "--json")
 	if err != nil {

@@ -75,7 +75,7 @@ var unlimited = []string{"PURSER_LIMITS_API_PRO=4000000000", "PURSER_LIMITS_BOT_
 // BenchmarkKeyRead is an authenticated, limited, enveloped read beside a bare fiber handler that writes the same JSON: with the
 // collector as fiber's users have it, and with purser's.
 func BenchmarkKeyRead(b *testing.B) {
-	p := harness.NewProduct(b, binary, harness.World(b, 400*time.Millisecond), unlimited...)
+	p := harness.NewProduct(b, purserBinary, harness.World(b, 400*time.Millisecond), unlimited...)
 	p.Start()
 	secret := newKey(b, p)
 	type server struct {

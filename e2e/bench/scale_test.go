@@ -26,7 +26,7 @@ func BenchmarkManyProposals(b *testing.B) {
 		b.Run(fmt.Sprintf("proposals=%d", waiting), func(b *testing.B) {
 			w := harness.World(b, 400*time.Millisecond)
 			key := make([]byte, store.MasterKeySize)
-			p := harness.NewProduct(b, binary, w, append([]string{"PURSER_STORE_MASTER_KEY=" + base64.StdEncoding.EncodeToString(key)}, unlimited...)...)
+			p := harness.NewProduct(b, purserBinary, w, append([]string{"PURSER_STORE_MASTER_KEY=" + base64.StdEncoding.EncodeToString(key)}, unlimited...)...)
 			db, err := local.Open(local.Options{Path: filepath.Join(p.Dir, "purser.db"), MasterKey: key, Random: rand.Reader, Kinds: storetest.Kinds()})
 			if err != nil {
 				b.Fatal(err)
@@ -34,7 +34,7 @@ func BenchmarkManyProposals(b *testing.B) {
 			// They wait for an hour, so that none expires meanwhile.
 			scale := storetest.Scale{Store: db, People: 10_000, At: time.Now().Add(-time.Minute), Window: time.Hour}
 			ctx := context.Background()
-			if err := scale.Settle(ctx); err != nil {
+			if err := scale.AddPeople(ctx); err != nil {
 				b.Fatal(err)
 			}
 			if err := scale.Propose(ctx, 0, waiting); err != nil {

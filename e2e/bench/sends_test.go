@@ -99,7 +99,7 @@ type sending struct {
 func newSending(b *testing.B) *sending {
 	b.Helper()
 	s := &sending{world: harness.World(b, 400*time.Millisecond)}
-	s.product = harness.NewProduct(b, binary, s.world, unlimited...)
+	s.product = harness.NewProduct(b, purserBinary, s.world, unlimited...)
 	s.product.Start()
 	s.secret = newKey(b, s.product)
 	s.from, _ = wallets(b, s.world, s.product, s.secret, 512)

@@ -35,7 +35,7 @@ type turn struct {
 	err error
 }
 
-// ran is what a job reports after it has run.
+// ran is what an Update reports after it has run.
 type ran struct {
 	err   error
 	wrote bool // the closure wrote to the transaction
@@ -43,35 +43,35 @@ type ran struct {
 }
 
 // Update runs change and commits it: on this goroutine if nobody else writes, else through the committer, whose
-// outcome it waits for. A patient one (store.Patient) goes with the next commit of others. ctx counts until the Update is
+// outcome it waits for. A deferred one (store.Deferrable) goes with the next commit of others. ctx counts until the Update is
 // queued. A panic of change rolls it back and continues in the caller. Errors: change's own, store.ErrClosed, ctx's, and
 // store.ErrUnknownOutcome.
 func (e *Engine) Update(ctx context.Context, change func(engine.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !store.IsPatient(ctx) && e.tryAlone() {
+	if !store.IsDeferrable(ctx) && e.tryAlone() {
 		return e.alone(change)
 	}
-	j := &pendingUpdate{turns: make(chan turn, 1), ran: make(chan ran, 1)}
-	if err := e.enqueue(ctx, j); err != nil {
+	u := &pendingUpdate{turns: make(chan turn, 1), ran: make(chan ran, 1)}
+	if err := e.enqueue(ctx, u); err != nil {
 		return err
 	}
 	for {
-		turn := <-j.turns
+		turn := <-u.turns
 		if turn.tx == nil {
 			return turn.err
 		}
-		j.run(turn.tx, change)
+		u.run(turn.tx, change)
 	}
 }
 
 // tryAlone takes the right to commit if the last commit had a single Update and nobody has queued since. This saves a
 // lone writer the four messages of a queued Update, which cost more than its rows do. It returns false when the
-// engine is closed: enqueue then refuses the Update. It returns false too while patient Updates wait, since they are to share
+// engine is closed: enqueue then refuses the Update. It returns false too while deferrable Updates wait, since they are to share
 // the commit.
 func (e *Engine) tryAlone() bool {
-	if !e.lone.Load() || e.patient.some.Load() {
+	if !e.lone.Load() || e.deferred.some.Load() {
 		return false
 	}
 	e.closing.RLock()
@@ -114,29 +114,29 @@ func (e *Engine) alone(change func(engine.Tx) error) error {
 	return err
 }
 
-// enqueue hands a job to the committer, unless the engine is closed. closing is held for reading, so that Close does
+// enqueue hands an Update to the committer, unless the engine is closed. closing is held for reading, so that Close does
 // not close the channel between the check and the send.
-func (e *Engine) enqueue(ctx context.Context, j *pendingUpdate) error {
+func (e *Engine) enqueue(ctx context.Context, u *pendingUpdate) error {
 	e.closing.RLock()
 	defer e.closing.RUnlock()
 	if e.closed {
 		return store.ErrClosed
 	}
-	if store.IsPatient(ctx) {
-		e.patient.add(j, e.hurry)
+	if store.IsDeferrable(ctx) {
+		e.deferred.add(u, e.commitDeferred)
 		return nil
 	}
 	e.lone.Store(false) // the committer goes next, before any writer that comes later
 	select {
-	case e.updates <- j:
+	case e.updates <- u:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// hurry has the committer commit the patient Updates that have waited long enough.
-func (e *Engine) hurry() {
+// commitDeferred has the committer commit the deferrable Updates that have waited long enough.
+func (e *Engine) commitDeferred() {
 	e.closing.RLock()
 	defer e.closing.RUnlock()
 	if e.closed { // the committer commits them before it ends
@@ -145,17 +145,17 @@ func (e *Engine) hurry() {
 	select {
 	case e.updates <- nil:
 	default: // it has others to commit, and takes these along, unless it has looked for them already
-		e.patient.again(e.hurry)
+		e.deferred.again(e.commitDeferred)
 	}
 }
 
 // run runs the closure and reports to the committer, also if the closure panics or ends its goroutine.
-func (j *pendingUpdate) run(t *tx, change func(engine.Tx) error) {
+func (u *pendingUpdate) run(t *tx, change func(engine.Tx) error) {
 	result := ran{gone: true}
 	defer func() { // on a panic and on runtime.Goexit too
 		t.over = true
 		result.wrote = t.wrote
-		j.ran <- result
+		u.ran <- result
 	}()
 	result.err = change(t)
 	result.gone = false
@@ -170,7 +170,7 @@ func (e *Engine) commitLoop() {
 	for first := range e.updates {
 		batch = e.commitQueued(batch, first)
 	}
-	if e.patient.some.Load() { // nobody else came, and none can come now
+	if e.deferred.some.Load() { // nobody else came, and none can come now
 		e.commitQueued(batch, nil)
 	}
 }
@@ -181,7 +181,7 @@ func (e *Engine) commitQueued(batch []*pendingUpdate, first *pendingUpdate) []*p
 	e.committing.Lock()
 	defer e.committing.Unlock()
 	// Those that have waited are the first: what the others do may rest on what they end.
-	batch = e.patient.take(batch[:0])
+	batch = e.deferred.take(batch[:0])
 	if first != nil {
 		batch = append(batch, first)
 		// Writers whose commit has just ended are about to come back. Without this pause the first of them would have a
@@ -197,16 +197,16 @@ func (e *Engine) commitQueued(batch []*pendingUpdate, first *pendingUpdate) []*p
 	return batch
 }
 
-// drain adds queued jobs to a batch, without waiting for any.
+// drain adds queued Updates to a batch, without waiting for any.
 func (e *Engine) drain(batch []*pendingUpdate) []*pendingUpdate {
 	for len(batch) < maxBatch {
 		select {
-		case j, ok := <-e.updates:
+		case u, ok := <-e.updates:
 			if !ok {
 				return batch
 			}
-			if j != nil { // see hurry
-				batch = append(batch, j)
+			if u != nil { // see commitDeferred
+				batch = append(batch, u)
 			}
 		default:
 			return batch
@@ -215,13 +215,13 @@ func (e *Engine) drain(batch []*pendingUpdate) []*pendingUpdate {
 	return batch
 }
 
-// commitFront commits as many jobs from the front of a batch as go together, and returns those behind them.
+// commitFront commits as many Updates from the front of a batch as go together, and returns those behind them.
 //
-// bbolt has no savepoints: a job that fails after it wrote takes the whole transaction with it. Then the jobs before it
+// bbolt has no savepoints: an Update that fails after it wrote takes the whole transaction with it. Then the Updates before it
 // run again and are committed without it. After that it is the first of the next transaction, and its failure concerns
-// nobody else. So a job's outcome only ever follows from committed rows.
+// nobody else. So an Update's outcome only ever follows from committed rows.
 func (e *Engine) commitFront(batch []*pendingUpdate) (rest []*pendingUpdate) {
-	// n is how many jobs of the batch this transaction tries.
+	// n is how many Updates of the batch this transaction tries.
 	n := len(batch)
 	for {
 		g, err := e.begin()
@@ -232,13 +232,13 @@ func (e *Engine) commitFront(batch []*pendingUpdate) (rest []*pendingUpdate) {
 		// Run the closures one after the other on the same transaction; each sees what those before it wrote.
 		wrote := false
 		stuck, before := -1, 0
-		for i, j := range batch[:n] {
-			if j.gone {
+		for i, u := range batch[:n] {
+			if u.gone {
 				continue
 			}
-			j.turns <- turn{tx: &tx{group: g}}
-			result := <-j.ran
-			j.err, j.gone = result.err, result.gone
+			u.turns <- turn{tx: &tx{group: g}}
+			result := <-u.ran
+			u.err, u.gone = result.err, result.gone
 			if result.wrote && (result.err != nil || result.gone) {
 				stuck = i
 				break
@@ -251,8 +251,8 @@ func (e *Engine) commitFront(batch []*pendingUpdate) (rest []*pendingUpdate) {
 			if err := e.finish(g, wrote); err != nil {
 				answer(batch[:n], err)
 			} else {
-				for _, j := range batch[:n] {
-					j.answer(j.err)
+				for _, u := range batch[:n] {
+					u.answer(u.err)
 				}
 			}
 			return batch[n:]
@@ -283,6 +283,9 @@ func (e *Engine) begin() (*group, error) {
 func (e *Engine) refusal() error {
 	if e.poison == nil {
 		return nil
+	}
+	if isDamage(e.poison) { // no commit failed: nothing of this Update was written
+		return fmt.Errorf("%w: %w", store.ErrClosed, e.poison)
 	}
 	return fmt.Errorf("%w: the store stopped at an earlier commit (%v)", store.ErrUnknownOutcome, e.poison)
 }
@@ -354,7 +357,7 @@ func (e *Engine) fullOr(err error) error {
 	return err
 }
 
-// stop makes the engine refuse every further Update, because nobody knows what the file holds. Its caller holds
+// stop makes the engine refuse every further Update: nobody knows what the file holds, or it is damaged. Its caller holds
 // committing.
 func (e *Engine) stop(err error) {
 	if e.poison == nil {
@@ -364,15 +367,15 @@ func (e *Engine) stop(err error) {
 }
 
 // Run reads all pages of the file once, if Open did not, and waits for the end of ctx. It returns store.ErrUnknownOutcome as
-// soon as a commit has left its outcome open, and engine.ErrBroken or ErrCut if a page is damaged. The process must end
+// soon as a commit has left its outcome open, and engine.ErrBroken if a page is damaged. The process must end
 // then: the next start reads what is true, or refuses the file.
 func (e *Engine) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var check sync.WaitGroup
 	defer check.Wait()
 	defer cancel()
-	if e.unchecked {
-		check.Go(func() { e.checkBeside(ctx) })
+	if e.checkLater {
+		check.Go(func() { e.checkInBackground(ctx) })
 	}
 	select {
 	case <-ctx.Done():
@@ -385,16 +388,16 @@ func (e *Engine) Run(ctx context.Context) error {
 	return fmt.Errorf("the store stopped: %w: %w", store.ErrUnknownOutcome, e.poison)
 }
 
-// answer sends all jobs of a batch the same outcome.
+// answer sends all Updates of a batch the same outcome.
 func answer(batch []*pendingUpdate, err error) {
-	for _, j := range batch {
-		j.answer(err)
+	for _, u := range batch {
+		u.answer(err)
 	}
 }
 
-// answer sends a job its outcome, unless nobody waits for it.
-func (j *pendingUpdate) answer(err error) {
-	if !j.gone {
-		j.turns <- turn{err: err}
+// answer sends an Update its outcome, unless nobody waits for it.
+func (u *pendingUpdate) answer(err error) {
+	if !u.gone {
+		u.turns <- turn{err: err}
 	}
 }

@@ -162,7 +162,7 @@ func layOut(db *bbolt.DB, layout engine.Layout) error {
 
 // isBroken tells whether an error is about the contents of a file. Only such a file is set aside.
 func isBroken(err error) bool {
-	for _, what := range []error{engine.ErrBroken, ErrCut, engine.ErrForeign, berrors.ErrInvalid, berrors.ErrVersionMismatch, berrors.ErrChecksum} {
+	for _, what := range []error{engine.ErrBroken, engine.ErrForeign, berrors.ErrInvalid, berrors.ErrVersionMismatch, berrors.ErrChecksum} {
 		if errors.Is(err, what) {
 			return true
 		}

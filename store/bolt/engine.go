@@ -8,7 +8,8 @@
 //   - keyFile keeps secrets in a small file beside the database, where they can be overwritten (keyfile.go)
 //   - Days is an engine.Days, a bbolt file for each day (days.go)
 //
-// bbolt trusts what it finds in a file. So every page is checked before bbolt opens the file (pages.go).
+// bbolt trusts what it finds in a file. So every page is checked before bbolt opens it (pages.go), unless nobody has written to
+// the file since Close. Then Run checks it in the background (cleanmarker.go).
 //
 // The files are locked: one process uses them at a time. Several nodes need another engine.
 package bolt
@@ -45,19 +46,19 @@ type Engine struct {
 	random  io.Reader
 	log     *slog.Logger
 
-	updates chan *pendingUpdate // Updates that wait for the committer; nil for the patient ones; Close closes it
-	patient patient             // Updates that wait for the commit of others
-	stopped chan struct{}       // closed when the committer has ended
-	failed  chan struct{}       // closed when the engine stops for good (stop)
-	poison  error               // the error of the commit whose outcome is unknown; guarded by committing, set before failed is closed
+	updates  chan *pendingUpdate // Updates that wait for the committer; nil for the deferred ones; Close closes it
+	deferred deferred            // Updates that wait for the commit of others
+	stopped  chan struct{}       // closed when the committer has ended
+	failed   chan struct{}       // closed when the engine stops for good (stop)
+	poison   error               // why the engine stopped: a commit with an unknown outcome, or a damaged page; guarded by committing, set before failed is closed
 
-	unchecked bool // Open left out the check of all pages: Run makes up for it
-	committed bool // since Open; guarded by committing
+	checkLater bool // Open left out the check of all pages: Run makes up for it
+	committed  bool // since Open; guarded by committing
 
 	committing sync.Mutex  // held while Updates run and are committed, by the committer or by a lone writer (alone)
 	lone       atomic.Bool // the last commit had one Update, and none has queued since
 
-	closing  sync.RWMutex // guards closed; held for reading while a job is queued
+	closing  sync.RWMutex // guards closed; held for reading while an Update is queued
 	prepared bool         // Prepare succeeded: the committer runs
 	closed   bool
 }
@@ -75,15 +76,15 @@ func Open(o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		path: o.Path, random: o.Random, log: o.Log,
-		updates: make(chan *pendingUpdate, maxBatch),
-		patient: patient{patience: store.Patience},
-		stopped: make(chan struct{}),
-		failed:  make(chan struct{}),
+		updates:  make(chan *pendingUpdate, maxBatch),
+		deferred: deferred{limit: store.DeferFor},
+		stopped:  make(chan struct{}),
+		failed:   make(chan struct{}),
 	}
 	var err error
 	// The list of free pages is written by Close alone. After a crash it is found again by reading all pages at Open. Writing
-	// it with each commit would make commits slow after many deletions (docs/architecture.md, Store).
-	if e.db, e.unchecked, err = openFile(o.Path, bbolt.Options{NoFreelistSync: true}); err != nil {
+	// it with each commit would make commits slow after many deletions (docs/decisions/0058).
+	if e.db, e.checkLater, err = openFile(o.Path, bbolt.Options{NoFreelistSync: true}); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", o.Path, err)
 	}
 	return e, nil
@@ -131,11 +132,11 @@ func (e *Engine) Close() error {
 }
 
 // closeFiles closes the key file first: the lock of the database protects both. A file that is as it should be gets the
-// note that makes the next Open fast.
+// marker that makes the next Open fast.
 func (e *Engine) closeFiles() error {
 	var err error
 	if e.prepared && e.poison == nil {
-		if err := e.noteClosed(); err != nil {
+		if err := e.writeCleanMarker(); err != nil {
 			e.log.Warn("the store could not be marked as closed: its next start takes longer", "error", err)
 		}
 	}

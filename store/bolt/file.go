@@ -18,8 +18,9 @@ import (
 // ErrLocked says that another process has the file open.
 var ErrLocked = errors.New("another purser is using this store: stop it first, or give this one its own store")
 
-// ErrCut says that the file is shorter than bbolt left it: nothing in it can be relied on.
-var ErrCut = errors.New("the file is cut off (a full disk, or a copy that did not finish?): restore a backup, or move it away to begin with an empty store")
+// ErrCut says that the file is shorter than bbolt left it: nothing in it can be relied on. It wraps
+// engine.ErrBroken.
+var ErrCut = fmt.Errorf("%w: it is cut off (a full disk, or a copy that did not finish?): restore a backup, or move it away to begin with an empty store", engine.ErrBroken)
 
 const (
 	// lockWait is how long Open waits for a process that is just shutting down.
@@ -31,9 +32,9 @@ const (
 	growth = 4 << 20
 )
 
-// openFile opens or creates a bbolt file. It checks an existing one first, since bbolt trusts what it finds. unchecked
+// openFile opens or creates a bbolt file. It checks an existing one first, since bbolt trusts what it finds. checkLater
 // says that it left out the check of all pages, as the file is as Close left it.
-func openFile(path string, o bbolt.Options) (db *bbolt.DB, unchecked bool, err error) {
+func openFile(path string, o bbolt.Options) (db *bbolt.DB, checkLater bool, err error) {
 	defer asError(&err)
 	o.InitialMmapSize = mapped
 	switch info, err := os.Stat(path); {
@@ -42,7 +43,7 @@ func openFile(path string, o bbolt.Options) (db *bbolt.DB, unchecked bool, err e
 			return nil, false, err
 		}
 	case err == nil:
-		if unchecked, err = checkFile(path, o.NoFreelistSync); err != nil {
+		if checkLater, err = checkFile(path, o.NoFreelistSync); err != nil {
 			return nil, false, err
 		}
 		o.InitialMmapSize += int(info.Size())
@@ -53,7 +54,7 @@ func openFile(path string, o bbolt.Options) (db *bbolt.DB, unchecked bool, err e
 		return nil, false, lockedOr(err)
 	}
 	db.AllocSize = growth
-	return db, unchecked, nil
+	return db, checkLater, nil
 }
 
 // newSuffix is added to the name of a file that is being made.
@@ -111,9 +112,9 @@ func asError(err *error) {
 //
 // A file that is shorter than bbolt left it would be read beyond its end, through the mapping, and the kernel would end
 // the process (SIGBUS). With every, each page is checked too: without a stored freelist bbolt reads all pages when it
-// opens the file, and panics about a damaged one in a goroutine of its own, where nobody can recover. unchecked says that
-// this was left out, since nobody has written to the file since Close (closed.go).
-func checkFile(path string, every bool) (unchecked bool, err error) {
+// opens the file, and panics about a damaged one in a goroutine of its own, where nobody can recover. checkLater says that
+// this was left out, since nobody has written to the file since Close (cleanmarker.go).
+func checkFile(path string, every bool) (checkLater bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return false, err
@@ -132,22 +133,22 @@ func checkFile(path string, every bool) (unchecked bool, err error) {
 		return nil
 	})
 	if err == nil && every {
-		unchecked, err = everyPage(path, info.Size(), db.Info().PageSize)
+		checkLater, err = everyPage(path, info.Size(), db.Info().PageSize)
 	}
-	return unchecked, errors.Join(err, db.Close())
+	return checkLater, errors.Join(err, db.Close())
 }
 
 // everyPage checks each page of a file (pages.go), unless the file is as Close left it.
-func everyPage(path string, size int64, pageSize int) (unchecked bool, err error) {
+func everyPage(path string, size int64, pageSize int) (checkLater bool, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return false, err
 	}
-	unchecked, err = wasClosed(path, file, pageSize)
-	if err == nil && !unchecked {
+	checkLater, err = wasClosed(path, file, pageSize)
+	if err == nil && !checkLater {
 		err = checkPages(file, size, pageSize)
 	}
-	return unchecked, errors.Join(err, file.Close())
+	return checkLater, errors.Join(err, file.Close())
 }
 
 // lockedOr turns bbolt's time-out into ErrLocked.

@@ -12,7 +12,8 @@ import (
 )
 
 // bbolt trusts what it finds in a file. If it notices damage it panics, at the start even in a goroutine where nobody
-// can recover. So every page that bbolt will follow is checked before bbolt opens a file for writing. The check reads
+// can recover. So every page that bbolt will follow is checked before bbolt opens a file for writing, or in the
+// background if the file was closed cleanly (cleanmarker.go). The check reads
 // with ReadAt, within bounds, and writes nothing. It checks the same as bbolt's own check: each page is of the kind
 // that it says, is reached once, lies in the file, and has its keys in order, within the bounds of its parent. It
 // cannot see whether a value is what was written: rows have a tag for that (store/records).

@@ -40,7 +40,7 @@ func BenchmarkScale(b *testing.B) {
 	}
 	large.path = copyStore(b, large.path) // what is filled stays as it is
 	for b.Loop() {
-		if err := os.Remove(ClosedPath(large.path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := os.Remove(CleanMarkerPath(large.path)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			b.Fatal(err)
 		}
 		for _, after := range []string{"ms-open-after-crash", "ms-open"} {
@@ -90,7 +90,7 @@ func (f scaleFile) fill(b *testing.B, rows int) {
 	began := time.Now()
 	var err error
 	if rows == 0 {
-		err = scale.Settle(context.Background())
+		err = scale.AddPeople(context.Background())
 	} else {
 		err = scale.Finish(context.Background(), 0, rows)
 	}

@@ -33,9 +33,9 @@ type setup struct {
 func (e *Engine) Prepare(layout engine.Layout, run func(engine.Setup) error) error {
 	e.layout = layout
 	err := e.prepare(run)
-	// The note has served: if this life ends without Close, or the file is damaged, the next Open checks all pages.
+	// The marker has served: if this life ends without Close, or the file is damaged, the next Open checks all pages.
 	if err == nil || isDamage(err) {
-		err = errors.Join(err, e.dropNote())
+		err = errors.Join(err, e.removeCleanMarker())
 	}
 	if err != nil {
 		return fmt.Errorf("open store %s: %w", e.path, err)

@@ -61,11 +61,12 @@ type Engine interface {
 	// (group commit); each sees what those before it wrote. An error of change rolls back what it wrote. It is returned
 	// after everything that it may rest on is committed. change may run more than once, on the goroutine that called
 	// Update. A panic rolls back and continues there. ctx does not cancel an Update that is queued: its outcome is
-	// waited for. If ctx is store.Patient, the Engine may wait up to store.Patience for the Update of somebody else, and
+	// waited for. If ctx is store.Deferrable, the Engine may wait up to store.DeferFor for the Update of somebody else, and
 	// commit both at once. store.ErrUnknownOutcome says that nobody knows whether a commit took effect. After it the Engine
 	// refuses every Update.
 	Update(ctx context.Context, change func(Tx) error) error
-	// Run waits for the end of ctx, or returns store.ErrUnknownOutcome as soon as a commit left its outcome open.
+	// Run waits for the end of ctx. It returns store.ErrUnknownOutcome as soon as a commit left its outcome open, and ErrBroken
+	// when the files turn out to be damaged. Every Update after that is refused with store.ErrClosed.
 	Run(ctx context.Context) error
 	// Close commits what is queued, and waits for running Views. A second Close does nothing.
 	Close() error

@@ -40,7 +40,7 @@ func scaleRow(t *testing.T) wallet.Transaction {
 	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
 	defer closed(t, s)
 	scale := storetest.Scale{Store: s, People: 3, At: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
-	if err := errors.Join(scale.Settle(t.Context()), scale.Finish(t.Context(), 0, 5)); err != nil {
+	if err := errors.Join(scale.AddPeople(t.Context()), scale.Finish(t.Context(), 0, 5)); err != nil {
 		t.Fatal(err)
 	}
 	var row wallet.Transaction
@@ -163,7 +163,7 @@ func TestOnlyWhatIsFinalIsPacked(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
 	defer closed(t, s)
 	scale := storetest.Scale{Store: s, People: 3, At: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
-	if err := errors.Join(scale.Settle(t.Context()), scale.Finish(t.Context(), 0, 10), scale.Propose(t.Context(), 10, 10)); err != nil {
+	if err := errors.Join(scale.AddPeople(t.Context()), scale.Finish(t.Context(), 0, 10), scale.Propose(t.Context(), 10, 10)); err != nil {
 		t.Fatal(err)
 	}
 	count := func(b table) (n, packed, size int) {

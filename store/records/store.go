@@ -377,8 +377,9 @@ func (s *Store) signal(queue store.Queue) chan struct{} {
 	return c.(chan struct{})
 }
 
-// Run learns of other nodes' commits (AccessVersion) until the end of ctx, or returns store.ErrUnknownOutcome as soon as
-// a commit has left its outcome open. The process must end then: its next start reads what is true.
+// Run learns of other nodes' commits (AccessVersion) until the end of ctx. It returns store.ErrUnknownOutcome as soon as a
+// commit has left its outcome open, and engine.ErrBroken when the files turn out to be damaged. The process must end then: its
+// next start reads what is true, or refuses the files.
 func (s *Store) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	learned := make(chan struct{})

@@ -56,8 +56,8 @@ func scaleSignature(n int) (x wallet.Signature) {
 	return x
 }
 
-// Settle makes the people of the store.
-func (s Scale) Settle(ctx context.Context) error {
+// AddPeople adds the people to the store.
+func (s Scale) AddPeople(ctx context.Context) error {
 	for batch := range slices.Chunk(numbers(0, s.People), scaleBatch) {
 		if err := s.Store.Update(ctx, func(tx store.Tx) error {
 			for _, n := range batch {

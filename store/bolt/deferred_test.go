@@ -11,8 +11,8 @@ import (
 	"purser/store"
 )
 
-// patiently starts a patient Update on a goroutine of its own, and returns once it waits. end returns its error.
-func patiently(t *testing.T, s *whole, change func(store.Tx) error) (end func() error) {
+// deferring starts a deferrable Update on a goroutine of its own, and returns once it waits. end returns its error.
+func deferring(t *testing.T, s *whole, change func(store.Tx) error) (end func() error) {
 	t.Helper()
 	before := waiting(s)
 	ended := make(chan error, 1)
@@ -24,7 +24,7 @@ func patiently(t *testing.T, s *whole, change func(store.Tx) error) (end func() 
 			}
 			ended <- err
 		}()
-		err = s.Update(store.Patient(t.Context()), change)
+		err = s.Update(store.Deferrable(t.Context()), change)
 	}()
 	for waiting(s) == before {
 		runtime.Gosched()
@@ -32,9 +32,9 @@ func patiently(t *testing.T, s *whole, change func(store.Tx) error) (end func() 
 	return func() error { return <-ended }
 }
 
-// waiting is how many patient Updates wait.
+// waiting is how many deferrable Updates wait.
 func waiting(s *whole) int {
-	p := &s.engine.patient
+	p := &s.engine.deferred
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.waiting)
@@ -61,15 +61,15 @@ func allKnown(t *testing.T, s *whole, all ...int) {
 	}
 }
 
-// TestAPatientUpdateSharesTheCommitOfOthers, of one that is alone, and of several at once.
-func TestAPatientUpdateSharesTheCommitOfOthers(t *testing.T) {
+// TestADeferredUpdateSharesTheCommitOfOthers, of one that is alone, and of several at once.
+func TestADeferredUpdateSharesTheCommitOfOthers(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
 	defer closed(t, s)
-	s.engine.patient.patience = time.Hour
+	s.engine.deferred.limit = time.Hour
 	for round, n := range []int{1, 11, 21} {
 		alone(t, s)
 		before := commits(t, s)
-		first, second := patiently(t, s, put(n)), patiently(t, s, put(n+1))
+		first, second := deferring(t, s, put(n)), deferring(t, s, put(n+1))
 		meet(t, s, n+2)
 		if err := errors.Join(first(), second()); err != nil {
 			t.Fatal(err)
@@ -78,23 +78,23 @@ func TestAPatientUpdateSharesTheCommitOfOthers(t *testing.T) {
 			t.Errorf("round %d took %d commits", round, got)
 		}
 		allKnown(t, s, n, n+1, n+2)
-		if s.engine.patient.some.Load() || waiting(s) != 0 {
+		if s.engine.deferred.some.Load() || waiting(s) != 0 {
 			t.Error("some wait still")
 		}
 	}
 }
 
-// TestAPatientUpdateCommitsAloneInTheEnd, each time.
-func TestAPatientUpdateCommitsAloneInTheEnd(t *testing.T) {
+// TestADeferredUpdateCommitsAloneInTheEnd, each time.
+func TestADeferredUpdateCommitsAloneInTheEnd(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
 	defer closed(t, s)
-	if s.engine.patient.patience != store.Patience {
-		t.Errorf("an engine has a patience of %s", s.engine.patient.patience)
+	if s.engine.deferred.limit != store.DeferFor {
+		t.Errorf("an engine defers for %s", s.engine.deferred.limit)
 	}
-	s.engine.patient.patience = time.Millisecond
+	s.engine.deferred.limit = time.Millisecond
 	for n := range 3 {
 		alone(t, s)
-		if err := s.Update(store.Patient(t.Context()), put(n)); err != nil {
+		if err := s.Update(store.Deferrable(t.Context()), put(n)); err != nil {
 			t.Fatal(err)
 		}
 		allKnown(t, s, n)
@@ -104,7 +104,7 @@ func TestAPatientUpdateCommitsAloneInTheEnd(t *testing.T) {
 		group.Go(func() {
 			ctx := t.Context()
 			if n%2 == 0 {
-				ctx = store.Patient(ctx)
+				ctx = store.Deferrable(ctx)
 			}
 			if err := s.Update(ctx, put(100+n)); err != nil {
 				t.Error(err)
@@ -117,17 +117,17 @@ func TestAPatientUpdateCommitsAloneInTheEnd(t *testing.T) {
 	}
 }
 
-// TestCloseCommitsPatientUpdates, and refuses those that come later.
-func TestCloseCommitsPatientUpdates(t *testing.T) {
+// TestCloseCommitsDeferredUpdates, and refuses those that come later.
+func TestCloseCommitsDeferredUpdates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "purser.db")
 	s := openAt(t, path)
-	s.engine.patient.patience = time.Hour
-	end := patiently(t, s, put(1))
+	s.engine.deferred.limit = time.Hour
+	end := deferring(t, s, put(1))
 	closed(t, s)
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Update(store.Patient(t.Context()), put(2)); !errors.Is(err, store.ErrClosed) {
+	if err := s.Update(store.Deferrable(t.Context()), put(2)); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 	s = openAt(t, path)
@@ -135,20 +135,20 @@ func TestCloseCommitsPatientUpdates(t *testing.T) {
 	allKnown(t, s, 1)
 }
 
-// TestAPatientUpdateFailsByItself: its error and its panic concern nobody else, nor does it take part in another's.
-func TestAPatientUpdateFailsByItself(t *testing.T) {
+// TestADeferredUpdateFailsByItself: its error and its panic concern nobody else, nor does it take part in another's.
+func TestADeferredUpdateFailsByItself(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
 	defer closed(t, s)
-	s.engine.patient.patience = time.Hour
+	s.engine.deferred.limit = time.Hour
 	oops := errors.New("oops")
-	// A patient one fails after it wrote.
-	end := patiently(t, s, func(tx store.Tx) error { return errors.Join(tx.PutUser(human(1)), oops) })
+	// A deferred one fails after it wrote.
+	end := deferring(t, s, func(tx store.Tx) error { return errors.Join(tx.PutUser(human(1)), oops) })
 	meet(t, s, 2)
 	if err := end(); !errors.Is(err, oops) {
 		t.Errorf("it failed with %v", err)
 	}
 	// It panics after it wrote.
-	end = patiently(t, s, func(tx store.Tx) error {
+	end = deferring(t, s, func(tx store.Tx) error {
 		if err := tx.PutUser(human(3)); err != nil {
 			return err
 		}
@@ -164,8 +164,8 @@ func TestAPatientUpdateFailsByItself(t *testing.T) {
 			t.Errorf("person %d is known", n)
 		}
 	}
-	// The other one fails, and the patient one is committed.
-	end = patiently(t, s, put(5))
+	// The other one fails, and the deferred one is committed.
+	end = deferring(t, s, put(5))
 	err := s.Update(t.Context(), func(tx store.Tx) error { return errors.Join(tx.PutUser(human(6)), oops) })
 	if !errors.Is(err, oops) {
 		t.Errorf("the other one: %v", err)
@@ -176,11 +176,11 @@ func TestAPatientUpdateFailsByItself(t *testing.T) {
 	allKnown(t, s, 5)
 }
 
-// TestAPatientUpdateOfAStoppedEngine: it is refused as any other is.
-func TestAPatientUpdateOfAStoppedEngine(t *testing.T) {
+// TestADeferredUpdateOfAStoppedEngine: it is refused as any other is.
+func TestADeferredUpdateOfAStoppedEngine(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
-	s.engine.patient.patience = time.Hour
-	end := patiently(t, s, put(1))
+	s.engine.deferred.limit = time.Hour
+	end := deferring(t, s, put(1))
 	s.engine.committing.Lock()
 	s.engine.stop(errors.New("the disk is gone"))
 	s.engine.committing.Unlock()
@@ -190,12 +190,12 @@ func TestAPatientUpdateOfAStoppedEngine(t *testing.T) {
 	}
 }
 
-// TestWhoHurriesPatientUpdatesMayComeBesideOthers, which are in the queue too.
-func TestWhoHurriesPatientUpdatesMayComeBesideOthers(t *testing.T) {
+// TestTheTimerOfDeferredUpdatesMayFireBesideOthers, which are in the queue too.
+func TestTheTimerOfDeferredUpdatesMayFireBesideOthers(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
 	defer closed(t, s)
-	s.engine.patient.patience = time.Hour
-	end := patiently(t, s, put(1))
+	s.engine.deferred.limit = time.Hour
+	end := deferring(t, s, put(1))
 	s.engine.committing.Lock()
 	var group sync.WaitGroup
 	for n := range 3 {
@@ -204,7 +204,7 @@ func TestWhoHurriesPatientUpdatesMayComeBesideOthers(t *testing.T) {
 	for len(s.engine.updates) < 2 { // the committer holds one
 		runtime.Gosched()
 	}
-	s.engine.hurry()
+	s.engine.commitDeferred()
 	s.engine.committing.Unlock()
 	group.Wait()
 	if err := end(); err != nil {
@@ -213,19 +213,19 @@ func TestWhoHurriesPatientUpdatesMayComeBesideOthers(t *testing.T) {
 	allKnown(t, s, 1, 2, 3, 4)
 }
 
-// TestAQueueThatIsFullForgetsNoPatientUpdate: the committer may be past the patient ones and yet take all of the queue.
-func TestAQueueThatIsFullForgetsNoPatientUpdate(t *testing.T) {
+// TestAQueueThatIsFullForgetsNoDeferredUpdate: the committer may be past the deferred ones and yet take all of the queue.
+func TestAQueueThatIsFullForgetsNoDeferredUpdate(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
 	defer closed(t, s)
-	s.engine.patient.patience = time.Hour
-	end := patiently(t, s, put(1))
+	s.engine.deferred.limit = time.Hour
+	end := deferring(t, s, put(1))
 	s.engine.committing.Lock()
 	for range maxBatch + 1 { // the committer receives one, and waits
 		s.engine.updates <- nil
 	}
-	first := s.engine.patient.timer
-	s.engine.hurry()
-	if s.engine.patient.timer == first {
+	first := s.engine.deferred.timer
+	s.engine.commitDeferred()
+	if s.engine.deferred.timer == first {
 		t.Error("nobody comes for it again")
 	}
 	s.engine.committing.Unlock()
@@ -233,8 +233,8 @@ func TestAQueueThatIsFullForgetsNoPatientUpdate(t *testing.T) {
 		t.Fatal(err)
 	}
 	allKnown(t, s, 1)
-	s.engine.patient.again(func() { t.Error("it comes for nobody") })
-	if first = s.engine.patient.timer; first.Stop() {
+	s.engine.deferred.again(func() { t.Error("it comes for nobody") })
+	if first = s.engine.deferred.timer; first.Stop() {
 		t.Error("a timer runs though nobody waits")
 	}
 }

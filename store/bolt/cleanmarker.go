@@ -14,14 +14,15 @@ import (
 )
 
 // A file that nobody has written to since this package closed it needs no check when it is opened again (decisions/0058).
-// Close leaves a note beside it with the file's fingerprint, and the list of its free pages in it. So the time of Open does
-// not depend on the size of the file. Run then reads all pages beside the work, for what a disk may have lost.
+// Close writes the list of its free pages into it, and its fingerprint into a small file next to it, the clean marker. So the
+// time of Open does not depend on the size of the file. Run then reads all pages in the background, for what a disk may have
+// lost.
 //
-// A file without the note, or with another fingerprint, is checked as a whole before bbolt opens it: after a crash, after
+// A file without the marker, or with another fingerprint, is checked as a whole before bbolt opens it: after a crash, after
 // a restore, and when anything else has written to it.
 
-// ClosedPath is the path of the note that a database was closed.
-func ClosedPath(path string) string { return path + ".closed" }
+// CleanMarkerPath is the path of the marker of a clean shutdown.
+func CleanMarkerPath(path string) string { return path + ".closed" }
 
 // fingerprint identifies a file and what bbolt last committed to it: a hash of the kernel's record of it (stat), which
 // changes with every write, and of both meta pages in from, which hold the number of the commit. ok is false where the
@@ -53,30 +54,31 @@ func fingerprintOf(file *os.File, pageSize int) (sum [sha256.Size]byte, ok bool,
 }
 
 // wasClosed reports whether a file is as Close left it. The caller holds the file's lock. An error is that of the file: a
-// note that cannot be read is none.
+// marker that cannot be read is none.
 func wasClosed(path string, file *os.File, pageSize int) (bool, error) {
-	note, err := os.ReadFile(ClosedPath(path))
+	marker, err := os.ReadFile(CleanMarkerPath(path))
 	if err != nil {
 		return false, nil
 	}
 	sum, ok, err := fingerprintOf(file, pageSize)
-	return ok && bytes.Equal(note, sum[:]), err
+	return ok && bytes.Equal(marker, sum[:]), err
 }
 
-// dropNote removes the note, if there is one.
-func (e *Engine) dropNote() error {
-	if err := os.Remove(ClosedPath(e.path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+// removeCleanMarker removes the marker, if there is one.
+func (e *Engine) removeCleanMarker() error {
+	if err := os.Remove(CleanMarkerPath(e.path)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// noteClosed writes what Open needs to be fast: the list of free pages into the file, unless it is there, and then the note.
+// writeCleanMarker writes what Open needs to be fast: the list of free pages into the file, unless it is there, and then
+// the marker.
 // The caller holds committing, and nothing is written to the file after it. An error is no loss: the next Open checks the
 // file.
-func (e *Engine) noteClosed() (err error) {
+func (e *Engine) writeCleanMarker() (err error) {
 	defer asError(&err)
-	if e.committed || !e.unchecked {
+	if e.committed || !e.checkLater {
 		e.db.NoFreelistSync = false
 		root, err := e.db.Begin(true)
 		if err != nil {
@@ -95,15 +97,15 @@ func (e *Engine) noteClosed() (err error) {
 	if err != nil || !ok {
 		return err
 	}
-	return os.WriteFile(ClosedPath(e.path), sum[:], 0o600)
+	return os.WriteFile(CleanMarkerPath(e.path), sum[:], 0o600)
 }
 
 // errStopped ends a walk because its context has ended.
 var errStopped = errors.New("the check was stopped")
 
-// checkBeside checks all pages of a snapshot while others read and write. If one is damaged it stops the engine. Then Close
-// leaves no note, so that the next Open refuses the file.
-func (e *Engine) checkBeside(ctx context.Context) {
+// checkInBackground checks all pages of a snapshot while others read and write. If one is damaged it stops the engine. Then Close
+// leaves no marker, so that the next Open refuses the file.
+func (e *Engine) checkInBackground(ctx context.Context) {
 	err := e.checkSnapshot(ctx)
 	switch {
 	case err == nil || errors.Is(err, errStopped):
@@ -141,7 +143,7 @@ func (e *Engine) checkSnapshot(ctx context.Context) error {
 }
 
 // isDamage tells whether an error of a check is about what the file holds.
-func isDamage(err error) bool { return errors.Is(err, engine.ErrBroken) || errors.Is(err, ErrCut) }
+func isDamage(err error) bool { return errors.Is(err, engine.ErrBroken) }
 
 // appendNumbers appends numbers in 8 bytes each.
 func appendNumbers(to []byte, all ...uint64) []byte {

@@ -22,16 +22,18 @@ func numbered(n int) (a wallet.Address) {
 	return a
 }
 
-// asking is a node that gather asks. Each call waits until it is let go, and says of each address its number as lamports, or nothing for 0.
+// asking is a node that an accountBatcher asks. Each call waits until it is let go, and says of each address its number as lamports, or nothing for 0.
 type asking struct {
-	*gather
+	*accountBatcher
 	began chan []wallet.Address
 	goOn  chan error
 	group sync.WaitGroup
 }
 
 func newAsking() *asking {
-	return &asking{gather: newGather(), began: make(chan []wallet.Address), goOn: make(chan error)}
+	a := &asking{began: make(chan []wallet.Address), goOn: make(chan error)}
+	a.accountBatcher = newAccountBatcher(a.ask)
+	return a
 }
 
 func (a *asking) ask(ctx context.Context, as []wallet.Address) (out answerAt[[]*accountData], err error) {
@@ -60,7 +62,7 @@ func (a *asking) get(t *testing.T, ctx context.Context, numbers ...int) <-chan e
 	}
 	done := make(chan error, 1)
 	a.group.Go(func() {
-		answer, err := a.gather.get(ctx, as, a.ask)
+		answer, err := a.accountBatcher.get(ctx, as)
 		if err == nil {
 			if len(answer.value) != len(as) || answer.slot != 7 {
 				t.Errorf("%v: %+v", numbers, answer)
@@ -76,14 +78,14 @@ func (a *asking) get(t *testing.T, ctx context.Context, numbers ...int) <-chan e
 	return done
 }
 
-// waitingFor waits until the open round has so many addresses.
+// waitingFor waits until the open batch has so many addresses.
 func (a *asking) waitingFor(count int) {
 	for {
 		a.mu.Lock()
 		open := a.open
 		have := 0
 		if open != nil {
-			have = len(open.as)
+			have = len(open.addresses)
 		}
 		a.mu.Unlock()
 		if have == count {
@@ -95,7 +97,7 @@ func (a *asking) waitingFor(count int) {
 
 // busy lets as many calls begin as may be in progress.
 func (a *asking) busy(t *testing.T) {
-	for i := range gathersAtOnce {
+	for i := range batchesAtOnce {
 		a.get(t, t.Context(), 1000+i)
 		if as := <-a.began; len(as) != 1 {
 			t.Fatalf("a caller alone asks for %d", len(as))
@@ -142,11 +144,11 @@ func TestACallForManyIsNoLongerThanANodeTakes(t *testing.T) {
 		a.waitingFor((2*i+1)%maxAccountsAsked + 1)
 	}
 	var sizes []int
-	for range gathersAtOnce {
+	for range batchesAtOnce {
 		a.goOn <- nil
 		sizes = append(sizes, len(<-a.began))
 	}
-	for range gathersAtOnce {
+	for range batchesAtOnce {
 		a.goOn <- nil
 	}
 	a.group.Wait()
@@ -181,7 +183,7 @@ func TestACallerWhoGivesUpFailsNobodyElse(t *testing.T) {
 		if as := <-a.began; !slices.Equal(as, []wallet.Address{numbered(2)}) {
 			t.Errorf("%s: then asked for %v", what, as)
 		}
-		for range gathersAtOnce {
+		for range batchesAtOnce {
 			a.goOn <- nil
 		}
 		if err := <-second; err != nil {
@@ -205,7 +207,7 @@ func TestWhoWaitsForAnothersCallMayGiveUp(t *testing.T) {
 	}
 	a.goOn <- nil
 	<-a.began
-	for range gathersAtOnce {
+	for range batchesAtOnce {
 		a.goOn <- nil
 	}
 	if err := <-first; err != nil {
@@ -224,7 +226,7 @@ func TestAFailedCallIsEverybodysAndForgotten(t *testing.T) {
 	a.goOn <- nil
 	<-a.began
 	// Of the two calls in progress, one fails whichever it is: both do.
-	for range gathersAtOnce {
+	for range batchesAtOnce {
 		a.goOn <- broken
 	}
 	for _, done := range both {
@@ -269,11 +271,11 @@ func TestTransfersOfACrowdShareCalls(t *testing.T) {
 			}
 		})
 	}
-	waiting := &asking{gather: w.Client.transfers[forPerson]}
-	waiting.waitingFor(crowd - gathersAtOnce + 2)
+	waiting := &asking{accountBatcher: w.Client.transfers[forPerson]}
+	waiting.waitingFor(crowd - batchesAtOnce + 2)
 	close(hold)
 	group.Wait()
-	if n := calls.Load(); n != gathersAtOnce+1 {
+	if n := calls.Load(); n != batchesAtOnce+1 {
 		t.Errorf("%d calls for %d transfers", n, crowd)
 	}
 	// A caller who waits for a list does not wait with those who pay.

@@ -149,11 +149,11 @@ func TestASlowUpdateIsTakenInMeanwhile(t *testing.T) {
 	})
 }
 
-// TestNothingGoesAheadWhileMuchIsInHand.
-func TestNothingGoesAheadWhileMuchIsInHand(t *testing.T) {
+// TestNothingIsAttemptedEarlyWhileMuchIsInHand.
+func TestNothingIsAttemptedEarlyWhileMuchIsInHand(t *testing.T) {
 	var crowd []int64
 	inLooking(t, func(l *looking) {
-		for n := range quiet + 1 {
+		for n := range maxBusyForEarly + 1 {
 			crowd = append(crowd, int64(9000+n))
 		}
 		l.greet(crowd...)
@@ -172,14 +172,14 @@ func TestNothingGoesAheadWhileMuchIsInHand(t *testing.T) {
 			l.until("it is taken in", func() bool { return l.telegram.Pending() == 0 })
 		}
 		l.says(telegram.Bob, "after")
-		l.wants("after", quiet+2) // itself among them
+		l.wants("after", maxBusyForEarly+2) // itself among them
 		close(release)
 		l.until("all is handled", func() bool { return l.waiting(store.Inbox) == 0 })
 	})
 }
 
-// TestWhatCannotBeWrittenAheadIsHandledByTheInbox: a commit that fails, a handler that does, and one that panics.
-func TestWhatCannotBeWrittenAheadIsHandledByTheInbox(t *testing.T) {
+// TestWhatCannotBeWrittenEarlyIsHandledByTheInbox: a commit that fails, a handler that does, and one that panics.
+func TestWhatCannotBeWrittenEarlyIsHandledByTheInbox(t *testing.T) {
 	for name, bad := range map[string]func(l *looking, times *atomic.Int32){
 		"commit": func(l *looking, times *atomic.Int32) {
 			l.talker.commit = func(tx store.Tx, in chat.Input) error {
@@ -240,8 +240,8 @@ func TestWhatCannotBeWrittenAheadIsHandledByTheInbox(t *testing.T) {
 	}
 }
 
-// TestAFreezeIsNotDecidedAhead: what is decided about it rests on the freeze.
-func TestAFreezeIsNotDecidedAhead(t *testing.T) {
+// TestAFreezeIsNotDecidedEarly: what is decided about it rests on the freeze.
+func TestAFreezeIsNotDecidedEarly(t *testing.T) {
 	var froze atomic.Int32
 	inLooking(t, func(l *looking) {
 		l.talker.freezes = func(_ store.Tx, in chat.Input) error {
@@ -287,7 +287,7 @@ func TestAFreezeThatFailsOnArrivalIsHandledByTheInbox(t *testing.T) {
 	})
 }
 
-// TestAReplyWaitsForTheMessageThatItRepliesTo: it does not go ahead while the end of a message to its chat is not written, which
+// TestAReplyWaitsForTheMessageThatItRepliesTo: it is not attempted early while the end of a message to its chat is not written, which
 // says whose message that was.
 func TestAReplyWaitsForTheMessageThatItRepliesTo(t *testing.T) {
 	inLooking(t, nil, func(l *looking) {
@@ -334,14 +334,14 @@ func TestAnUpdateIsNotHandledTwiceAtOnce(t *testing.T) {
 func TestABotThatEndsKeepsNoAttempt(t *testing.T) {
 	inLooking(t, nil, func(l *looking) {
 		ctx, stop := context.WithCancel(context.Background())
-		a := &ahead{stop: stop, ended: make(chan struct{})}
+		a := &earlyAttempt{stop: stop, ended: make(chan struct{})}
 		go func() {
 			<-ctx.Done()
 			close(a.ended)
 		}()
-		l.bot.aheads.put("nobody's", a)
+		l.bot.early.put("nobody's", a)
 		l.stop()
-		if len(l.bot.aheads.all) != 0 || ctx.Err() == nil {
+		if len(l.bot.early.all) != 0 || ctx.Err() == nil {
 			t.Error("it goes on")
 		}
 	})
@@ -365,7 +365,7 @@ func TestWhatWasNotTakenInHasNoEffect(t *testing.T) {
 		if l.telegram.Pending() != 1 || len(l.fromBot(telegram.Alice)) != 0 {
 			t.Errorf("%d wait at Telegram's, answered %q", l.telegram.Pending(), l.fromBot(telegram.Alice))
 		}
-		l.wants("hello", 0) // only the first of these deliveries is handled ahead
+		l.wants("hello", 0) // only the first of these deliveries is handled early
 		refuse.now.Store(false)
 		l.hears(telegram.Alice, "you said: hello")
 		l.wants("hello", 0, 1)
@@ -376,7 +376,7 @@ func TestWhatWasNotTakenInHasNoEffect(t *testing.T) {
 	})
 }
 
-// TestAKnownUpdateHasNoEffectAgain, nor do several go ahead.
+// TestAKnownUpdateHasNoEffectAgain, nor are several attempted early.
 func TestAKnownUpdateHasNoEffectAgain(t *testing.T) {
 	inLooking(t, nil, func(l *looking) {
 		read := func(id int64, text string) incoming {
@@ -388,7 +388,7 @@ func TestAKnownUpdateHasNoEffectAgain(t *testing.T) {
 		u := []incoming{read(1, "hello")}
 		for range 2 {
 			l.bot.steady = true
-			a := l.bot.handleAhead(t.Context(), u)
+			a := l.bot.attemptEarly(t.Context(), u)
 			if !a.decided() {
 				t.Fatal("it was not decided")
 			}
@@ -399,22 +399,22 @@ func TestAKnownUpdateHasNoEffectAgain(t *testing.T) {
 		if n := len(l.fromBot(telegram.Alice)); n != 1 || l.waiting(store.Inbox) != 0 {
 			t.Errorf("answered %d times, and %d wait", n, l.waiting(store.Inbox))
 		}
-		if len(l.bot.aheads.all) != 0 {
+		if len(l.bot.early.all) != 0 {
 			t.Error("an attempt is kept")
 		}
 		for name, updates := range map[string][]incoming{"several": {read(2, "a"), read(3, "b")}, "nothing": {}, "what is ignored": {{id: 4}}} {
-			if l.bot.handleAhead(t.Context(), updates) != nil {
-				t.Errorf("%s went ahead", name)
+			if l.bot.attemptEarly(t.Context(), updates) != nil {
+				t.Errorf("%s was attempted early", name)
 			}
 		}
 	})
 }
 
-// TestOnlyWhatEndsAnUpdateIsWrittenAhead: not an attempt that goes on, that failed, or that is to be repeated later.
-func TestOnlyWhatEndsAnUpdateIsWrittenAhead(t *testing.T) {
+// TestOnlyWhatEndsAnUpdateIsWrittenEarly: not an attempt that goes on, that failed, or that is to be repeated later.
+func TestOnlyWhatEndsAnUpdateIsWrittenEarly(t *testing.T) {
 	over := make(chan struct{})
 	close(over)
-	for name, a := range map[string]*ahead{
+	for name, a := range map[string]*earlyAttempt{
 		"none": nil, "one that goes on": {ended: make(chan struct{})}, "one that failed": {ended: over, err: errors.New("oops")},
 		"one that waits":               {ended: over, result: work.Result{Again: time.Unix(1, 0)}},
 		"one that ends its job itself": {ended: over, result: work.Result{End: func(store.Tx, store.Ref) error { return nil }}},
@@ -423,13 +423,13 @@ func TestOnlyWhatEndsAnUpdateIsWrittenAhead(t *testing.T) {
 			t.Errorf("%s is decided", name)
 		}
 	}
-	if !(&ahead{ended: over}).decided() {
+	if !(&earlyAttempt{ended: over}).decided() {
 		t.Error("one that ended is not decided")
 	}
 }
 
-// TestTheEndOfAReplyIsPatientIfNobodyWaits: neither an app for its result, nor the next message of the chat.
-func TestTheEndOfAReplyIsPatientIfNobodyWaits(t *testing.T) {
+// TestTheEndOfAReplyIsDeferrableIfNobodyWaits: neither an app for its result, nor the next message of the chat.
+func TestTheEndOfAReplyIsDeferrableIfNobodyWaits(t *testing.T) {
 	var watched *watching
 	inLooking(t, func(l *looking) {
 		watched = &watching{Store: l.store}
@@ -445,25 +445,25 @@ func TestTheEndOfAReplyIsPatientIfNobodyWaits(t *testing.T) {
 			{"three of a chat", []store.Reply{row(telegram.Alice, 0, says("c")), row(telegram.Alice, 0, says("d")), row(telegram.Alice, 0, says("e"))}, 1},
 			{"two of two chats", []store.Reply{row(telegram.Alice, 0, says("f")), row(telegram.Bob, 0, says("f"))}, 2},
 		} {
-			before := watched.patient.Load()
+			before := watched.deferrable.Load()
 			l.enqueue(c.rows...)
 			l.until("all is sent", func() bool { return l.waiting(store.Outbox) == 0 })
-			if got := watched.patient.Load() - before; got != c.want {
-				t.Errorf("%s: %d ends were patient, want %d", c.name, got, c.want)
+			if got := watched.deferrable.Load() - before; got != c.want {
+				t.Errorf("%s: %d ends were deferrable, want %d", c.name, got, c.want)
 			}
 		}
 	})
 }
 
-// watching is a store that counts patient Updates.
+// watching is a store that counts deferrable Updates.
 type watching struct {
 	store.Store
-	patient atomic.Int32
+	deferrable atomic.Int32
 }
 
 func (w *watching) Update(ctx context.Context, change func(store.Tx) error) error {
-	if store.IsPatient(ctx) {
-		w.patient.Add(1)
+	if store.IsDeferrable(ctx) {
+		w.deferrable.Add(1)
 	}
 	return w.Store.Update(ctx, change)
 }
