@@ -25,10 +25,11 @@ import (
 func CleanMarkerPath(path string) string { return path + ".closed" }
 
 // fingerprint identifies a file and what bbolt last committed to it: a hash of the kernel's record of it (stat), which
-// changes with every write, and of both meta pages in from, which hold the number of the commit. ok is false where the
-// system has no such record.
+// changes with every write, and of what from holds of both meta pages, with the number of the commit, and of the list of free
+// pages. ok is false where the system has no such record, and for a file whose list cannot be found.
 //
-// Why the meta pages too: after a power cut the record may be older than the pages.
+// Why the meta pages too: after a power cut the record may be older than the pages. Why the list: bbolt writes to the pages that
+// it names, and drops it with the first commit, so that no later check can find out what a disk did to it.
 func fingerprint(info os.FileInfo, from io.ReaderAt, pageSize int) (sum [sha256.Size]byte, ok bool, err error) {
 	record, ok := statRecord(info)
 	if !ok {
@@ -41,7 +42,11 @@ func fingerprint(info os.FileInfo, from io.ReaderAt, pageSize int) (sum [sha256.
 		}
 		record = append(record, meta...)
 	}
-	return sha256.Sum256(record), true, nil
+	list, err := storedFreelist(from, pageSize)
+	if isDamage(err) {
+		return sum, false, nil
+	}
+	return sha256.Sum256(append(record, list...)), true, err
 }
 
 // fingerprintOf is the fingerprint of an open file.
@@ -73,9 +78,8 @@ func (e *Engine) removeCleanMarker() error {
 }
 
 // writeCleanMarker writes what Open needs to be fast: the list of free pages into the file, unless it is there, and then
-// the marker.
-// The caller holds committing, and nothing is written to the file after it. An error is no loss: the next Open checks the
-// file.
+// the marker. The caller holds committing, and nothing is written to the file after it. An error is no loss: the next Open
+// checks the file.
 func (e *Engine) writeCleanMarker() (err error) {
 	defer asError(&err)
 	if e.committed || !e.checkLater {
@@ -84,7 +88,10 @@ func (e *Engine) writeCleanMarker() (err error) {
 		if err != nil {
 			return err
 		}
-		if err := root.Commit(); err != nil {
+		e.stuck = true // until Commit returns
+		err = root.Commit()
+		e.stuck = false
+		if err != nil {
 			return err
 		}
 	}

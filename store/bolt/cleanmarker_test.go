@@ -3,13 +3,20 @@ package bolt
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"log"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
+
+	bbolt "go.etcd.io/bbolt"
 
 	"purser/store"
 	"purser/store/engine"
@@ -161,18 +168,17 @@ func TestAStoreThatStoppedIsNotClosed(t *testing.T) {
 	}
 }
 
-// withMarker writes a store's file whose content changed in a way that the marker does not show, as a disk does it.
-func withMarker(t *testing.T, path string, raw []byte, pageSize int) {
+// withMarker writes a store's file that was closed as whole and changed since without anybody writing to it, as a disk does it.
+func withMarker(t *testing.T, path string, whole, damaged []byte, pageSize int) {
 	t.Helper()
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
+	if err := os.WriteFile(path, damaged, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.Open(path)
+	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	sum, _, err := fingerprintOf(file, pageSize)
+	sum, _, err := fingerprint(info, bytes.NewReader(whole), pageSize)
 	if err == nil {
 		err = os.WriteFile(CleanMarkerPath(path), sum[:], 0o600)
 	}
@@ -192,7 +198,7 @@ func TestWhatADiskLostIsFound(t *testing.T) {
 	for _, leaf := range leaves {
 		damaged := bytes.Clone(raw)
 		clear(damaged[leaf*pageSize:][:pageSize])
-		withMarker(t, path, damaged, pageSize)
+		withMarker(t, path, raw, damaged, pageSize)
 		s, err := openWhole(options(path))
 		switch {
 		case err != nil && !errors.Is(err, engine.ErrBroken):
@@ -223,6 +229,104 @@ func TestWhatADiskLostIsFound(t *testing.T) {
 	}
 	if atStart == 0 || later == 0 {
 		t.Errorf("of %d leaves, %d were met at the start and %d later", len(leaves), atStart, later)
+	}
+}
+
+// TestADamagedListOfFreePagesIsMadeAgain: bbolt writes to the pages that it names, so one wrong bit would cost pages that are in
+// use. No row is lost.
+func TestADamagedListOfFreePagesIsMadeAgain(t *testing.T) {
+	needsRecord(t)
+	path := filepath.Join(t.TempDir(), "purser.db")
+	raw, pageSize := grown(t, path)
+	keys := fileBytes(t, KeysPath(path))
+	meta, err := (&pageWalk{from: bytes.NewReader(raw), size: uint64(pageSize)}).newestMeta()
+	if err != nil || meta.freelist == noFreelist {
+		t.Fatalf("%+v, %v", meta, err)
+	}
+	at := int(meta.freelist) * pageSize
+	count := int(binary.NativeEndian.Uint16(raw[at+10:]))
+	damages := map[string]func(list []byte){
+		"another page":   func(list []byte) { binary.NativeEndian.PutUint64(list, meta.root) },
+		"another kind":   func(list []byte) { list[8] = leafFlag },
+		"too many":       func(list []byte) { binary.NativeEndian.PutUint16(list[10:], 0xffff) },
+		"far too long":   func(list []byte) { binary.NativeEndian.PutUint32(list[12:], 1<<30) },
+		"an empty list":  func(list []byte) { binary.NativeEndian.PutUint16(list[10:], 0) },
+		"nothing but 0s": func(list []byte) { clear(list[:pageSize]) },
+	}
+	for i := range count {
+		damages[fmt.Sprint("a bit of entry ", i)] = func(list []byte) { list[pageHeader+8*i] ^= 1 << (i % 8) }
+	}
+	for what, damage := range damages {
+		damaged := bytes.Clone(raw)
+		damage(damaged[at:])
+		for name, write := range map[string]func(){
+			"since Close":                func() { withMarker(t, path, raw, damaged, pageSize) },
+			"in a file without a marker": func() { err = errors.Join(os.WriteFile(path, damaged, 0o600), os.Remove(CleanMarkerPath(path))) },
+		} {
+			if write(); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(KeysPath(path), keys, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var said bytes.Buffer
+			o := options(path)
+			o.Log = slog.New(slog.NewTextHandler(&said, nil))
+			s, err := openWhole(o)
+			if err != nil {
+				t.Fatalf("%s %s: %v", what, name, err)
+			}
+			if s.engine.checkLater || !strings.Contains(said.String(), "free pages") {
+				t.Errorf("%s %s: it was not noticed: %s", what, name, said.String())
+			}
+			for n := range 20 {
+				mustUpdate(t, s, func(tx store.Tx) error {
+					return tx.PutUser(wallet.User{ID: wallet.UserID(fmt.Sprint("usr_new", n)), TelegramID: int64(900_000 + n)})
+				})
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			after := fileBytes(t, path)
+			if err := checkPages(bytes.NewReader(after), int64(len(after)), pageSize); err != nil {
+				t.Errorf("%s %s: then %v", what, name, err)
+			}
+		}
+	}
+}
+
+// loudLogger is bbolt's logger, which panics within a commit.
+type loudLogger struct{ *bbolt.DefaultLogger }
+
+func (loudLogger) Debugf(format string, v ...any) {
+	if strings.HasPrefix(format, "Committing") {
+		panic("in the middle of a commit")
+	}
+}
+
+// TestAStartThatPanicsInItsCommitEnds, and so does Close after it: bbolt holds its lock then.
+func TestAStartThatPanicsInItsCommitEnds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	e, err := Open(Options{Path: path, Random: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if e.db, err = bbolt.Open(path, 0o600, &bbolt.Options{NoFreelistSync: true, Logger: loudLogger{&bbolt.DefaultLogger{Logger: log.New(io.Discard, "", 0)}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Prepare(engine.Layout{{Name: "a"}}, func(engine.Setup) error { return nil }); !errors.Is(err, engine.ErrBroken) {
+		t.Errorf("Prepare: %v", err)
+	}
+	if err := e.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	// The file is free again, and as it was.
+	s := openAt(t, path)
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 
+	bbolt "go.etcd.io/bbolt"
+
 	"purser/store"
 	"purser/store/engine"
 )
@@ -293,9 +295,18 @@ func (e *Engine) refusal() error {
 // giveUp rolls back a transaction, with the slots of its new secrets. If that fails, the engine stops.
 func (e *Engine) giveUp(g *group) {
 	e.keyFile.release(g.made)
-	if err := g.root.Rollback(); err != nil {
+	if err := e.rollBack(g.root); err != nil {
 		e.stop(err)
 	}
+}
+
+// rollBack rolls a transaction back. A panic of bbolt is an error. The caller holds committing, or is Prepare.
+func (e *Engine) rollBack(root *bbolt.Tx) (err error) {
+	defer asError(&err)
+	e.stuck = true
+	err = root.Rollback()
+	e.stuck = false
+	return err
 }
 
 // finish commits a transaction. Its error is that of all its closures. If it returns nil, each closure has its own

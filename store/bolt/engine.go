@@ -54,6 +54,7 @@ type Engine struct {
 
 	checkLater bool // Open left out the check of all pages: Run makes up for it
 	committed  bool // since Open; guarded by committing
+	stuck      bool // bbolt panicked while it committed or rolled back, and may hold its locks for ever; guarded by committing
 
 	committing sync.Mutex  // held while Updates run and are committed, by the committer or by a lone writer (alone)
 	lone       atomic.Bool // the last commit had one Update, and none has queued since
@@ -84,8 +85,12 @@ func Open(o Options) (*Engine, error) {
 	var err error
 	// The list of free pages is written by Close alone. After a crash it is found again by reading all pages at Open. Writing
 	// it with each commit would make commits slow after many deletions (docs/decisions/0058).
-	if e.db, e.checkLater, err = openFile(o.Path, bbolt.Options{NoFreelistSync: true}); err != nil {
+	var f found
+	if e.db, f, err = openFile(o.Path, bbolt.Options{NoFreelistSync: true}); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", o.Path, err)
+	}
+	if e.checkLater = f.checkLater; f.mended {
+		e.log.Warn("the disk changed the store's list of free pages: it was made again, and no data is lost; look at the disk", "file", o.Path)
 	}
 	return e, nil
 }
@@ -142,6 +147,9 @@ func (e *Engine) closeFiles() error {
 	}
 	if e.keyFile != nil {
 		err = e.keyFile.file.Close()
+	}
+	if e.stuck {
+		return err // db.Close would wait for ever; the end of the process releases the file
 	}
 	return errors.Join(err, e.db.Close())
 }

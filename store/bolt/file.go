@@ -32,29 +32,34 @@ const (
 	growth = 4 << 20
 )
 
-// openFile opens or creates a bbolt file. It checks an existing one first, since bbolt trusts what it finds. checkLater
-// says that it left out the check of all pages, as the file is as Close left it.
-func openFile(path string, o bbolt.Options) (db *bbolt.DB, checkLater bool, err error) {
+// found is what checkFile found.
+type found struct {
+	checkLater bool // the file is as Close left it, so the check of all pages was left out
+	mended     bool // its list of free pages was damaged, and is dropped
+}
+
+// openFile opens or creates a bbolt file. It checks an existing one first, since bbolt trusts what it finds.
+func openFile(path string, o bbolt.Options) (db *bbolt.DB, f found, err error) {
 	defer asError(&err)
 	o.InitialMmapSize = mapped
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, os.ErrNotExist):
 		if err := create(path); err != nil {
-			return nil, false, err
+			return nil, f, err
 		}
 	case err == nil:
-		if checkLater, err = checkFile(path, o.NoFreelistSync); err != nil {
-			return nil, false, err
+		if f, err = checkFile(path, o.NoFreelistSync); err != nil {
+			return nil, f, err
 		}
 		o.InitialMmapSize += int(info.Size())
 	}
 	// The lock of the file is taken here and held until Close.
 	o.Timeout, o.FreelistType, o.NoStatistics = lockWait, bbolt.FreelistMapType, true
 	if db, err = bbolt.Open(path, 0o600, &o); err != nil {
-		return nil, false, lockedOr(err)
+		return nil, f, lockedOr(err)
 	}
 	db.AllocSize = growth
-	return db, checkLater, nil
+	return db, f, nil
 }
 
 // newSuffix is added to the name of a file that is being made.
@@ -112,19 +117,20 @@ func asError(err *error) {
 //
 // A file that is shorter than bbolt left it would be read beyond its end, through the mapping, and the kernel would end
 // the process (SIGBUS). With every, each page is checked too: without a stored freelist bbolt reads all pages when it
-// opens the file, and panics about a damaged one in a goroutine of its own, where nobody can recover. checkLater says that
-// this was left out, since nobody has written to the file since Close (cleanmarker.go).
-func checkFile(path string, every bool) (checkLater bool, err error) {
+// opens the file, and panics about a damaged one in a goroutine of its own, where nobody can recover. This is left out if nobody
+// has written to the file since Close (cleanmarker.go). A damaged list of free pages is no loss: it is dropped, and bbolt makes it
+// again.
+func checkFile(path string, every bool) (f found, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return false, err
+		return f, err
 	}
 	if info.Size() == 0 {
-		return false, ErrCut // bbolt would take an empty file for a new one
+		return f, ErrCut // bbolt would take an empty file for a new one
 	}
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait, ReadOnly: true})
 	if err != nil {
-		return false, lockedOr(err)
+		return f, lockedOr(err)
 	}
 	err = db.View(func(tx *bbolt.Tx) error {
 		if tx.Size() > info.Size() {
@@ -133,9 +139,13 @@ func checkFile(path string, every bool) (checkLater bool, err error) {
 		return nil
 	})
 	if err == nil && every {
-		checkLater, err = everyPage(path, info.Size(), db.Info().PageSize)
+		pageSize := db.Info().PageSize
+		f.checkLater, err = everyPage(path, info.Size(), pageSize)
+		if f.mended = errors.Is(err, errFreelist); f.mended {
+			err = dropFreelist(path, pageSize)
+		}
 	}
-	return checkLater, errors.Join(err, db.Close())
+	return f, errors.Join(err, db.Close())
 }
 
 // everyPage checks each page of a file (pages.go), unless the file is as Close left it.

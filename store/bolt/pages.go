@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"os"
 
 	"purser/store/engine"
 )
@@ -31,19 +32,20 @@ const (
 	freelistFlag  = 16
 	bucketElement = 1
 
-	metaMagic   = 0xED0CDAED
-	metaVersion = 2
-	metaSize    = 64
-	noFreelist  = ^uint64(0)
+	metaMagic    = 0xED0CDAED
+	metaVersion  = 2
+	metaSize     = 64
+	metaFreelist = 32 // where the freelist's page stands in it
+	noFreelist   = ^uint64(0)
 
 	// deepestPage bounds the depth of a tree; a real one has hardly more than five levels.
 	deepestPage = 64
 )
 
 // fileMeta is the content of a meta page: the pages of the root bucket and the freelist, the first page beyond those
-// in use, and the number of the commit.
+// in use, and the number of the commit. page is the meta page's own number, 0 or 1.
 type fileMeta struct {
-	root, freelist, beyond, commit uint64
+	page, root, freelist, beyond, commit uint64
 }
 
 // pageWalk is one check of a file. It reads each page once.
@@ -81,7 +83,57 @@ func (w *pageWalk) all(meta fileMeta) error {
 	if meta.freelist == noFreelist {
 		return nil
 	}
-	return w.freelist(meta.freelist)
+	if err := w.freelist(meta.freelist); err != nil {
+		return fmt.Errorf("%w: %w", errFreelist, err)
+	}
+	return nil
+}
+
+// errFreelist says that the stored list of free pages is damaged, and no page in use.
+var errFreelist = errors.New("the list of free pages")
+
+// storedFreelist returns the bytes of the list of free pages that the newest meta page names, nil if it names none.
+func storedFreelist(from io.ReaderAt, pageSize int) ([]byte, error) {
+	w := &pageWalk{from: from, size: uint64(pageSize)}
+	meta, err := w.newestMeta()
+	if err != nil || meta.freelist == noFreelist {
+		return nil, err
+	}
+	w.beyond, w.met = meta.beyond, make([]uint64, meta.beyond/64+1)
+	return w.page(meta.freelist, 0)
+}
+
+// dropFreelist makes the newest meta page of a file name no list of free pages. bbolt then finds them by reading all pages.
+// The caller holds the file's lock. Only 16 bytes change, so that a crash leaves the page as it was, as it is to be, or with
+// a wrong checksum. Then the other meta page counts, which leads to the same rows: nothing but the list was written between the
+// two (writeCleanMarker).
+func dropFreelist(path string, pageSize int) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // what was written is synced
+	meta, err := (&pageWalk{from: file, size: uint64(pageSize)}).newestMeta()
+	if err != nil {
+		return err
+	}
+	raw, at := make([]byte, metaSize), int64(meta.page)*int64(pageSize)+pageHeader
+	if _, err := file.ReadAt(raw, at); err != nil {
+		return err
+	}
+	binary.NativeEndian.PutUint64(raw[metaFreelist:], noFreelist)
+	binary.NativeEndian.PutUint64(raw[metaSize-8:], metaSum(raw))
+	if _, err := file.WriteAt(raw, at); err != nil {
+		return err
+	}
+	return file.Sync()
+}
+
+// metaSum is the checksum of a meta page: FNV-1a of all before it.
+func metaSum(m []byte) uint64 {
+	sum := fnv.New64a()
+	sum.Write(m[:metaSize-8])
+	return sum.Sum64()
 }
 
 // damagedPage is the error about a page, for the operator.
@@ -134,13 +186,11 @@ func (w *pageWalk) metas() (all []fileMeta, err error) {
 		// Layout of a meta page: magic u32, version u32, page size u32, flags u32, root page u64, sequence u64,
 		// freelist u64, first page beyond u64, commit u64, FNV-1a u64 of all before it.
 		m := raw[pageHeader:]
-		sum := fnv.New64a()
-		sum.Write(m[:metaSize-8])
 		native := binary.NativeEndian
-		if native.Uint32(m) != metaMagic || native.Uint32(m[4:]) != metaVersion || native.Uint64(m[metaSize-8:]) != sum.Sum64() {
+		if native.Uint32(m) != metaMagic || native.Uint32(m[4:]) != metaVersion || native.Uint64(m[metaSize-8:]) != metaSum(m) {
 			continue
 		}
-		all = append(all, fileMeta{root: native.Uint64(m[16:]), freelist: native.Uint64(m[32:]), beyond: native.Uint64(m[40:]), commit: native.Uint64(m[48:])})
+		all = append(all, fileMeta{page: id, root: native.Uint64(m[16:]), freelist: native.Uint64(m[metaFreelist:]), beyond: native.Uint64(m[40:]), commit: native.Uint64(m[48:])})
 	}
 	return all, nil
 }

@@ -53,11 +53,11 @@ func (e *Engine) prepare(run func(engine.Setup) error) (err error) {
 	}
 	g := newGroup(e, root)
 	s := &setup{tx: &tx{group: g}}
-	ended := false // commit was called, which rolls back by itself
+	ended := false // commit has returned, which rolls back by itself
 	defer func() {
 		s.over = true
 		if err != nil && !ended {
-			err = errors.Join(err, root.Rollback())
+			err = errors.Join(err, e.rollBack(root))
 		}
 		if err != nil && e.keyFile != nil && e.keyFile.fresh {
 			err = errors.Join(err, os.Remove(e.keyFile.path+newSuffix))
@@ -87,8 +87,9 @@ func (e *Engine) prepare(run func(engine.Setup) error) (err error) {
 		return root.Rollback()
 	}
 	// A new key file gets its name only once the database that names its id is committed.
+	err = e.fullOr(e.commit(g))
 	ended = true
-	if err := e.fullOr(e.commit(g)); err != nil {
+	if err != nil {
 		return err
 	}
 	if e.keyFile.fresh {
