@@ -208,8 +208,9 @@ func New(o Options) (*Server, error) {
 		StreamRequestBody:            true, // see receive
 		ErrorHandler:                 s.unread,
 	})
-	// The order of what a request passes: knownMethods, middleware, cors, then its route.
+	// The order of what a request passes: knownMethods, middleware, serviceWorker, cors, then its route.
 	s.app.Use(s.middleware)
+	s.app.Use(s.serviceWorker)
 	s.app.Use(s.cors)
 	s.routes()
 	routed := s.app.Handler()

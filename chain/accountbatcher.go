@@ -2,15 +2,23 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"purser/wallet"
 )
 
 // batchesAtOnce is how many calls of an accountBatcher are in progress at once. Meanwhile other callers wait for the next one, which
-// reads for all of them: at most as long as one call takes longer than alone.
-const batchesAtOnce = 2
+// reads for all of them: batchWait at most, so that calls that hang hold up nobody else.
+const (
+	batchesAtOnce = 2
+	batchWait     = 100 * time.Millisecond
+)
+
+// errNoAnswer is the error of a batch whose call panicked.
+var errNoAnswer = errors.New("the call ended without an answer")
 
 // readAccounts returns an account, or nil, for each address that it is given, or an error.
 type readAccounts func(context.Context, []wallet.Address) (answerAt[[]*accountData], error)
@@ -21,6 +29,7 @@ type readAccounts func(context.Context, []wallet.Address) (answerAt[[]*accountDa
 type accountBatcher struct {
 	read    readAccounts
 	running chan struct{} // holds one for each call in progress
+	wait    time.Duration // for one of them to end; batchWait outside of tests
 	mu      sync.Mutex
 	open    *batch // that others may join; nil: none
 }
@@ -37,7 +46,7 @@ type batch struct {
 }
 
 func newAccountBatcher(read readAccounts) *accountBatcher {
-	return &accountBatcher{read: read, running: make(chan struct{}, batchesAtOnce)}
+	return &accountBatcher{read: read, running: make(chan struct{}, batchesAtOnce), wait: batchWait}
 }
 
 // get returns the accounts at some addresses, at most maxAccountsAsked, in their order and all at one slot. It returns when its own
@@ -80,12 +89,15 @@ func (b *accountBatcher) join(addresses []wallet.Address) (_ *batch, mine bool) 
 	return b.open, true
 }
 
-// run waits until fewer than batchesAtOnce calls are in progress, closes the batch to others, and asks.
+// run waits until fewer than batchesAtOnce calls are in progress, or for batchWait, closes the batch to others, and asks.
 func (b *accountBatcher) run(ctx context.Context, batch *batch) {
 	defer close(batch.done)
+	timer := time.NewTimer(b.wait)
+	defer timer.Stop()
 	select {
 	case b.running <- struct{}{}:
 		defer func() { <-b.running }()
+	case <-timer.C:
 	case <-ctx.Done():
 		batch.err = unreachable(ctx.Err())
 	}
@@ -95,6 +107,7 @@ func (b *accountBatcher) run(ctx context.Context, batch *batch) {
 	}
 	b.mu.Unlock()
 	if batch.err == nil {
+		batch.err = errNoAnswer // what others get if read panics
 		batch.answer, batch.err = b.read(ctx, batch.addresses)
 	}
 	batch.abandoned = batch.err != nil && ctx.Err() != nil

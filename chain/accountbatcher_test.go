@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"purser/sandbox/solana"
 	"purser/wallet"
@@ -33,6 +35,7 @@ type asking struct {
 func newAsking() *asking {
 	a := &asking{began: make(chan []wallet.Address), goOn: make(chan error)}
 	a.accountBatcher = newAccountBatcher(a.ask)
+	a.wait = time.Hour // however slow the machine is
 	return a
 }
 
@@ -105,7 +108,9 @@ func (a *asking) busy(t *testing.T) {
 	}
 }
 
-func TestCallersMeanwhileShareTheNextCall(t *testing.T) {
+func TestCallersMeanwhileShareTheNextCall(t *testing.T) { synctest.Test(t, callersShare) }
+
+func callersShare(t *testing.T) {
 	a := newAsking()
 	a.busy(t)
 	a.get(t, t.Context(), 1, 0)
@@ -114,6 +119,7 @@ func TestCallersMeanwhileShareTheNextCall(t *testing.T) {
 	a.waitingFor(3)
 	a.get(t, t.Context(), 0, 1)
 	a.get(t, t.Context(), 3, 2)
+	synctest.Wait() // the last but one adds no address
 	a.waitingFor(4)
 	a.goOn <- nil
 	as := <-a.began
@@ -243,6 +249,61 @@ func TestAFailedCallIsEverybodysAndForgotten(t *testing.T) {
 	a.group.Wait()
 }
 
+// TestCallsThatHangHoldUpNobody for longer than batchWait.
+func TestCallsThatHangHoldUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsking()
+		a.wait = newAccountBatcher(nil).wait
+		a.busy(t)
+		began := time.Now()
+		third := a.get(t, t.Context(), 1)
+		fourth := a.get(t, t.Context(), 2)
+		if as := <-a.began; len(as) != 2 || time.Since(began) != batchWait {
+			t.Errorf("after %s it asked for %d", time.Since(began), len(as))
+		}
+		for range batchesAtOnce + 1 {
+			a.goOn <- nil
+		}
+		if err := errors.Join(<-third, <-fourth); err != nil {
+			t.Error(err)
+		}
+		a.group.Wait()
+		if len(a.running) != 0 {
+			t.Errorf("%d calls are in progress", len(a.running))
+		}
+	})
+}
+
+// TestACallThatPanicsIsAnErrorForOthers who share it.
+func TestACallThatPanicsIsAnErrorForOthers(t *testing.T) {
+	read := make(chan struct{})
+	b := newAccountBatcher(func(context.Context, []wallet.Address) (answerAt[[]*accountData], error) {
+		<-read
+		panic("no answer")
+	})
+	b.wait = time.Hour
+	for range batchesAtOnce {
+		b.running <- struct{}{}
+	}
+	other := make(chan error, 1)
+	go func() {
+		defer func() { _ = recover() }() // it runs the batch
+		_, _ = b.get(t.Context(), []wallet.Address{numbered(1)})
+	}()
+	a := &asking{accountBatcher: b}
+	a.waitingFor(1)
+	go func() {
+		_, err := b.get(t.Context(), []wallet.Address{numbered(2)})
+		other <- err
+	}()
+	a.waitingFor(2)
+	<-b.running
+	close(read)
+	if err := <-other; !errors.Is(err, errNoAnswer) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestTransfersOfACrowdShareCalls: the client does, where answers may be shared, and each caller gets its own accounts.
 func TestTransfersOfACrowdShareCalls(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.Share = true })
@@ -261,6 +322,7 @@ func TestTransfersOfACrowdShareCalls(t *testing.T) {
 		}
 		return solana.Fault{}
 	})
+	w.Client.transfers[forPerson].wait = time.Hour
 	var group sync.WaitGroup
 	for i := range crowd {
 		group.Go(func() {

@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -182,11 +183,17 @@ func (s *Server) headers(h http.Header, path string) {
 }
 
 // ServeHTTP serves a page or one of its files. It answers 404 for other paths, 405 for methods other than GET and HEAD, 503
-// if the documentation could not be rendered, and redirects / to the documentation.
+// if the documentation could not be rendered, and redirects / to the documentation. A request for a service worker gets
+// signer.EndServiceWorker.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.headers(w.Header(), r.URL.Path)
 	found, ok := s.files[r.URL.Path]
 	switch {
+	case signer.AsksForServiceWorker(r.Header.Get(signer.ServiceWorkerHeader)):
+		kind, _ := signer.ContentType(".js")
+		w.Header().Set("Content-Type", kind)
+		w.Header().Set("Cache-Control", "no-store")
+		_, _ = io.WriteString(w, signer.EndServiceWorker) // a browser that is gone asks again
 	case r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		w.Header().Set("Location", Docs)
 		s.say.write(w, http.StatusFound, "moved")

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"html"
 	"io"
 	"log/slog"
@@ -25,6 +26,7 @@ import (
 
 	"purser/api"
 	"purser/quota"
+	"purser/signer"
 	"purser/wallet"
 	"purser/webhooks"
 )
@@ -334,7 +336,7 @@ func TestThePagesRunNothingOfAnybodyElses(t *testing.T) {
 					t.Errorf("%s /: to %q", method, to)
 				}
 			}
-			if resp.StatusCode != want || want != 200 && !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") || method == "HEAD" && body != "" {
+			if resp.StatusCode != http.StatusOK || want != 200 && !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") || method == "HEAD" && body != "" {
 				t.Errorf("%s %s: %d %q", method, path, resp.StatusCode, body[:min(len(body), 80)])
 			}
 		}
@@ -646,5 +648,28 @@ func TestTheDocumentationShowsNothingOfAnotherEndpoint(t *testing.T) {
 	}
 	if !strings.Contains(page, `<details id="contents">`) {
 		t.Error("the index is not folded where a script does not open it")
+	}
+}
+
+// TestAServiceWorkerIsEnded: whatever path a server that was once taken over gave it.
+func TestAServiceWorkerIsEnded(t *testing.T) {
+	at := serve(t, api.Document())
+	for _, path := range []string{"/portal/sw.js", Docs, "/"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set(signer.ServiceWorkerHeader, "script")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err := errors.Join(err, resp.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode != http.StatusOK || string(body) != signer.EndServiceWorker || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/javascript") || resp.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d %v %s", path, resp.StatusCode, resp.Header, body)
+		}
 	}
 }
