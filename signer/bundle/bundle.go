@@ -209,7 +209,8 @@ func html(page, boot, icon []byte, served map[string][]byte) ([]byte, error) {
 	if bytes.Contains(boot, []byte("</")) || bytes.Contains(boot, []byte("<!--")) {
 		return nil, errors.New("boot.js has what ends a script inside HTML")
 	}
-	picture := "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(icon)
+	// Not base64, which compresses badly: the HTML is what every visit loads.
+	picture := "data:image/svg+xml," + strings.NewReplacer("%", "%25", "#", "%23", `"`, "'", "<", "%3C", ">", "%3E", "\n", "%0A").Replace(string(icon))
 	text := string(page)
 	type exchange struct {
 		of, by string

@@ -241,6 +241,13 @@ export async function serve(host = process.env.PAGE_HOST ?? '127.0.0.1') {
       if (world.lost?.includes(name)) return json(404, {});
       if (asked === 'index.html') {
         res.setHeader('Content-Security-Policy', res.getHeader('Content-Security-Policy').replace("script-src 'self'", policy));
+        if (world.rest) { // the end of the HTML waits
+          res.writeHead(200, { 'Content-Type': types['.html'] });
+          const at = html.indexOf('<main');
+          res.write(html.slice(0, at));
+          await world.rest;
+          return res.end(html.slice(at));
+        }
         return text(types['.html'], world.altered?.[name] ?? html);
       }
       if (content !== null) {

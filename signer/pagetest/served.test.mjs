@@ -105,12 +105,46 @@ it('a forgotten passphrase in the part that signs: a new one from the recovery p
   await title(tab, 'Transaction signed');
 }));
 
-it('a payment that is blocked, or that the page does not sign, asks for no recovery phrase in the whole page either', () => on(SIGN, async (tab) => {
-  await title(tab, 'A payment is waiting for you');
-  server.world.rawMessage = Buffer.from('nonsense').toString('base64'); // since it was shown
+it('what stops a payment stops it in the whole page too, before it asks for a recovery phrase; the language of the link stays', async () => {
+  const stops = {
+    'This page blocked the transaction': { rawMessage: Buffer.from('nonsense').toString('base64') },
+    'This payment has to wait': { status: 'delayed' },
+    'Expired': { status: 'expired' },
+  };
+  for (const [heading, since] of Object.entries(stops)) {
+    server.reset();
+    await on(`${SIGN}&lang=en`, async (tab) => {
+      await title(tab, 'A payment is waiting for you');
+      Object.assign(server.world, since); // after it was shown
+      await press(tab, 'Restore this wallet');
+      await title(tab, heading);
+      assert.equal(await tab.locator('input, textarea').count(), 0);
+      assert.equal(await tab.evaluate(() => document.documentElement.lang), 'en');
+    }, { locale: 'ru' });
+  }
+});
+
+it('inside Telegram the whole page does not urge the browser a second time', () => on(SIGN, async (tab) => {
+  await title(tab, 'Open this in your browser');
+  await press(tab, 'Continue here');
   await press(tab, 'Restore this wallet');
-  await title(tab, 'This page blocked the transaction');
-  assert.equal(await tab.locator('input, textarea').count(), 0);
+  await title(tab, 'Restore this wallet');
+}, { userAgent: 'Mozilla/5.0 (Linux; Android 15) Telegram-Android/12.0' }));
+
+it('a script that is there before the end of the HTML waits for it', () => on(SIGN, async (tab) => {
+  await tab.locator('.amount').waitFor(); // its files are kept now
+  await tab.goto('about:blank');
+  let go;
+  server.world.rest = new Promise((resolve) => { go = resolve; });
+  let hasRun;
+  const ran = new Promise((resolve) => { hasRun = resolve; });
+  await tab.exposeFunction('scriptRan', () => hasRun());
+  await tab.addInitScript(() => document.addEventListener('load', ({ target }) => { if (target.dataset?.texts) globalThis.scriptRan(); }, true));
+  await tab.goto(`${server.origin}/w/${SIGN}`, { waitUntil: 'commit' });
+  await ran;
+  assert.equal(await tab.evaluate(() => document.readyState), 'loading');
+  go();
+  await tab.locator('.amount').waitFor();
 }));
 
 it('each part has exactly the texts that its script and the HTML name', () => {

@@ -171,7 +171,9 @@ export async function walk(browser, server, options, look) {
   await press(tab, 'Forgot your passphrase?');
   await title(tab, 'Restore this wallet');
   await seen('restore-forgotten', tab);
-  await press(tab, 'Back');
+  await press(tab, 'Back'); // to the payment: the part that signs has left for the whole page
+  await title(tab, 'Approve this payment?');
+  await press(tab, 'Approve');
   await title(tab, 'Unlock the wallet to sign');
   server.world.drop['/w/tx/signature'] = 1;
   await press(tab, 'Use passkey');
