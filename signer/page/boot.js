@@ -16,7 +16,9 @@ addEventListener('error', ({ target }) => {
 const { kind, language, restore } = wish();
 const { content } = document.getElementById('parts');
 const part = (!restore && content.querySelector(`[data-kind=${kind}]`)) || content.firstElementChild;
-document.head.append(part.cloneNode()); // runs, with the integrity that the HTML gives it: no script's address is made from text
+const script = part.cloneNode();
+script.async = false; // in the order of the document, as one that the HTML names: browsers may put off others until after the first picture
+document.head.append(script); // runs, with the integrity that the HTML gives it: no script's address is made from text
 const name = catalogueFor(wanted(language));
 const response = request(name);
 response.catch(() => {}); // files.js sees the error when it takes the response
