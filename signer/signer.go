@@ -6,9 +6,12 @@
 // sources are plain ES modules in page/. signer/bundle makes the files in served/ from them, which are embedded
 // (docs/decisions/0057):
 //
-//   - boot.js runs inside the HTML and asks for the texts, files.js knows the files that the HTML names by their hash.
-//   - main.js reads the link and starts a flow: bind.js connects a wallet, sign.js approves a payment (outcome.js follows
-//     it), limits.js sets spending limits, home.js lists the wallets on the device, create.js creates, restores and imports one.
+//   - boot.js runs inside the HTML, chooses the part of the page that the link needs (link.js), and asks for its script and texts. files.js knows the
+//     files that the HTML names by their hash.
+//   - main.js is the whole page, connecting.js and signing.js are parts for what is opened most. Each begins with start.js, which starts
+//     a flow: bind.js connects a wallet, sign.js approves a payment (outcome.js follows
+//     it), limits.js sets spending limits, home.js lists the wallets on the device, create.js creates, restores and imports one. whole.js stands for
+//     create.js in the part that signs.
 //   - decode.js reads what a transaction does, from its bytes alone, and payment.js shows it. offer.js and challenge.js
 //     check the server's answers, server.js asks for them. external.js and apps.js use wallet apps.
 //   - freeze.js freezes and unfreezes an account. proof.js is what the flows share in which a wallet signs a text, and how a

@@ -150,6 +150,11 @@ func TestAChangedSourceChangesTheNamesInTheHTML(t *testing.T) {
 func TestALanguageTakesFromEnglishWhatItLacks(t *testing.T) {
 	folder := copied(t, "xx.json", func(string) string { return `{"sign": {"title": "Čau"}}` })
 	got := string(built(t, folder)["xx.json"])
+	for name, lacks := range map[string]string{"xx.signing.json": `"quiz_title"`, "xx.connecting.json": `"lockup"`} {
+		if part := string(built(t, folder)[name]); !strings.Contains(part, `"keys_stay":"Your recovery phrase`) || strings.Contains(part, lacks) {
+			t.Errorf("%s: %.300s", name, part)
+		}
+	}
 	if !strings.Contains(got, `"title":"Čau"`) || !strings.Contains(got, `"keys_stay":"Your recovery phrase`) || strings.Contains(got, "Approve this payment?") {
 		t.Errorf("%.300s", got)
 	}

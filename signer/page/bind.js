@@ -24,8 +24,8 @@ const connecting = (place, c) => ({
 });
 
 /**
- * The flow behind #b=<token>. `place` is {host, origin, link} of this page; `able` says whether this
- * browser can hold a key itself.
+ * The flow behind #b=<token>. `place` is {host, origin, link} of this page, and connected, a function that is called once the wallet is
+ * connected, or nothing; `able` says whether this browser can hold a key itself.
  */
 export async function bindFlow(ui, token, place, able = true) {
   ui.wait(t('proof.reading'));
@@ -66,6 +66,7 @@ export async function bindFlow(ui, token, place, able = true) {
   }
   await pinNetwork(address, challenge.chain).catch(() => {}); // proven it is all the same
   await vault.usedFor(address, challenge.telegram_id).catch(() => {}); // a help for the next choice, no more
+  place.connected?.();
   await ui.end(t('bind.done_title'),
     h('p', { class: 'lead' }, t('bind.done_lead')),
     h('p', { class: 'six', translate: 'no' }, lastSix(address)),

@@ -1,14 +1,9 @@
-// What the HTML runs before its script is there: asks for the catalogue at the same time, so that the page takes two round
-// trips in every language, and says so when a file of the page does not come or is another one than the HTML names.
+// Runs before everything else: chooses the part of the page that the link needs, asks for its catalogue at the same time as for its script, so that a
+// first visit takes two round trips in every language, and says so when a file of the page does not come or is another one than the HTML names.
 // It stands in the HTML itself, and the policy there names its hash.
 
 import { catalogueFor, request, wanted } from './files.js';
-
-const [, language] = /&lang=([A-Za-z0-9-]{2,35})$/.exec(location.hash) ?? [];
-const name = catalogueFor(wanted(language));
-const response = request(name);
-response.catch(() => {}); // files.js sees the error when it takes the response
-globalThis.firstCatalogue = { name, response };
+import { wish } from './link.js';
 
 const show = () => { document.getElementById('unloaded').hidden = false; };
 addEventListener('error', ({ target }) => {
@@ -17,3 +12,14 @@ addEventListener('error', ({ target }) => {
   if (document.readyState === 'loading') addEventListener('DOMContentLoaded', show);
   else show();
 }, true);
+
+const { kind, language, restore } = wish();
+const { content } = document.getElementById('parts');
+const part = (!restore && content.querySelector(`[data-kind=${kind}]`)) || content.firstElementChild;
+const script = part.cloneNode();
+script.async = false; // in the order of the document, as one that the HTML names: browsers may put off others until after the first picture
+document.head.append(script); // runs, with the integrity that the HTML gives it: no script's address is made from text
+const name = catalogueFor(wanted(language));
+const response = request(name);
+response.catch(() => {}); // files.js sees the error when it takes the response
+globalThis.firstCatalogue = { name, response };

@@ -17,7 +17,7 @@ const PATIENCE = 20_000; // milliseconds, for one file
 let language = ENGLISH;
 let texts = new Map(); // of the language; what it lacks is taken from English
 let english = new Map();
-let plurals = new Intl.PluralRules(ENGLISH);
+let plurals = null; // the rules of the language, once its texts are there
 
 /** A catalogue's texts by their whole key, such as "sign.title": each a string, or its plural forms. */
 export function flatten(catalogue, prefix = '') {

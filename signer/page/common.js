@@ -1,8 +1,11 @@
 // What people choose as passwords before anything else, and rows of keyboards: data for strength.js. Common
 // passwords and the words in them, most used first within a line; a word's place tells how soon it is guessed.
+// Parts of the page that do not use the lists leave them out, since their making is marked as pure.
+
+const listed = (text) => Object.freeze(text.trim().split(/\s+/));
 
 /** Passwords and words that every guessing program tries first. Lower case, without blanks. */
-export const COMMON = Object.freeze(`
+export const COMMON = /* @__PURE__ */ listed(`
 password passwort passw0rd qwerty iloveyou letmein welcome monkey dragon master login admin abc sunshine princess football baseball
 shadow superman batman trustno hello freedom whatever secret starwars michael jordan jennifer charlie computer internet
 killer hunter ranger pepper ginger summer winter spring autumn cookie flower soccer hockey tigger buster hannah thomas robert
@@ -29,21 +32,21 @@ mine yours the best man woman boy girl boss king queen prince lord lady star roc
 red blue green black white yellow orange purple pink silver gold golden diamond
 dog cat bird fish horse tiger lion bear wolf eagle snake mouse rabbit turtle elephant dolphin panda
 a i o
-`.trim().split(/\s+/));
+`);
 
 /** Whole phrases that are known to everybody, without blanks. */
-export const PHRASES = Object.freeze(`
+export const PHRASES = /* @__PURE__ */ listed(`
 correcthorsebatterystaple correcthorsebattery thequickbrownfoxjumpsoverthelazydog thequickbrownfox jumpsoverthelazydog tobeornottobe thatisthequestion
 maytheforcebewithyou loremipsumdolorsitamet allyourbasearebelongtous opensesame onceuponatime neverforget nevergonnagiveyouup
 letmeinplease iloveyousomuch inthebeginning ourfatherwhoartinheaven themoonisaharshmistress winteriscoming houstonwehaveaproblem
 knowledgeispower timeismoney wheniwasyoung myfavoriteword whatisyourname howareyoutoday ihavenoidea idontknow thisismypassword
 thisisapassword thisissecret passwordpassword notyourkeysnotyourcoins buythedip diamondhands tothemoonandback hellodarknessmyoldfriend
 yesterdayallmytroubles weallliveinayellowsubmarine imaginealllthepeople iamyourfather theanswerisfortytwo livelonganandprosper livelongandprosper
-`.trim().split(/\s+/));
+`);
 
 /** Rows of keys, and what is typed along them: any stretch of one, forwards or backwards, is one guess among few. */
-export const ROWS = Object.freeze(`
+export const ROWS = /* @__PURE__ */ listed(`
 abcdefghijklmnopqrstuvwxyz 01234567890 1234567890 qwertyuiop asdfghjkl zxcvbnm azertyuiop qsdfghjklm wxcvbn qwertzuiop yxcvbnm
 qazwsxedcrfvtgbyhnujmikolp 1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik9ol0p 1q2w3e4r5t6y7u8i9o0p zaqxswcdevfrbgtnhymjukilop q1w2e3r4t5y6u7i8o9p0 !@#$%^&*() a1b2c3d4e5f6g7h8i9
 aabbccddeeffgghhiijjkkll 112233445566778899 11223344556677889900 102030405060708090 147258369 159357 789456123 абвгдежзийклмнопрстуфхцчшщ йцукенгшщзхъ фывапролджэ ячсмитьбю
-`.trim().split(/\s+/));
+`);

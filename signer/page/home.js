@@ -22,7 +22,7 @@ const RESTORED = { step: 'home.restored', label: 'common.done' };
 /** Runs until the page is left. */
 export async function home(ui) {
   for (;;) {
-    const next = await overview(ui, await vault.list(), await offered(), await limitedAddresses());
+    const next = await overview(ui, ...await Promise.all([vault.list(), offered(), limitedAddresses()]));
     await next();
   }
 }

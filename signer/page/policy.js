@@ -28,7 +28,7 @@ export const DAY = 24 * HOUR;
 export const SOL = 'SOL';
 
 /** The policy that allows everything. */
-export const UNRESTRICTED = Object.freeze({ payment: [], day: [], recipients: null, wait: 0 });
+export const UNRESTRICTED = /* @__PURE__ */ Object.freeze({ payment: [], day: [], recipients: null, wait: 0 });
 
 /** A policy of the server's that is not one. */
 export class BadPolicy extends LocalizedError {

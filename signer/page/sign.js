@@ -44,9 +44,9 @@ const RESTORED = { step: 'sign.step', label: 'sign.step_button' };
 
 /**
  * The flow behind #s=<id>; `link` is the whole link, `able` whether this browser can hold a key itself, `earlier` what was taken over of the
- * limits before the flow began again.
+ * limits before the flow began again. With `restore` the person has asked to restore the wallet, in the part of the page that cannot (whole.js).
  */
-export async function signFlow(ui, id, link = '', able = true, earlier = []) {
+export async function signFlow(ui, id, link = '', able = true, { earlier = [], restore = false } = {}) {
   ui.wait(t('sign.reading'));
   const offer = check(await server.getTransaction(id), { delayed: true });
   if (offer.message === null) return showStatus(ui, id, offer);
@@ -75,9 +75,13 @@ export async function signFlow(ui, id, link = '', able = true, earlier = []) {
   if (known.forgetful) {
     const answer = await unchecked(ui, { offer, pay, link });
     if (answer === 'reject') return reject(ui, id);
-    if (answer === 'again') return signFlow(ui, id, link, able, earlier);
+    if (answer === 'again') return signFlow(ui, id, link, able, { earlier });
   }
 
+  if (restore && able && !known.forgetful) {
+    await restoreWallet(ui, { needed: offer.address, next: RESTORED });
+    return signFlow(ui, id, link, able, { earlier }); // as if the link had just been opened
+  }
   let wallet = able && !known.forgetful ? await vault.find(offer.address) : null;
   const external = wallet === null && (offer.external || !able);
   if (wallet === null && !external) {
@@ -86,7 +90,7 @@ export async function signFlow(ui, id, link = '', able = true, earlier = []) {
       await restoreWallet(ui, { needed: offer.address, next: RESTORED });
       wallet = await vault.find(offer.address);
     }
-    return signFlow(ui, id, link, able, earlier); // its limits count from now on
+    return signFlow(ui, id, link, able, { earlier }); // its limits count from now on
   }
 
   let approved = null;
@@ -95,7 +99,7 @@ export async function signFlow(ui, id, link = '', able = true, earlier = []) {
     approved = external ? await approveInApp(ui, id, offer, decoded, link, known) : await approve(ui, id, offer, decoded, pay, wallet, known);
     if (approved === null && !external) wallet = (await vault.find(offer.address)) ?? wallet; // it may have another passphrase now
   }
-  if (approved instanceof Outdated) return signFlow(ui, id, link, able, approved.updates);
+  if (approved instanceof Outdated) return signFlow(ui, id, link, able, { earlier: approved.updates });
   if (approved instanceof Changed) return warn(ui, approved);
   if (approved instanceof server.Refused) return notRefreshed(ui, id, approved, () => signFlow(ui, id, link, able));
   if (approved.message === null) return showStatus(ui, id, approved);
@@ -122,10 +126,8 @@ async function stopped(ui, about) {
 async function recall(record, offer, able, earlier) {
   try {
     const limits = await takeOver(offer);
-    return {
-      record, ...(await signedBefore(record)), network: await networkOf(record.address), forgetful: false,
-      limits: { kept: limits.kept, updates: [...earlier.filter((u) => !u.red), ...limits.updates] }, seen: await seenDefaultChange(record.address),
-    };
+    const [before, network, seen] = await Promise.all([signedBefore(record), networkOf(record.address), seenDefaultChange(record.address)]);
+    return { record, ...before, network, forgetful: false, limits: { kept: limits.kept, updates: [...earlier.filter((u) => !u.red), ...limits.updates] }, seen };
   } catch (err) {
     if (able && !offer.external || await vault.find(record.address).then(() => true, () => false)) throw err;
     return { record, same: null, alike: null, network: null, forgetful: true, limits: { kept: null, updates: [] }, seen: null };

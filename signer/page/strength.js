@@ -11,13 +11,18 @@ import { WORDS } from './words.js';
 /** What is asked for: 2^40 guesses take one graphics card over two years. */
 export const ENOUGH = 40; // bits
 
-const COMMON_AT = new Map([...COMMON].reverse().map((word, i) => [word, COMMON.length - i]));
-const LISTED = new Set(WORDS);
-const KNOWN = new Set(PHRASES);
-const LONGEST_WORD = Math.max(...COMMON.map((w) => w.length), ...PHRASES.map((w) => w.length));
-const LONGEST_ROW = Math.max(...ROWS.map((row) => row.length));
-const BOTH_WAYS = [...ROWS, ...ROWS.map((row) => [...row].reverse().join(''))].join('\n');
-const LONGEST_PIECE = Math.max(LONGEST_WORD, LONGEST_ROW); // characters; what is longer is known only if it is all letters
+// What is made of the lists is marked as pure: parts of the page that judge no passphrase leave it out.
+const ranked = (words) => new Map([...words].reverse().map((word, i) => [word, words.length - i]));
+const longest = (...lists) => Math.max(...lists.flat().map((text) => text.length));
+const bothWays = (rows) => [...rows, ...rows.map((row) => [...row].reverse().join(''))].join('\n');
+
+const COMMON_AT = /* @__PURE__ */ ranked(COMMON);
+const LISTED = /* @__PURE__ */ new Set(WORDS);
+const KNOWN = /* @__PURE__ */ new Set(PHRASES);
+const LONGEST_WORD = /* @__PURE__ */ longest(COMMON, PHRASES);
+const LONGEST_ROW = /* @__PURE__ */ longest(ROWS);
+const BOTH_WAYS = /* @__PURE__ */ bothWays(ROWS);
+const LONGEST_PIECE = /* @__PURE__ */ Math.max(LONGEST_WORD, LONGEST_ROW); // characters; what is longer is known only if it is all letters
 const LONGEST = 128; // characters that are looked at: work grows with their square
 const SWAPS = { 0: 'o', 1: 'l', 3: 'e', 4: 'a', 5: 's', 7: 't', 8: 'b', '@': 'a', $: 's', '!': 'i', '€': 'e' };
 

@@ -105,7 +105,7 @@ for (const [name, { folder, html, composed }] of Object.entries(PAGES)) {
       assert.ok(!way.includes(file), `a circle: ${[...way, file].join(' -> ')}`);
       for (const to of imports[file] ?? []) visit(to, [...way, file]);
     };
-    visit('main.js', []);
+    for (const entry of ['main.js', 'connecting.js', 'signing.js', 'boot.js'].filter((file) => file in imports)) visit(entry, []);
   });
 }
 

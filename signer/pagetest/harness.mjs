@@ -12,7 +12,6 @@ import { base58 } from '@scure/base';
 import { Authorized, Lockup, PublicKey, StakeProgram, SystemProgram, TransactionMessage } from '@solana/web3.js';
 import { TOKENS } from '../page/tokens.js';
 import { DESKTOP, part, speaksPseudo, whole } from './chromium.mjs';
-import { english } from './english.mjs';
 import { LOCALES, pseudoCatalogue } from './pseudo.mjs';
 import { associated, create, limit, memo, price, tokens, transfer } from './fixtures.mjs';
 import { TOKEN, ZERO_HASH, addr } from './wire.mjs';
@@ -84,11 +83,15 @@ export function compileTokens({ mint = USDC, program = TOKEN, units = 25_500_000
   return Buffer.from(message.compileToLegacyMessage().serialize()).toString('base64');
 }
 
-/** What the binary embeds, by plain name (main.js). */
 const embedded = new URL('../served/', import.meta.url);
+
+/** What the binary embeds, by plain name (main.js). */
 const served = Object.fromEntries(readdirSync(embedded).filter((name) => name.endsWith('.gz')).map((name) => [name.slice(0, -3), gunzipSync(readFileSync(new URL(name, embedded)))]));
 
 const sha256 = (content, encoding = 'base64') => createHash('sha256').update(content).digest(encoding);
+/** What the binary sends instead of a file to a browser that takes brotli, by the hash of the file. */
+const compressed = new Map(Object.entries(served).map(([name, content]) => [sha256(content), readFileSync(new URL(`${name}.br`, embedded))]));
+
 /** The name that a file is served by, which holds its hash. */
 const hashed = (name, content) => name.replace(/(\.[a-z]+)$/, `.${sha256(content, 'base64url')}$1`);
 
@@ -99,37 +102,50 @@ export function replaced(content, old, by) {
   return pieces.join(by);
 }
 
+/** The scripts of the page's parts, and the ending of the names of their catalogues. */
+const PARTS = { 'main.js': '.json', 'connecting.js': '.connecting.json', 'signing.js': '.signing.json' };
+
+/** The catalogues of a part as the binary has them: {en: content}. */
+const textsOf = (ending) => Object.fromEntries(Object.keys(served).filter((name) => name.replace(/^[^.]+/, '') === ending).map((name) => [name.split('.')[0], served[name]]));
+
 /**
- * The files by the names that they are served by, with the HTML that names them. `change` is {script, texts}: other contents of main.js, and
- * catalogues besides those of the page, {eo: content}. The HTML is then the one that a build of such a page would have.
+ * The files by the names that they are served by, with the HTML that names them. `change` makes other contents of a script, and `texts` has
+ * catalogues besides those of the page, {eo: (english) => content}, made from the English one of each part. The HTML is then the one that a build of such a page would have.
  */
-export function files({ script = served['main.js'], texts = {} } = {}) {
+export function files({ change = (script) => script, texts = {} } = {}) {
   const all = new Map();
   let html = served['index.html'].toString();
   const put = (name, content) => { all.set(hashed(name, content), { name, content }); return hashed(name, content); };
-  const own = Object.keys(served).filter((name) => name.endsWith('.json') && !(name.slice(0, -5) in texts)).map((name) => [name, served[name]]);
-  const names = [...own, ...Object.entries(texts).map(([language, content]) => [`${language}.json`, content])].map(([name, content]) => put(name, content));
-  html = replaced(html, /(?<=<meta name="texts" content=")[^"]*/, names.join(' '));
+  for (const [name, ending] of Object.entries(PARTS)) {
+    const script = change(served[name], name);
+    const own = textsOf(ending);
+    const others = Object.fromEntries(Object.entries(texts).map(([language, make]) => [language, make(own.en)]));
+    const names = Object.entries({ ...own, ...others }).map(([language, content]) => put(language + ending, content));
+    const element = new RegExp(`(?<=<script type="module" src=")${hashed(name, served[name])}" integrity="[^"]*"([^>]*) data-texts="[^"]*(?=">)`);
+    const [, kind] = element.exec(html);
+    html = replaced(html, new RegExp(element.source.replace('([^>]*)', '[^>]*')), `${put(name, script)}" integrity="sha256-${sha256(script)}"${kind} data-texts="${names.join(' ')}`);
+  }
   put('style.css', served['style.css']);
-  html = replaced(html, new RegExp(`(?<=src=")${hashed('main.js', served['main.js'])}(?=")`), put('main.js', script));
-  html = replaced(html, `integrity="sha256-${sha256(served['main.js'])}"`, `integrity="sha256-${sha256(script)}"`);
   const [, inline] = /<script>([^<]*)<\/script>/.exec(html);
   return { all, html, policy: `script-src 'self' 'sha256-${sha256(inline)}'` };
 }
 
 /**
- * The script with few rounds of PBKDF2: the 600,000 of the real one are half of what a walk costs, and change nothing that is seen. keys.test.mjs holds
+ * A script with few rounds of PBKDF2: the 600,000 of the real one are half of what a walk costs, and change nothing that is seen. keys.test.mjs holds
  * the number itself, and `world.rounds = 'real'` serves the files as they are. And it looks ten times as often whether a payment is confirmed.
  */
-const quick = replaced(replaced(served['main.js'], /\b6e5\b/, '1e3'), /\b2500\b/, '250');
+const quick = (script, name) => {
+  const few = replaced(script, /\b6e5\b/, '1e3');
+  return name === 'connecting.js' ? few : replaced(few, /\b2500\b/, '250');
+};
 
 const sites = new Map();
 /** The files for a `world`. */
 function site({ rounds, languages }) {
   const key = JSON.stringify([rounds, languages]);
   if (!sites.has(key)) {
-    const only = languages && Object.fromEntries([['en', served['en.json']], ...languages.map((one) => [one, JSON.stringify(pseudoCatalogue(english))])]);
-    sites.set(key, files({ ...(rounds !== 'real' && { script: quick }), texts: only }));
+    const made = (english) => JSON.stringify(pseudoCatalogue(JSON.parse(english)));
+    sites.set(key, files({ ...(rounds !== 'real' && { change: quick }), texts: Object.fromEntries((languages ?? []).map((one) => [one, made])) }));
   }
   return sites.get(key);
 }
@@ -143,7 +159,7 @@ const sourceOf = (name) => {
 
 /**
  * The server, at 127.0.0.1 or under another name of it: passkeys want a domain, and get localhost (localhost.mjs). Tests set `world` and read
- * `received`, the parsed body of every POST by path, and `got`, the files asked for.
+ * `received`, the parsed body of every POST by path, and `got`, the files asked for. With `world.rounds = 'real'` files are compressed as the binary has them.
  */
 export async function serve(host = process.env.PAGE_HOST ?? '127.0.0.1') {
   const world = {};
@@ -212,7 +228,11 @@ export async function serve(host = process.env.PAGE_HOST ?? '127.0.0.1') {
     for (const [name, value] of headers) res.setHeader(name, value);
     const path = req.url;
     const json = (status, body) => { res.writeHead(status, { 'Content-Type': 'application/json' }); res.end(JSON.stringify(body)); };
-    const text = (type, body) => { res.writeHead(200, { 'Content-Type': type }); res.end(body); };
+    const text = (type, body) => {
+      const packed = world.rounds === 'real' && compressed.get(sha256(body));
+      res.writeHead(200, { 'Content-Type': type, ...(packed && { 'Content-Encoding': 'br' }) });
+      res.end(packed || body);
+    };
     if (req.method === 'GET') {
       const asked = path.replace(/^\/w\//, '') || 'index.html';
       const { all, html, policy } = site(world);
@@ -221,6 +241,13 @@ export async function serve(host = process.env.PAGE_HOST ?? '127.0.0.1') {
       if (world.lost?.includes(name)) return json(404, {});
       if (asked === 'index.html') {
         res.setHeader('Content-Security-Policy', res.getHeader('Content-Security-Policy').replace("script-src 'self'", policy));
+        if (world.rest) { // the end of the HTML waits
+          res.writeHead(200, { 'Content-Type': types['.html'] });
+          const at = html.indexOf('<main');
+          res.write(html.slice(0, at));
+          await world.rest;
+          return res.end(html.slice(at));
+        }
         return text(types['.html'], world.altered?.[name] ?? html);
       }
       if (content !== null) {
@@ -337,13 +364,19 @@ export async function approve(tab, passphrase = PASSPHRASE, button = 'Approve') 
   await press(tab, 'Sign and send');
 }
 
-/** Opens a link in the tab that is open, as a tap on a second link does. */
-export const follow = (tab, server, hash) => tab.goto(`${server.origin}/w/${hash}`);
+/** Opens a link as a browser does that leaves for it: the page is loaded anew. */
+export async function follow(tab, server, hash) {
+  await tab.goto('about:blank');
+  await tab.goto(`${server.origin}/w/${hash}`);
+}
+
+/** Opens a link in the page that is open, as when it is pasted into the address bar: only the fragment changes. */
+export const paste = (tab, server, hash) => tab.goto(`${server.origin}/w/${hash}`);
 
 /** The same, in a tab that may show the same screen already: what it shows is taken away, so that the next screen is one of this link. */
 export async function revisit(tab, server, hash) {
   await tab.evaluate(() => document.querySelector('main')?.replaceChildren());
-  await follow(tab, server, hash);
+  await paste(tab, server, hash);
 }
 
 export const SIGN = '#s=0123456789abcdefABCDEF';

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { browser, it, on, onSign, server, stored, text } from './browser.mjs';
-import { ADDRESS, BIND, PASSPHRASE, PHONE, SIGN, WORDS, approve, follow, payment, press, readWords, restore, title, visit } from './harness.mjs';
+import { ADDRESS, BIND, PASSPHRASE, PHONE, SIGN, WORDS, approve, follow, install, paste, payment, press, readWords, restore, title, visit } from './harness.mjs';
 
 it('forgetting a wallet wants its last six characters', () => on('', async (tab) => {
   await restore(tab);
@@ -74,23 +74,27 @@ it('weak or differing passphrases store nothing', () => on('', async (tab) => {
   await title(tab, 'Your wallet is ready');
 }));
 
-it('a second link in the same tab ends the first flow', () => onSign(async (tab) => {
+it('a second link in the same tab ends the first flow', () => on('', async (tab) => {
+  await install(tab);
+  await paste(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
-  await follow(tab, server, BIND);
+  await paste(tab, server, BIND);
   await title(tab, 'Create or connect a wallet');
-  await follow(tab, server, SIGN);
+  await paste(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
-  await follow(tab, server, '#s=short');
+  await paste(tab, server, '#s=short');
   await title(tab, 'This link is incomplete');
 }));
 
-it('a slow answer of an ended flow does not take the page back, nor sign', () => onSign(async (tab) => {
+it('a slow answer of an ended flow does not take the page back, nor sign', () => on('', async (tab) => {
+  await install(tab);
+  await paste(tab, server, SIGN); // in the whole page, which goes on to the second link without a reload
   let release;
   server.world.hold['/w/tx/refresh'] = new Promise((resolve) => { release = resolve; });
   const asked = tab.waitForRequest('**/w/tx/refresh');
   await approve(tab);
   await asked;
-  await follow(tab, server, BIND);
+  await paste(tab, server, BIND);
   await title(tab, 'Create or connect a wallet');
   const answered = tab.waitForResponse('**/w/tx/refresh');
   release();
@@ -231,7 +235,7 @@ it('a link may name the language; it chooses among the page\'s own catalogues an
       await tab.locator('.amount').waitFor();
       assert.equal(await tab.evaluate(() => document.documentElement.lang), is, `${browsers} ${link}`);
       assert.deepEqual(server.posted('/w/tx/get'), [{ id: SIGN.slice(3) }]);
-      assert.deepEqual(server.got.filter((name) => name.endsWith('.json')), [`${is}.json`]);
+      assert.deepEqual(server.got.filter((name) => name.endsWith('.json')), [`${is}.signing.json`]);
     }, { locale: browsers });
   }
   for (const bad of ['&lang=', '&lang=../en', '&lang=e n', '&other=1']) {
@@ -244,18 +248,18 @@ it('a link may name the language; it chooses among the page\'s own catalogues an
 });
 
 it('without its texts the page says so in its own English, and asks the server for nothing', async () => {
-  for (const file of ['en.json', 'eo.json']) {
+  for (const file of ['en.signing.json', 'eo.signing.json']) {
     server.reset();
     server.world.languages = ['eo'];
     server.world.lost = [file];
     await on(SIGN, async (tab) => {
-      if (file === 'eo.json') return tab.getByRole('heading', { name: 'A payment is waiting for you' }).waitFor(); // in English then
+      if (file === 'eo.signing.json') return tab.getByRole('heading', { name: 'A payment is waiting for you' }).waitFor(); // in English then
       await tab.getByText('This page did not load completely.').waitFor();
       assert.equal((await text(tab)).trim(), '');
       assert.deepEqual(server.received, []);
       server.world.lost = [];
       await tab.reload(); // the link was not used up
       await tab.getByRole('heading', { name: 'A payment is waiting for you' }).waitFor();
-    }, { locale: file === 'eo.json' ? 'eo' : 'en-GB' });
+    }, { locale: file === 'eo.signing.json' ? 'eo' : 'en-GB' });
   }
 });

@@ -10,7 +10,7 @@ import * as oracle39 from '@scure/bip39';
 import { ed25519 } from '@noble/curves/ed25519';
 import { base58 } from '@scure/base';
 import { above, allText, it, on, server, stored, text } from './browser.mjs';
-import { ADDRESS, BIND, LIMITS, OTHER_WORDS, PASSPHRASE, PHONE, SIGN, UNFREEZE, WORDS, approve, choosePassphrase, follow, payment, press, restore, serve, title } from './harness.mjs';
+import { ADDRESS, BIND, LIMITS, OTHER_WORDS, PASSPHRASE, PHONE, SIGN, UNFREEZE, WORDS, approve, choosePassphrase, follow, paste, payment, press, restore, serve, title } from './harness.mjs';
 import { authenticator, cancelsOnce, tellsOnlyWhenUsed } from './passkeys.mjs';
 import { addr } from './wire.mjs';
 import { offered, possible } from '../page/webauthn.js';
@@ -124,7 +124,7 @@ it('a passkey is added with the passphrase, signs, connects, and is removed', ()
   assert.deepEqual(record.transports, ['internal']);
   assert.ok(!(await stored(tab)).includes(String.fromCharCode(...key)), 'the key lies open in the vault');
 
-  await follow(tab, server, SIGN);
+  await paste(tab, server, SIGN);
   await press(tab, 'Approve');
   await title(tab, 'Unlock the wallet to sign');
   assert.match(await above(tab, 'Use passkey'), /1\.5 SOL/);
@@ -144,7 +144,7 @@ it('a passkey is added with the passphrase, signs, connects, and is removed', ()
   const wiped = await tab.evaluate(() => globalThis.secrets.map((secret) => new Uint8Array(secret).every((byte) => byte === 0)));
   assert.deepEqual(wiped, [true, true], 'secrets of the passkey are left in memory');
 
-  await follow(tab, server, BIND);
+  await paste(tab, server, BIND);
   await press(tab, 'Continue');
   await title(tab, 'Connect this wallet');
   await press(tab, 'Use passkey');
@@ -212,7 +212,7 @@ for (const [hash, asks, path, done] of [
 
 it('with a passkey the passphrase still signs, also by the Enter key', () => withPasskey(async (tab) => {
   await watch(tab);
-  await follow(tab, server, SIGN);
+  await paste(tab, server, SIGN);
   await press(tab, 'Approve');
   await type(tab, 'not this one, no');
   await tab.keyboard.press('Enter');
@@ -275,7 +275,7 @@ it('a passkey that did not verify its person is refused, whatever else it says',
   await tab.evaluate(() => globalThis.undo());
   await addPasskey(tab);
   await unverified('AuthenticatorAssertionResponse', 'authenticatorData');
-  await follow(tab, server, SIGN);
+  await paste(tab, server, SIGN);
   await press(tab, 'Approve');
   await press(tab, 'Use passkey');
   await says(tab, 'does not unlock the wallet');
@@ -296,7 +296,7 @@ it('a prompt that is refused leads back to the passphrase', () => onHome(async (
   await title(tab, 'Passkey added');
 
   await cancelsOnce(tab);
-  await follow(tab, server, SIGN);
+  await paste(tab, server, SIGN);
   await press(tab, 'Approve');
   await press(tab, 'Use passkey');
   await says(tab, 'The passkey was not used. Try again, or enter the passphrase.');
@@ -338,7 +338,7 @@ it('while a prompt is open nothing else is submitted; another link closes it, an
   assert.ok(await button(tab, 'Sign and send').isDisabled() && await button(tab, 'Back').isDisabled());
   await tab.getByLabel('Passphrase', { exact: true }).press('Enter');
   assert.deepEqual(server.posted('/w/tx/refresh'), [], 'two ways at once');
-  await follow(tab, server, BIND);
+  await paste(tab, server, BIND);
   await title(tab, 'Create or connect a wallet');
   await device.answers(true);
   await press(tab, 'Continue');
@@ -392,7 +392,7 @@ it('two wallets have a passkey each; exchanged or damaged records open nothing',
     server.reset();
     server.world.address = address;
     server.world.payment = payment({ payer: address, reference: addr(n) });
-    await follow(tab, server, SIGN);
+    await paste(tab, server, SIGN);
     await press(tab, 'Approve');
     await title(tab, 'Unlock the wallet to sign');
     await press(tab, 'Use passkey');
@@ -566,7 +566,7 @@ it('where passkeys cannot work they are not offered', async () => {
 
 it('a wallet with a passkey opens with its passphrase in a browser that lost the way to passkeys', () => withPasskey(async (tab) => {
   await tab.evaluate(() => { delete globalThis.PublicKeyCredential; });
-  await follow(tab, server, SIGN);
+  await paste(tab, server, SIGN);
   await approve(tab); // "Sign with your passphrase"
   await title(tab, 'Transaction signed');
   await tab.goto('about:blank');

@@ -98,6 +98,11 @@ it('a forgotten passphrase: the words bring the wallet back under another, and t
   await way.click();
   await title(tab, 'Restore this wallet');
   await press(tab, 'Back');
+  await title(tab, 'Approve this payment?'); // in the whole page, which restores within the flow
+  await approve(tab, 'not this one, no');
+  await way.click();
+  await title(tab, 'Restore this wallet');
+  await press(tab, 'Back');
   await title(tab, 'Sign with your passphrase');
   await press(tab, 'Back');
   await title(tab, 'Approve this payment?');

@@ -3,7 +3,7 @@
 
 import { PublicKey } from '@solana/web3.js';
 import { associated, limit, memo, price, revoke } from './fixtures.mjs';
-import { ADDRESS, BIND, BOB, FREEZE, LIMITS, NO_LIMITS, PASSPHRASE, SIGN, STAKING, UNFREEZE, USDC, WORDS, answerQuiz, choosePassphrase, compile, compileTokens, follow, part, payment, press, readWords, restore, title, visit, whole } from './harness.mjs';
+import { ADDRESS, BIND, BOB, FREEZE, LIMITS, NO_LIMITS, PASSPHRASE, SIGN, STAKING, UNFREEZE, USDC, WORDS, answerQuiz, choosePassphrase, compile, compileTokens, follow, part, paste, payment, press, readWords, restore, title, visit, whole } from './harness.mjs';
 import { keep } from './keep.mjs';
 import { authenticator, cancelsOnce, tellsOnlyWhenUsed } from './passkeys.mjs';
 import { WSOL, swapsOf } from './swaps.mjs';
@@ -171,7 +171,9 @@ export async function walk(browser, server, options, look) {
   await press(tab, 'Forgot your passphrase?');
   await title(tab, 'Restore this wallet');
   await seen('restore-forgotten', tab);
-  await press(tab, 'Back');
+  await press(tab, 'Back'); // to the payment: the part that signs has left for the whole page
+  await title(tab, 'Approve this payment?');
+  await press(tab, 'Approve');
   await title(tab, 'Unlock the wallet to sign');
   server.world.drop['/w/tx/signature'] = 1;
   await press(tab, 'Use passkey');
@@ -192,7 +194,7 @@ export async function walk(browser, server, options, look) {
   await title(tab, 'Transaction failed');
   await seen('sign-failed', tab);
   server.world.status = 'awaiting_signature';
-  await follow(tab, server, SIGN);
+  await paste(tab, server, SIGN);
   await title(tab, 'You already signed this transaction');
   await seen('sign-before', tab);
   await press(tab, 'Sign a second time');
@@ -242,18 +244,18 @@ export async function walk(browser, server, options, look) {
   await title(tab, 'Approve this payment?');
   await seen('sign-token-unknown', tab);
   server.world.chain = 'mainnet';
-  await follow(tab, server, SIGN);
+  await paste(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
   await seen('sign-token', tab);
   server.world.rawMessage = compileTokens({ to: addr(0xee) });
-  await follow(tab, server, SIGN);
+  await paste(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
   await seen('sign-token-nobodys', tab);
   server.reset();
   server.world.view = { terms: { schema: 'stake/1', validator_name: 'Elm of the sandbox' }, app: 'Shop of many things' };
   for (const [name, heading] of [['stake', 'Stake this SOL?'], ['part', 'Undelegate this stake?'], ['whole', 'Undelegate this stake?'], ['withdraw', 'Withdraw from this stake?']]) {
     server.world.payment = payment({ steps: STAKING[name] });
-    await follow(tab, server, SIGN);
+    await paste(tab, server, SIGN);
     await title(tab, heading);
     await seen(`sign-staking-${name}`, tab);
   }
@@ -266,14 +268,14 @@ export async function walk(browser, server, options, look) {
     const instruction = revoke({ account, reference: addr(0x5e) });
     instruction.keys[1].pubkey = new PublicKey(ADDRESS);
     server.world.payment = payment({ steps: [instruction] });
-    await follow(tab, server, SIGN);
+    await paste(tab, server, SIGN);
     await title(tab, 'Revoke this approval?');
     await seen(`sign-revoke-${name}`, tab);
   }
   server.reset();
   const { route, createOwn, wrap, syncNative, unwrap, named } = swapsOf(ADDRESS);
   server.world.payment = payment({ steps: [createOwn(WSOL), wrap(1_000_000_000), syncNative(), createOwn(USDC), named(), route({ out: USDC, units: 1_000_000_000n, quoted: 250_000_000n }), unwrap()] });
-  await follow(tab, server, SIGN);
+  await paste(tab, server, SIGN);
   await title(tab, 'Make this swap?');
   await seen('sign-swap', tab);
   await limits(tab, server, seen);
@@ -313,7 +315,7 @@ export async function walk(browser, server, options, look) {
   server.reset();
   const broken = compile(payment(), ZERO_HASH);
   server.world.rawMessage = Buffer.from([...broken, 0]).toString('base64');
-  await follow(tab, server, SIGN);
+  await paste(tab, server, SIGN);
   await title(tab, 'This page blocked the transaction');
   await seen('sign-refused', tab);
   await press(tab, 'Reject');
@@ -321,7 +323,7 @@ export async function walk(browser, server, options, look) {
   await seen('rejected', tab);
   server.reset();
   server.world.fail['/w/tx/get'] = { status: 404, code: 'NOT_FOUND', message: 'No transaction waits behind this link.' };
-  await follow(tab, server, SIGN);
+  await paste(tab, server, SIGN);
   await title(tab, 'This link no longer works');
   await seen('dead-link', tab);
   await context.close();
@@ -333,7 +335,7 @@ export async function walk(browser, server, options, look) {
   await seen('sign-missing', tab);
   await tab.evaluate(() => { IDBFactory.prototype.open = () => { throw new DOMException('private', 'SecurityError'); }; });
   server.world.walletType = 'external';
-  await follow(tab, server, SIGN);
+  await paste(tab, server, SIGN);
   await title(tab, 'This page cannot check your limits');
   await press(tab, 'Sign without checks');
   await tab.getByRole('alert').filter({ hasText: part(tab, 'not its last six') }).waitFor();
