@@ -102,7 +102,24 @@ func TestALimitIsWhatItSays(t *testing.T) {
 	}
 }
 
-// TestNoWindowHoldsMoreThanItsLimit asks at random times, and looks at every span.
+// TestCountingAllocatesNothing, even when every slot of the span has a count: it is done for each request.
+func TestCountingAllocatesNothing(t *testing.T) {
+	r := newHarness(t)
+	m := &quota.Meter{Store: r.store, Now: r.clock, Log: slog.New(slog.DiscardHandler)}
+	limit := quota.Limit{Count: 1_000_000, Span: time.Hour}
+	for range 60 {
+		r.pass(time.Minute)
+		r.take(m, limit)
+	}
+	if n := testing.AllocsPerRun(1000, func() { r.take(m, limit) }); n != 0 {
+		t.Errorf("%v allocations for each", n)
+	}
+	if q := r.take(m, limit); q.Remaining != limit.Count-60-1000-1-1 {
+		t.Errorf("%d are left", q.Remaining)
+	}
+}
+
+// TestLookingCountsNothing, and sees what was counted.
 func TestLookingCountsNothing(t *testing.T) {
 	r := newHarness(t)
 	m, stop := r.start(nil)
@@ -123,6 +140,7 @@ func TestLookingCountsNothing(t *testing.T) {
 	look(100)
 }
 
+// TestNoWindowHoldsMoreThanItsLimit asks at random times, and looks at every span.
 func TestNoWindowHoldsMoreThanItsLimit(t *testing.T) {
 	for seed := range uint64(4) {
 		r := newHarness(t)
