@@ -45,9 +45,14 @@ func (s *Security) UsedKey(ctx context.Context, key wallet.Key, address string) 
 	if key.Owner == "" {
 		return nil
 	}
-	subject, mark, now := "key "+key.Lineage(), wallet.SeenMark(key.Lineage(), address), s.Now()
-	all, name := subject+" "+now.UTC().Format(time.DateOnly), subject+" "+mark
-	if s.isKnown(name, all) {
+	subject := "key " + key.Lineage()
+	name := subject + " " + address
+	if s.isKnown(name) { // nearly always, so the rest is worked out after this
+		return nil
+	}
+	mark, now := wallet.SeenMark(key.Lineage(), address), s.Now()
+	all := subject + " " + now.UTC().Format(time.DateOnly) // no address is a date
+	if s.isKnown(all) {
 		return nil
 	}
 	seen, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Seen, error) { return tx.Seen(key.Owner, subject) })
@@ -154,16 +159,12 @@ func logDevice(tx store.Tx, person wallet.UserID, at time.Time, kind wallet.Secu
 	return nil
 }
 
-// isKnown reports whether any of these was remembered: then nothing is to be written.
-func (s *Security) isKnown(names ...string) bool {
+// isKnown reports whether a name was remembered: then nothing is to be written.
+func (s *Security) isKnown(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, name := range names {
-		if _, ok := s.known[name]; ok {
-			return true
-		}
-	}
-	return false
+	_, ok := s.known[name]
+	return ok
 }
 
 // remember keeps a name in memory for isKnown.
