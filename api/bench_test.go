@@ -189,7 +189,7 @@ func (c *canned) Simulate(ctx context.Context, message []byte) (uint64, error) {
 func BenchmarkSend(b *testing.B) {
 	const clients, sends, wallets = 64, 16000, 6 * 16000 // each wallet sends once or twice: what waits of it is summed up
 	r := newHarness(b, func(s *Server) {                 // the world's clock stands still, in which no order of time helps the store
-		s.Now, s.Transfers.Now, s.Signing.Now = time.Now, time.Now, time.Now
+		s.Now, s.Meter.Now, s.Transfers.Now, s.Signing.Now = time.Now, time.Now, time.Now, time.Now
 		s.Transfers.NewID = wallet.TimedIDs(time.Now, rand.Reader)
 	})
 	node := &canned{Client: r.Chain}

@@ -61,10 +61,11 @@ func (s *Server) succeed(c *fiber.Ctx, status int, said string, data any) error 
 
 // succeedBy is succeed for data that is requested often. write appends it to a buffer as encoding/json would write it. The
 // body lies in the response's own buffer, which fasthttp keeps for the next response of the connection, so it must be short.
-func (s *Server) succeedBy(c *fiber.Ctx, status int, said string, write func(to []byte) []byte) error {
+// now is the time that it names.
+func (s *Server) succeedBy(c *fiber.Ctx, status int, said string, now time.Time, write func(to []byte) []byte) error {
 	answer := c.Response()
 	body := append(answer.SwapBody(nil)[:0], successBegins...)
-	answer.SwapBody(endSuccess(write(body), s.text(said), s.Now()))
+	answer.SwapBody(endSuccess(write(body), s.text(said), now))
 	answer.SetStatusCode(status)
 	answer.Header.SetContentType(fiber.MIMEApplicationJSON)
 	return nil

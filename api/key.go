@@ -58,8 +58,9 @@ type rateLimitData struct {
 
 // whoAmI is GET /v1/key. It shows the key as authenticate found it, and reads nothing more.
 func (s *Server) whoAmI(c *fiber.Ctx, key wallet.Key) error {
-	// rateLimit or authenticateSession has set it.
-	q := requestState(c).quota
+	// rateLimit or authenticateSession has set what is left.
+	r := requestState(c)
+	q := r.quota
 	// The earlier of both ends counts.
 	ends := key.ExpiresAt
 	if !key.RevokedAt.IsZero() && (ends.IsZero() || key.RevokedAt.Before(ends)) {
@@ -70,7 +71,7 @@ func (s *Server) whoAmI(c *fiber.Ctx, key wallet.Key) error {
 		Cluster: s.Cluster, CreatedAt: stamp(key.CreatedAt), ExpiresAt: stamp(ends), LastUsedAt: stamp(key.LastUsed),
 		RateLimit: rateLimitData{q.Limit, q.Remaining, int64(q.Reset.Seconds())},
 	}
-	return s.succeedBy(c, fiber.StatusOK, "done.key", data.appendJSON)
+	return s.succeedBy(c, fiber.StatusOK, "done.key", r.now, data.appendJSON)
 }
 
 // rotatePath is the only path whose idempotency keys belong to one API key instead of its lineage: after a rotation, the same

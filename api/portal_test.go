@@ -32,7 +32,7 @@ func portalKeyOf(r *harness, kind wallet.KeyKind) *portalKey {
 	r.Helper()
 	k := &portalKey{harness: r, secret: r.newKey(handlers.KeyRequest{Kind: kind, Tier: wallet.ProTier, OwnerTelegramID: 1001, App: "Shop"})}
 	var err error
-	k.key, err = r.Keys.Check(context.Background(), k.secret, kind)
+	k.key, err = r.Keys.Check(context.Background(), r.Now(), k.secret, kind)
 	r.Must(err)
 	path := "/v1/webhooks"
 	if kind == wallet.BotKey {

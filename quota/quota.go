@@ -118,25 +118,31 @@ var ErrReplaced = errors.New("quota: another process counts under this node's na
 // Take counts one more under a name, unless the limit is reached (Quota.OK). It waits for a write if the counter was
 // not used for a while, or if the lease is spent. Errors: the store's, ctx's, ErrReplaced.
 func (m *Meter) Take(ctx context.Context, name string, limit Limit) (Quota, error) {
+	return m.TakeAt(ctx, m.Now(), name, limit)
+}
+
+// TakeAt is Take for a caller that has just read Meter.Now itself.
+func (m *Meter) TakeAt(ctx context.Context, now time.Time, name string, limit Limit) (Quota, error) {
 	if err := m.Begin(ctx); err != nil {
 		return Quota{}, err
 	}
 	for {
-		quota, lease, err := m.take(ctx, name, limit)
+		quota, lease, err := m.take(ctx, m.secondsAt(now), name, limit)
 		if err != nil || !lease {
 			return quota, err
 		}
 		if err := m.lease(ctx, name); err != nil {
 			return Quota{}, err
 		}
+		now = m.Now() // the write took its time
 	}
 }
 
 // take counts, or returns lease if more must be leased first.
-func (m *Meter) take(ctx context.Context, name string, limit Limit) (_ Quota, lease bool, _ error) {
+func (m *Meter) take(ctx context.Context, now int64, name string, limit Limit) (_ Quota, lease bool, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c, now, err := m.counter(ctx, name, limit)
+	c, now, err := m.counter(ctx, now, name, limit)
 	if err != nil {
 		return Quota{}, false, err
 	}
@@ -195,7 +201,7 @@ func (m *Meter) Look(ctx context.Context, name string, limit Limit) (Quota, erro
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c, now, err := m.counter(ctx, name, limit)
+	c, now, err := m.counter(ctx, m.seconds(), name, limit)
 	if err != nil {
 		return Quota{}, err
 	}
@@ -205,10 +211,9 @@ func (m *Meter) Look(ctx context.Context, name string, limit Limit) (Quota, erro
 	return q, nil
 }
 
-// counter returns the counter of a name, and the time. It reads the row again if this node holds no lease: other nodes
-// may have counted meanwhile. m.mu is held.
-func (m *Meter) counter(ctx context.Context, name string, limit Limit) (_ *counter, now int64, _ error) {
-	now = m.seconds()
+// counter returns the counter of a name, and the time after it. It reads the row again if this node holds no lease: other
+// nodes may have counted meanwhile. m.mu is held.
+func (m *Meter) counter(ctx context.Context, now int64, name string, limit Limit) (*counter, int64, error) {
 	c := m.counters[name]
 	if c != nil && (c.unsaved > 0 || c.granted > 0 && now < c.until || now-c.read < readAfter && now >= c.read) {
 		return c, now, nil
@@ -318,8 +323,11 @@ func (m *Meter) Begin(ctx context.Context) error {
 
 // seconds is now in seconds of Unix time. Within a run it follows the monotonic clock (time.Time's monotonic reading),
 // so setting the machine's clock changes no limit.
-func (m *Meter) seconds() int64 {
-	return m.start.Add(m.Now().Sub(m.start)).Unix()
+func (m *Meter) seconds() int64 { return m.secondsAt(m.Now()) }
+
+// secondsAt is seconds for a time of Meter.Now.
+func (m *Meter) secondsAt(now time.Time) int64 {
+	return m.start.Add(now.Sub(m.start)).Unix()
 }
 
 // Run writes counters until ctx ends, and then what is left. It returns an error only for store.ErrUnknownOutcome.
