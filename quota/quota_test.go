@@ -119,6 +119,21 @@ func TestCountingAllocatesNothing(t *testing.T) {
 	}
 }
 
+// TestAnOldReadingOfTheClockCounts: the clock went on since the caller read it, and even the lease is of a later second.
+func TestAnOldReadingOfTheClockCounts(t *testing.T) {
+	r := newHarness(t)
+	m := &quota.Meter{Store: r.store, Now: r.clock, Log: slog.New(slog.DiscardHandler)}
+	for i := range 3 {
+		read := r.clock()
+		r.pass(2 * time.Second)
+		q, err := m.TakeAt(context.Background(), read, "api/usr_1", hourly)
+		if err != nil || !q.OK || q.Remaining != hourly.Count-1-uint64(i) {
+			t.Errorf("%d: %+v, %v", i, q, err)
+		}
+		r.pass(time.Minute) // no lease lasts so long
+	}
+}
+
 // TestLookingCountsNothing, and sees what was counted.
 func TestLookingCountsNothing(t *testing.T) {
 	r := newHarness(t)
