@@ -202,6 +202,9 @@ func TestThePortalUsesUpNothingOfItsKey(t *testing.T) {
 		if got := a.header.Get("RateLimit-Remaining"); got != fmt.Sprint(portalPerHour-1-i) {
 			t.Fatalf("request %d: %s left", i, got)
 		}
+		if got := a.text("timestamp"); got != wallet.Timestamp(k.Now()) {
+			t.Fatalf("at %s, not %s", got, wallet.Timestamp(k.Now()))
+		}
 	}
 	a := k.asks("GET", "/v1/key", session)
 	k.want(a, 429, wallet.RateLimitExceeded, "")

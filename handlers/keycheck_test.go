@@ -44,3 +44,28 @@ func TestTheLastUseOfAKeyIsKnownToTheSecond(t *testing.T) {
 	use(-5 * time.Second)
 	written(last.Add(4 * time.Second))
 }
+
+// TestAKeyKnownFromMemoryEndsAtOnce, when it is revoked and when its time is over.
+func TestAKeyKnownFromMemoryEndsAtOnce(t *testing.T) {
+	r := newHarness(t)
+	key, secret, err := r.Keys.Create(r.Context(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier})
+	r.Must(err)
+	_, short, err := r.Keys.Create(r.Context(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.FreeTier, ExpiresAt: r.Now().Add(time.Minute)})
+	r.Must(err)
+	use := func(secret string, want wallet.Code) {
+		t.Helper()
+		if _, err := r.Keys.Check(r.Context(), r.Now(), secret, ""); wallet.CodeOf(err) != want {
+			t.Errorf("%v", err)
+		}
+	}
+	for range 3 {
+		use(secret, "")
+		use(short, "")
+	}
+	_, err = r.Keys.Revoke(r.Context(), key.ID)
+	r.Must(err)
+	use(secret, wallet.InvalidAPIKey)
+	use(short, "")
+	r.Pass(time.Minute)
+	use(short, wallet.InvalidAPIKey)
+}

@@ -134,6 +134,23 @@ func TestAnOldReadingOfTheClockCounts(t *testing.T) {
 	}
 }
 
+// TestEachCountSaysWhenTheFirstIsFree: the very first too. A slot of an hour is a minute.
+func TestEachCountSaysWhenTheFirstIsFree(t *testing.T) {
+	r := newHarness(t)
+	m := &quota.Meter{Store: r.store, Now: r.clock, Log: slog.New(slog.DiscardHandler)}
+	r.pass(20 * time.Second) // into the slot
+	for _, want := range []time.Duration{time.Hour + 40*time.Second, time.Hour + 30*time.Second, 59*time.Minute + 20*time.Second} {
+		if q := r.take(m, hourly); q.Reset != want {
+			t.Errorf("free in %s, not %s", q.Reset, want)
+		}
+		if want > time.Hour+30*time.Second {
+			r.pass(10 * time.Second)
+		} else {
+			r.pass(70 * time.Second)
+		}
+	}
+}
+
 // TestLookingCountsNothing, and sees what was counted.
 func TestLookingCountsNothing(t *testing.T) {
 	r := newHarness(t)
