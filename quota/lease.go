@@ -43,9 +43,9 @@ func (a account) live(all []store.Slot) []store.Slot {
 	return out
 }
 
-// tally returns how much of the slots still counts, and when the first of them leaves the span: 0 if none counts. It is what
-// live keeps, without a copy, since a Meter asks for every request.
-func (a account) tally(all []store.Slot) (count uint64, first int64) {
+// counts returns the sum of the slots that live keeps, and when the first of them leaves the span: 0 for none. It makes no
+// copy, since a Meter asks for every request.
+func (a account) counts(all []store.Slot) (count uint64, first int64) {
 	newest := floor(a.now, a.slot())
 	for _, s := range all {
 		s.Start = min(s.Start, newest)

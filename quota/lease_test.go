@@ -8,9 +8,9 @@ import (
 	"purser/store"
 )
 
-// TestATallyIsOfWhatIsLive: it is the sum of the slots that live keeps, and the earliest of their ends. Some slots are in the
+// TestWhatCountsIsWhatIsLive: it is the sum of the slots that live keeps, and the earliest of their ends. Some slots are in the
 // future, some are empty, some have ended.
-func TestATallyIsOfWhatIsLive(t *testing.T) {
+func TestWhatCountsIsWhatIsLive(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	ended, future := 0, 0
 	for range 20_000 {
@@ -27,7 +27,7 @@ func TestATallyIsOfWhatIsLive(t *testing.T) {
 				first = end
 			}
 		}
-		if n, end := a.tally(all); n != sum(want) || end != first {
+		if n, end := a.counts(all); n != sum(want) || end != first {
 			t.Fatalf("at %d %v: %d until %d, not %d until %d", a.now, all, n, end, sum(want), first)
 		}
 		if len(want) < len(all) {

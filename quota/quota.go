@@ -243,12 +243,12 @@ func (m *Meter) life() life { return life{m.Node, m.run} }
 // the span: 0 if nothing does.
 func (c *counter) live(now int64) (used uint64, first int64) {
 	a := account{c.limit, now}
-	if c.swept != now { // once a second is enough: tally passes over what does not count
+	if c.swept != now { // once a second is enough: counts passes over what does not count
 		c.slots, c.lost, c.swept = a.live(c.slots), a.live(c.lost), now
 	}
 	used = c.other
 	for _, some := range [...][]store.Slot{c.slots, c.lost, c.saving, c.spent} {
-		count, end := a.tally(some)
+		count, end := a.counts(some)
 		used += count
 		if first == 0 || end != 0 && end < first {
 			first = end
