@@ -160,7 +160,7 @@ func build(c config.Config, log *slog.Logger) (_ *process, note string, err erro
 		return p, "", err
 	}
 	p.Parts, err = product.New(product.Options{Config: c, Kinds: kinds, Store: p.store, Deliveries: p.history, PastPrices: p.past, Chain: p.node, Poster: p.poster,
-		BotName: p.botName, Node: node, Now: time.Now, NewID: wallet.TimedIDs(time.Now, rand.Reader), Random: rand.Reader, Log: log})
+		BotName: p.botName, Node: node, Now: time.Now, NewID: wallet.TimedIDs(time.Now, wallet.Batched(rand.Reader)), Random: rand.Reader, Log: log})
 	if err != nil {
 		return p, "", err
 	}

@@ -34,15 +34,21 @@ const bareAddress = "PURSER_BENCH_BARE"
 
 func TestMain(m *testing.M) {
 	if address := os.Getenv(bareAddress); address != "" {
-		app := fiber.New(fiber.Config{DisableStartupMessage: true, Immutable: true})
-		app.Get("/v1/key", func(c *fiber.Ctx) error {
-			return c.JSON(success{Success: true, Data: keyData{KeyID: "key_1", Kind: wallet.APIKey, Tier: wallet.ProTier, Scopes: wallet.Scopes(),
-				Cluster: "localnet", CreatedAt: "2026-11-21T12:00:00.000Z"}, Message: "Key read.", Timestamp: wallet.Timestamp(time.Now())})
-		})
-		fmt.Fprintln(os.Stderr, app.Listen(address))
+		fmt.Fprintln(os.Stderr, bareApp().Listen(address))
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
+}
+
+// bareApp is a fiber handler that writes what GET /v1/key does, and decides nothing.
+func bareApp() *fiber.App {
+	app := fiber.New(fiber.Config{DisableStartupMessage: true, Immutable: true})
+	app.Get("/v1/key", func(c *fiber.Ctx) error {
+		now := wallet.Timestamp(time.Now())
+		return c.JSON(success{Success: true, Data: keyData{KeyID: "key_1k888lks2b3fkpvck7945gg5rn", Kind: wallet.APIKey, Tier: wallet.ProTier, Scopes: wallet.ScopesOf(wallet.APIKey),
+			Cluster: "localnet", CreatedAt: now, LastUsedAt: now, RateLimit: rateLimitData{4_000_000_000, 3_999_999_999, 3_599}}, Message: "Key read.", Timestamp: now})
+	})
+	return app
 }
 
 // server is a process that is measured.
@@ -189,7 +195,7 @@ func (c *canned) Simulate(ctx context.Context, message []byte) (uint64, error) {
 func BenchmarkSend(b *testing.B) {
 	const clients, sends, wallets = 64, 16000, 6 * 16000 // each wallet sends once or twice: what waits of it is summed up
 	r := newHarness(b, func(s *Server) {                 // the world's clock stands still, in which no order of time helps the store
-		s.Now, s.Transfers.Now, s.Signing.Now = time.Now, time.Now, time.Now
+		s.Now, s.Meter.Now, s.Transfers.Now, s.Signing.Now = time.Now, time.Now, time.Now, time.Now
 		s.Transfers.NewID = wallet.TimedIDs(time.Now, rand.Reader)
 	})
 	node := &canned{Client: r.Chain}

@@ -33,7 +33,8 @@ type Connections struct {
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
 
-	full failureError // the error in the 503 for a refused connection
+	full  failureError // the error in the 503 for a refused connection
+	waits atomic.Int64 // how many waits have begun: each has a number (boundConn)
 
 	// mu guards what follows. It is held for a few map operations, never during I/O.
 	mu        sync.Mutex
@@ -86,7 +87,7 @@ func (l *Connections) take(accepted net.Conn) net.Conn {
 	from := addressOf(accepted)
 	// A new connection counts as waiting: nothing was read from it yet.
 	c := &boundConn{Conn: accepted, bound: l, address: networkOf(from)}
-	c.waits.Store(time.Now().UnixNano())
+	c.waits.Store(l.waits.Add(1))
 	counted := from.IsValid() && !contains(l.TrustedProxies, from)
 	l.mu.Lock()
 	if l.all == nil {
@@ -160,11 +161,11 @@ func (l *Connections) forget(c *boundConn) {
 // longestWaiting returns the connection that has waited longest for its client; nil if all are being processed.
 func longestWaiting(of map[*boundConn]struct{}) (out *boundConn) {
 	// It looks at all of them. That is at most mostConnections, and only while the limit is reached.
-	since := int64(0)
+	first := int64(0)
 	for c := range of {
-		for _, at := range []int64{c.waits.Load(), c.sends.Load()} {
-			if at != 0 && (out == nil || at < since) {
-				out, since = c, at
+		for _, number := range []int64{c.waits.Load(), c.sends.Load()} {
+			if number != 0 && (out == nil || number < first) {
+				out, first = c, number
 			}
 		}
 	}
@@ -199,28 +200,31 @@ func (l *Connections) turnAway(c net.Conn) {
 	_ = c.Close()
 }
 
-// boundConn is a connection that counts against the limit until it is closed. The server's goroutine sets the times;
-// accepting a new connection reads them, so they are atomic.
+// boundConn is a connection that counts against the limit until it is closed. Its waits have numbers in the order in which
+// they began, since reading the clock costs more. The server's goroutine sets them; accepting a new connection reads them,
+// so they are atomic.
 type boundConn struct {
 	net.Conn
 	bound   *Connections
 	address netip.Prefix
-	waits   atomic.Int64 // since when it waits for the client to send, in Unix nanoseconds; 0 if it does not
+	waits   atomic.Int64 // number of its wait for the client to send; 0 if it does not wait
 	sends   atomic.Int64 // the same for a pending Write; separate, because net/http reads and writes at the same time
 }
 
 // Read implements net.Conn.
 func (c *boundConn) Read(p []byte) (int, error) {
-	c.waits.Store(time.Now().UnixNano())
-	defer c.waits.Store(0)
-	return c.Conn.Read(p)
+	c.waits.Store(c.bound.waits.Add(1))
+	n, err := c.Conn.Read(p)
+	c.waits.Store(0)
+	return n, err
 }
 
 // Write implements net.Conn.
 func (c *boundConn) Write(p []byte) (int, error) {
-	c.sends.Store(time.Now().UnixNano())
-	defer c.sends.Store(0)
-	return c.Conn.Write(p)
+	c.sends.Store(c.bound.waits.Add(1))
+	n, err := c.Conn.Write(p)
+	c.sends.Store(0)
+	return n, err
 }
 
 // CloseWrite closes the sending half, so that the client reads the whole answer before the connection closes.

@@ -59,6 +59,18 @@ func (s *Server) succeed(c *fiber.Ctx, status int, said string, data any) error 
 	return sendJSON(c, status, body)
 }
 
+// succeedBy is succeed for data that is requested often. write appends it to a buffer as encoding/json would write it. The
+// body lies in the response's own buffer, which fasthttp keeps for the next response of the connection, so it must be short.
+// now is the time that it names.
+func (s *Server) succeedBy(c *fiber.Ctx, status int, said string, now time.Time, write func(to []byte) []byte) error {
+	answer := c.Response()
+	body := append(answer.SwapBody(nil)[:0], successBegins...)
+	answer.SwapBody(endSuccess(write(body), s.text(said), now))
+	answer.SetStatusCode(status)
+	answer.Header.SetContentType(fiber.MIMEApplicationJSON)
+	return nil
+}
+
 // envelope renders the response to a request that succeeded: its data, and the English text of the key said with these
 // arguments.
 func (s *Server) envelope(said string, data any, args ...wallet.Arg) ([]byte, error) {
@@ -71,39 +83,55 @@ func (s *Server) envelope(said string, data any, args ...wallet.Arg) ([]byte, er
 // writeSuccess writes a success byte for byte as encoding/json would, with fewer allocations: it is on the path of every
 // request. A test compares the two.
 func writeSuccess(message string, data any, now time.Time) ([]byte, error) {
-	body := append(make([]byte, 0, usualBody), `{"success":true,"data":`...)
-	if own, ok := data.(jsonAppender); ok {
-		body = own.appendJSON(body)
-	} else {
-		raw, err := json.Marshal(data)
-		if err != nil {
-			return nil, fmt.Errorf("render the answer: %w", err)
-		}
-		body = append(body, raw...)
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return nil, fmt.Errorf("render the answer: %w", err)
 	}
-	body = appendText(append(body, `,"message":`...), message)
-	body = append(body, `,"timestamp":"`...)
-	body = wallet.AppendTimestamp(body, now)
-	return append(body, `"}`...), nil
+	body := append(make([]byte, 0, len(raw)+len(message)+usualEnvelope), successBegins...)
+	return endSuccess(append(body, raw...), message, now), nil
 }
 
-// usualBody is a size in bytes that most responses fit into.
-const usualBody = 512
+// successBegins is what a success begins with; its data follows.
+const successBegins = `{"success":true,"data":`
 
-// jsonAppender is data that is requested often, and so writes itself as encoding/json would.
-type jsonAppender interface{ appendJSON(to []byte) []byte }
+// usualEnvelope is a length in bytes that the envelope fits into, without data and message.
+const usualEnvelope = 96
+
+// endSuccess appends what follows the data of a success.
+func endSuccess(body []byte, message string, now time.Time) []byte {
+	body = appendText(append(body, `,"message":`...), message)
+	body = append(body, `,"timestamp":"`...)
+	return append(wallet.AppendTimestamp(body, now), `"}`...)
+}
 
 // appendText writes a string as encoding/json does.
 func appendText(to []byte, text string) []byte {
-	// Texts without a character that JSON or encoding/json's HTML escaping changes are copied.
-	plain := func(b byte) bool {
-		return b >= ' ' && b < 0x7f && b != '"' && b != '\\' && b != '<' && b != '>' && b != '&'
+	for i := range len(text) {
+		if !isPlain(text[i]) {
+			raw, _ := json.Marshal(text) // a string never fails
+			return append(to, raw...)
+		}
 	}
-	if only(text, plain) {
-		return append(append(append(to, '"'), text...), '"')
+	to = append(to, '"')
+	to = append(to, text...)
+	return append(to, '"')
+}
+
+// plainBelow64 and plainFrom64 have a bit for each ASCII character that encoding/json writes as it is: the printable ones
+// without those that JSON or HTML gives a meaning, " & < > and \.
+const (
+	plainBelow64 uint64 = 0xffffffff_00000000 &^ (1<<'"' | 1<<'&' | 1<<'<' | 1<<'>')
+	plainFrom64  uint64 = 0x7fffffff_ffffffff &^ (1 << ('\\' - 64))
+)
+
+// isPlain reports whether encoding/json writes an ASCII character as it is. Every answer asks it for most of its bytes, and
+// a bit is found faster than six comparisons are made.
+func isPlain(b byte) bool {
+	plain := plainBelow64
+	if b >= 64 {
+		plain = plainFrom64
 	}
-	raw, _ := json.Marshal(text) // a string never fails
-	return append(to, raw...)
+	return b < 128 && plain>>(b&63)&1 != 0
 }
 
 // usualWait is the Retry-After of a 429 whose limit ends when a person answers, and not at a certain time.

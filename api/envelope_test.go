@@ -22,6 +22,25 @@ func TestEnvelopeReadsAsEncodingJSONWritesIt(t *testing.T) {
 			if got, err := writeSuccess(message, data, now); err != nil || string(got) != string(want) {
 				t.Errorf("%s %v, not %s", got, err, want)
 			}
+			if key, ok := data.(*keyData); ok {
+				if got := endSuccess(key.appendJSON([]byte(successBegins)), message, now); string(got) != string(want) {
+					t.Errorf("%s, not %s", got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestEachByteIsWrittenAsEncodingJSONWritesIt, wherever it stands in a text.
+func TestEachByteIsWrittenAsEncodingJSONWritesIt(t *testing.T) {
+	for b := range 256 {
+		one := string([]byte{byte(b)})
+		for _, text := range []string{one, one + "az", "a" + one + "z", "az" + one} {
+			want, err := json.Marshal(text)
+			check(t, err)
+			if got := appendText([]byte("{"), text); string(got) != "{"+string(want) {
+				t.Errorf("%q: %s, not %s", text, got, want)
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"strconv"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -27,10 +28,12 @@ func (f framing) announced() bool { return f.length > 0 || f.coded }
 func readFraming(header []byte) framing {
 	var f framing
 	lengths := 0
-	for line := range bytes.Lines(header) {
+	for len(header) > 0 {
+		var line []byte
+		line, header = cutLine(header)
 		// Each line must end in CRLF. A bare CR or LF, or a zero byte, may end a line for another parser.
 		text, whole := bytes.CutSuffix(line, []byte("\r\n"))
-		if !whole || bytes.ContainsAny(text, "\r\x00") {
+		if !whole || bytes.IndexByte(text, '\r') >= 0 || bytes.IndexByte(text, 0) >= 0 {
 			f.broken = true
 		}
 		if len(text) == 0 {
@@ -61,10 +64,19 @@ func readFraming(header []byte) framing {
 	return f
 }
 
+// cutLine returns the first line, with the line feed that ends it, and what follows.
+func cutLine(text []byte) (line, rest []byte) {
+	end := bytes.IndexByte(text, '\n') + 1
+	if end == 0 { // the last line has none
+		end = len(text)
+	}
+	return text[:end], text[end:]
+}
+
 // isToken reports whether name is a token, as a header's name must be (RFC 9110, section 5.6.2).
 func isToken(name []byte) bool {
 	for _, b := range name {
-		if !isAlphanumeric(b) && !bytes.ContainsRune([]byte("!#$%&'*+-.^_`|~"), rune(b)) {
+		if !isAlphanumeric(b) && strings.IndexByte("!#$%&'*+-.^_`|~", b) < 0 {
 			return false
 		}
 	}

@@ -149,6 +149,36 @@ func TestBodiesShareABudget(t *testing.T) {
 	}
 }
 
+// TestOnlyOneFormOfFramingIsRead: whatever two parsers could read differently is broken.
+func TestOnlyOneFormOfFramingIsRead(t *testing.T) {
+	for header, want := range map[string]framing{
+		"Host: x\r\n\r\n":                                {},
+		"Host: x\r\ncontent-length:\t12 \r\n\r\n":        {length: 12},
+		"!#$%&'*+-.^_`|~09azAZ: x\r\n\r\n":               {},
+		"Transfer-Encoding: chunked\r\n\r\n":             {coded: true},
+		"Host: x":                                        {broken: true},
+		"Host: x\r\nContent-Length: 12\n\r\n":            {broken: true},
+		"X: a\rb\r\n\r\n":                                {broken: true},
+		"X: a\r\r\n\r\n":                                 {broken: true},
+		"X: a\x00b\r\n\r\n":                              {broken: true},
+		"X : a\r\n\r\n":                                  {broken: true},
+		"X\t: a\r\n\r\n":                                 {broken: true},
+		"X\xff: a\r\n\r\n":                               {broken: true},
+		": a\r\n\r\n":                                    {broken: true},
+		"X: a\r\n b\r\n\r\n":                             {broken: true},
+		"Content-Length : 2\r\n\r\n":                     {length: 2, broken: true},
+		"Content-Length: +2\r\n\r\n":                     {broken: true},
+		"Content-Length: \r\n\r\n":                       {broken: true},
+		"Content-Length: 2147483648\r\n\r\n":             {length: 1<<31 - 1, broken: true},
+		"Content-Length: 2\r\nContent-Length: 2\r\n\r\n": {length: 2, broken: true},
+		"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n": {length: 2, coded: true, broken: true},
+	} {
+		if got := readFraming([]byte(header)); got != want {
+			t.Errorf("%q: %+v, not %+v", header, got, want)
+		}
+	}
+}
+
 // FuzzFraming holds our reading of a connection to that of net/http: a request that both read must be the same to
 // both, and what one takes for a body is never a request to the other.
 func FuzzFraming(f *testing.F) {

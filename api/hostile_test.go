@@ -211,7 +211,7 @@ func (h *hostility) alert() string {
 func (h *hostility) portal() map[string]shot {
 	h.Helper()
 	link := func(i int) string {
-		key, err := h.Keys.Check(context.Background(), h.keys[i].secret, "")
+		key, err := h.Keys.Check(context.Background(), h.Now(), h.keys[i].secret, "")
 		h.Must(err)
 		token, err := h.Portal.NewToken()
 		h.Must(err)

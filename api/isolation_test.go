@@ -356,7 +356,7 @@ func grantable(kind wallet.KeyKind) []string {
 // successor is the key that takes the place of another: what it was told is kept under another name.
 func (c *customer) successor(secret string) string {
 	c.Helper()
-	key, err := c.Keys.Check(context.Background(), secret, "")
+	key, err := c.Keys.Check(context.Background(), c.Now(), secret, "")
 	c.Must(err)
 	again, err := c.Keys.Generate(key)
 	c.Must(err)

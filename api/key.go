@@ -25,7 +25,7 @@ type keyData struct {
 	RateLimit  rateLimitData  `json:"rate_limit"`
 }
 
-// appendJSON implements jsonAppender, since this is requested often. A test compares it with encoding/json.
+// appendJSON appends the data as encoding/json would, since it is requested often. A test compares the two.
 func (d *keyData) appendJSON(to []byte) []byte {
 	to = appendText(append(to, `{"key_id":`...), d.KeyID)
 	to = appendText(append(to, `,"kind":`...), string(d.Kind))
@@ -58,18 +58,20 @@ type rateLimitData struct {
 
 // whoAmI is GET /v1/key. It shows the key as authenticate found it, and reads nothing more.
 func (s *Server) whoAmI(c *fiber.Ctx, key wallet.Key) error {
-	// rateLimit or authenticateSession has set it.
-	q := requestState(c).quota
+	// rateLimit or authenticateSession has set what is left.
+	r := requestState(c)
+	q := r.quota
 	// The earlier of both ends counts.
 	ends := key.ExpiresAt
 	if !key.RevokedAt.IsZero() && (ends.IsZero() || key.RevokedAt.Before(ends)) {
 		ends = key.RevokedAt // it was rotated, and ends with the grace period
 	}
-	return s.succeed(c, fiber.StatusOK, "done.key", &keyData{
+	data := keyData{
 		KeyID: key.ID, Kind: key.Kind, Tier: key.Tier, Scopes: key.Scopes, Owner: key.Owner, AppID: key.App,
 		Cluster: s.Cluster, CreatedAt: stamp(key.CreatedAt), ExpiresAt: stamp(ends), LastUsedAt: stamp(key.LastUsed),
 		RateLimit: rateLimitData{q.Limit, q.Remaining, int64(q.Reset.Seconds())},
-	})
+	}
+	return s.succeedBy(c, fiber.StatusOK, "done.key", r.now, data.appendJSON)
 }
 
 // rotatePath is the only path whose idempotency keys belong to one API key instead of its lineage: after a rotation, the same

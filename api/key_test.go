@@ -37,6 +37,9 @@ func TestAKeySaysWhoItIsAndWhatIsLeft(t *testing.T) {
 	if a.field("data", "rate_limit", "limit") != 100.0 || a.field("data", "rate_limit", "remaining") != 99.0 {
 		t.Errorf("got %s", a.body)
 	}
+	if got := a.text("timestamp"); got != wallet.Timestamp(r.Now()) {
+		t.Errorf("at %s, not %s", got, wallet.Timestamp(r.Now()))
+	}
 	if strings.Contains(string(a.body), r.alice.secret) {
 		t.Error("the secret is in the answer")
 	}

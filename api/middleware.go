@@ -21,6 +21,7 @@ type request struct {
 	deadline
 	route string      // the pattern of its route, for the log
 	quota quota.Quota // what is left of its key's hourly limit
+	now   time.Time   // when its key was checked
 
 	framing  framing // how its header says where the body ends
 	withheld bool    // a body was announced and is not read (see headerReceived)

@@ -92,7 +92,9 @@ func (s *Server) authenticateSession(c *fiber.Ctx, secret string, want wallet.Ke
 		return wallet.Key{}, s.notAKey(c, err)
 	}
 	// Sessions are counted by hash, so that no secret stays in memory.
-	q := s.sessions.take(sha256.Sum256([]byte(secret)), s.Now())
+	r := requestState(c)
+	r.now = s.Now()
+	q := s.sessions.take(sha256.Sum256([]byte(secret)), r.now)
 	if !q.OK {
 		return wallet.Key{}, s.rateLimited(c, q, "rate_limit.requests_per_hour")
 	}

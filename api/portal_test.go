@@ -32,7 +32,7 @@ func portalKeyOf(r *harness, kind wallet.KeyKind) *portalKey {
 	r.Helper()
 	k := &portalKey{harness: r, secret: r.newKey(handlers.KeyRequest{Kind: kind, Tier: wallet.ProTier, OwnerTelegramID: 1001, App: "Shop"})}
 	var err error
-	k.key, err = r.Keys.Check(context.Background(), k.secret, kind)
+	k.key, err = r.Keys.Check(context.Background(), r.Now(), k.secret, kind)
 	r.Must(err)
 	path := "/v1/webhooks"
 	if kind == wallet.BotKey {
@@ -201,6 +201,9 @@ func TestThePortalUsesUpNothingOfItsKey(t *testing.T) {
 		}
 		if got := a.header.Get("RateLimit-Remaining"); got != fmt.Sprint(portalPerHour-1-i) {
 			t.Fatalf("request %d: %s left", i, got)
+		}
+		if got := a.text("timestamp"); got != wallet.Timestamp(k.Now()) {
+			t.Fatalf("at %s, not %s", got, wallet.Timestamp(k.Now()))
 		}
 	}
 	a := k.asks("GET", "/v1/key", session)

@@ -27,14 +27,14 @@ func (s *Server) limitOf(key *wallet.Key) (name string, limit quota.Limit) {
 
 // rateLimit counts a request against its key's limit, and sets the RateLimit headers. RATE_LIMIT_EXCEEDED if the limit is
 // reached: then the request is not counted.
-func (s *Server) rateLimit(c *fiber.Ctx, key wallet.Key) error {
-	name, limit := s.limitOf(&key)
-	q, err := s.Meter.Take(c.UserContext(), name, limit)
+func (s *Server) rateLimit(c *fiber.Ctx, r *request, key *wallet.Key) error {
+	name, limit := s.limitOf(key)
+	q, err := s.Meter.TakeAt(r, r.now, name, limit)
 	if err != nil {
 		return err
 	}
 	left(c, q)
-	requestState(c).quota = q
+	r.quota = q
 	if !q.OK {
 		return s.rateLimited(c, q, "rate_limit.requests_per_hour")
 	}

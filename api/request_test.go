@@ -66,7 +66,7 @@ func TestAProgramRequestsAPayment(t *testing.T) {
 func TestAnOperatorsKeyRequestsPaymentsToItsOwnWallet(t *testing.T) {
 	r := newHarness(t)
 	secret := r.newKey(handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
-	key, err := r.Keys.Check(context.Background(), secret, "")
+	key, err := r.Keys.Check(context.Background(), r.Now(), secret, "")
 	r.Must(err)
 	shop := r.Stranger()
 	r.Must(r.Update(func(tx store.Tx) error {

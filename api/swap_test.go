@@ -48,7 +48,7 @@ func TestASwapByAPI(t *testing.T) {
 	other, secret, err := r.Keys.Create(context.Background(), handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, OwnerTelegramID: r.alice.TelegramID})
 	r.Must(err)
 	r.want(r.swaps(secret, quote), 409, wallet.QuoteExpired, "")
-	rotated, err := r.Keys.Check(context.Background(), secret, "")
+	rotated, err := r.Keys.Check(context.Background(), r.Now(), secret, "")
 	if r.Must(err); rotated.ID != other.ID {
 		t.Fatal("that was another key")
 	}

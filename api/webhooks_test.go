@@ -568,7 +568,7 @@ func TestTheNextAttemptOfWhatWaitsForTheHour(t *testing.T) {
 func TestWithoutConsentNothingIsShownOrSent(t *testing.T) {
 	r := newHarness(t)
 	key := r.pro(wallet.APIKey, 1001, "Shop")
-	made, err := r.Keys.Check(context.Background(), key, wallet.APIKey)
+	made, err := r.Keys.Check(context.Background(), r.Now(), key, wallet.APIKey)
 	r.Must(err)
 	path, _ := r.hook(key, `["transaction.*"]`)
 	r.Must(r.Update(func(tx store.Tx) error {

@@ -276,7 +276,7 @@ func TestKeysAreMadeForWhoeverIsVerifiedOnly(t *testing.T) {
 		t.Fatalf("made %+v", made)
 	}
 	for i, kind := range []wallet.KeyKind{wallet.APIKey, wallet.BotKey} {
-		key, err := r.Keys.Check(r.Context(), made.Keys[i].Secret, kind)
+		key, err := r.Keys.Check(r.Context(), r.Now(), made.Keys[i].Secret, kind)
 		if err != nil || key.Owner != user.ID || key.App != made.App.ID || key.Tier != wallet.FreeTier {
 			t.Errorf("%+v, %v", key, err)
 		}

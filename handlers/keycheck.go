@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"crypto/sha256"
+	"sync/atomic"
 	"time"
 
 	"purser/store"
@@ -11,10 +12,11 @@ import (
 
 // Check returns the key of a secret. An unknown, revoked or expired key and a malformed secret are all the same
 // INVALID_API_KEY. A valid key of the wrong kind gets a message that says so. want "" accepts both kinds. POLICY_VIOLATION,
-// with the key, for a valid one while its owner's account is frozen.
+// with the key, for a valid one while its owner's account is frozen. now is that of Keys.Now: a caller that needs the time
+// itself reads it once.
 //
 // The secret is looked up by a keyed hash and compared with nothing, so response times reveal nothing about near guesses.
-func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (wallet.Key, error) {
+func (k *Keys) Check(ctx context.Context, now time.Time, secret string, want wallet.KeyKind) (wallet.Key, error) {
 	refused := func() (wallet.Key, error) {
 		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "credential.missing")
 	}
@@ -25,9 +27,8 @@ func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (w
 	if err != nil {
 		return wallet.Key{}, err
 	}
-	key := known.key
+	key := &known.key
 	// Expiry writes nothing, so AccessVersion does not show it: a cached key is checked at each call.
-	now := k.Now()
 	switch {
 	case !key.UsableAt(now):
 		return refused()
@@ -37,14 +38,14 @@ func (k *Keys) Check(ctx context.Context, secret string, want wallet.KeyKind) (w
 		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "credential.bot_token")
 	}
 	if known.frozen != nil {
-		return key, known.frozen
+		return *key, known.frozen
 	}
-	if first := k.touch(key, now); first { // written at once: rotation may replace a key that was never used
+	if first := k.touch(known, now); first { // written at once: rotation may replace a key that was never used
 		if err := k.WriteUse(ctx); err != nil && k.Log != nil {
 			k.Log.Warn("the first use of a key could not be written", "error", err)
 		}
 	}
-	return key, nil
+	return *key, nil
 }
 
 // Opens reports whether a secret is usable now. It does not count as a use. The API calls it before it reads a body.
@@ -57,25 +58,31 @@ func (k *Keys) Opens(ctx context.Context, secret string) bool {
 const usedEvery = time.Second
 
 // touch records a use in memory, and reports whether it is the key's first.
-func (k *Keys) touch(key wallet.Key, now time.Time) (first bool) {
+func (k *Keys) touch(known *knownKey, now time.Time) (first bool) {
+	at := now.UnixNano()
+	if last := known.used.Load(); last != 0 && at >= last && at-last < int64(usedEvery) {
+		return false
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	last, lately := k.used[key.ID]
+	known.used.Store(at)
+	last, lately := k.used[known.key.ID]
 	if lately && now.Sub(last) < usedEvery && !now.Before(last) {
 		return false
 	}
 	if k.used == nil {
 		k.used = map[string]time.Time{}
 	}
-	k.used[key.ID] = now
-	return !lately && key.LastUsed.IsZero()
+	k.used[known.key.ID] = now
+	return !lately && known.key.LastUsed.IsZero()
 }
 
-// knownKey is a cached key, with the AccessVersion at which it was read.
+// knownKey is a cached key, with the AccessVersion at which it was read. Only used changes.
 type knownKey struct {
 	key     wallet.Key
 	frozen  error // the refusal for a key whose owner's account is frozen; nil for others
 	version uint64
+	used    atomic.Int64 // when touch last recorded a use, in nanoseconds of Unix time; 0: not since the key was read
 }
 
 // mostKnown bounds the cache: an entry takes about half a kilobyte. A full cache is emptied.
@@ -83,7 +90,7 @@ const mostKnown = 16384
 
 // bySecret returns the key of a secret, from the cache if no key has changed since. The version is read before the key,
 // so a change in between only makes the entry stale.
-func (k *Keys) bySecret(ctx context.Context, secret string) (knownKey, error) {
+func (k *Keys) bySecret(ctx context.Context, secret string) (*knownKey, error) {
 	sum, version := sha256.Sum256([]byte(secret)), k.Store.AccessVersion()
 	k.mu.Lock()
 	known, ok := k.known[sum]
@@ -92,27 +99,27 @@ func (k *Keys) bySecret(ctx context.Context, secret string) (knownKey, error) {
 		return known, nil
 	}
 	if _, ok := wallet.IsKeySecret(secret); !ok { // a malformed secret costs no read of the store
-		return knownKey{}, wallet.Refuse(wallet.InvalidAPIKey, "credential.ended")
+		return nil, wallet.Refuse(wallet.InvalidAPIKey, "credential.ended")
 	}
-	known, err := read(ctx, k.Store, func(tx store.Tx) (knownKey, error) {
+	known, err := read(ctx, k.Store, func(tx store.Tx) (*knownKey, error) {
 		key, err := tx.KeyBySecret(secret)
 		if err != nil {
-			return knownKey{}, found(err, wallet.InvalidAPIKey, "credential.ended")
+			return nil, found(err, wallet.InvalidAPIKey, "credential.ended")
 		}
 		frozen := usable(tx, key.Owner, wallet.ByKey)
 		if frozen != nil && wallet.CodeOf(frozen) != wallet.PolicyViolation {
-			return knownKey{}, frozen
+			return nil, frozen
 		}
-		return knownKey{key, frozen, version}, nil
+		return &knownKey{key: key, frozen: frozen, version: version}, nil
 	})
 	if err != nil {
-		return knownKey{}, err
+		return nil, err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	// A full cache is dropped as a whole: the keys in use are back after one read each.
 	if k.known == nil || len(k.known) >= mostKnown {
-		k.known = map[[32]byte]knownKey{}
+		k.known = map[[32]byte]*knownKey{}
 	}
 	k.known[sum] = known
 	return known, nil

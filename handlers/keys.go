@@ -26,9 +26,9 @@ type Keys struct {
 	Log     *slog.Logger // nil: nothing is logged
 	Bot     BotName      // the bot's name, which no app may use
 
-	mu    sync.Mutex            // guards used and known
-	used  map[string]time.Time  // by key ID: uses that are not written to the store yet
-	known map[[32]byte]knownKey // cache, by the SHA-256 of the secret
+	mu    sync.Mutex             // guards used and known
+	used  map[string]time.Time   // by key ID: uses that are not written to the store yet
+	known map[[32]byte]*knownKey // cache, by the SHA-256 of the secret
 }
 
 // RotationGrace is how long a rotated key stays usable beside its successor (docs/specification.md, Keys).

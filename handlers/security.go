@@ -18,9 +18,13 @@ type Security struct {
 	Store store.Store
 	Now   Clock
 
-	mu    sync.Mutex          // guards known
-	known map[string]struct{} // what was seen before, and subjects of which no more is noted on a day: what needs no read
+	mu    sync.Mutex              // guards known
+	known map[remembered]struct{} // what needs no read
 }
+
+// remembered is something that Security remembers: a mark that was seen before, a use of the lineage of a key from an address, or a
+// lineage of which no more is noted on a day.
+type remembered struct{ what, by string }
 
 // Client is where a request comes from. Both parts are what the connection and the header say: a device is recognised only
 // by the pair of them.
@@ -45,9 +49,13 @@ func (s *Security) UsedKey(ctx context.Context, key wallet.Key, address string) 
 	if key.Owner == "" {
 		return nil
 	}
+	use := remembered{key.Lineage(), address}
+	if s.isKnown(use) { // nearly always, so the rest is worked out after this
+		return nil
+	}
 	subject, mark, now := "key "+key.Lineage(), wallet.SeenMark(key.Lineage(), address), s.Now()
-	all, name := subject+" "+now.UTC().Format(time.DateOnly), subject+" "+mark
-	if s.isKnown(name, all) {
+	all := remembered{key.Lineage(), now.UTC().Format(time.DateOnly)} // no address is a date
+	if s.isKnown(all) {
 		return nil
 	}
 	seen, err := read(ctx, s.Store, func(tx store.Tx) (wallet.Seen, error) { return tx.Seen(key.Owner, subject) })
@@ -55,7 +63,7 @@ func (s *Security) UsedKey(ctx context.Context, key wallet.Key, address string) 
 	case err != nil:
 		return err
 	case seen.Has(mark):
-		s.remember(name)
+		s.remember(use)
 		return nil
 	case seen.FullOn(now, wallet.SeenAddresses):
 		s.remember(all) // of this key no more is noted on this day, from whatever address
@@ -76,7 +84,7 @@ func (s *Security) UsedKey(ctx context.Context, key wallet.Key, address string) 
 // of the link. A link that nobody has is logged nowhere.
 func (s *Security) OpenedLink(ctx context.Context, link, secret string, from Client) error {
 	mark, device, now := wallet.SeenMark(link, secret, from.Address, from.Device), deviceMark(from), s.Now()
-	if s.isKnown(mark) {
+	if s.isKnown(remembered{what: mark}) {
 		return nil
 	}
 	var person wallet.UserID
@@ -95,7 +103,7 @@ func (s *Security) OpenedLink(ctx context.Context, link, secret string, from Cli
 	})
 	if err != nil || !fresh {
 		if opened {
-			s.remember(mark)
+			s.remember(remembered{what: mark})
 		}
 		return err
 	}
@@ -154,26 +162,22 @@ func logDevice(tx store.Tx, person wallet.UserID, at time.Time, kind wallet.Secu
 	return nil
 }
 
-// isKnown reports whether any of these was remembered: then nothing is to be written.
-func (s *Security) isKnown(names ...string) bool {
+// isKnown reports whether something was remembered: then nothing is to be written.
+func (s *Security) isKnown(one remembered) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, name := range names {
-		if _, ok := s.known[name]; ok {
-			return true
-		}
-	}
-	return false
+	_, ok := s.known[one]
+	return ok
 }
 
-// remember keeps a name in memory for isKnown.
-func (s *Security) remember(name string) {
+// remember keeps something in memory for isKnown.
+func (s *Security) remember(one remembered) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.known == nil || len(s.known) >= mostSeen {
-		s.known = map[string]struct{}{}
+		s.known = map[remembered]struct{}{}
 	}
-	s.known[name] = struct{}{}
+	s.known[one] = struct{}{}
 }
 
 // unlessErased drops the error that says that a person was erased meanwhile: they have no log.

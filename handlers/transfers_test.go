@@ -287,23 +287,23 @@ func TestKeysOpenWhatTheyAreFor(t *testing.T) {
 	if key.Owner != alice.ID {
 		t.Fatalf("the key belongs to %q", key.Owner)
 	}
-	if got, err := r.Keys.Check(ctx, secret, wallet.APIKey); err != nil || got.ID != key.ID {
+	if got, err := r.Keys.Check(ctx, r.Now(), secret, wallet.APIKey); err != nil || got.ID != key.ID {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	for name, check := range map[string]func() error{
-		"the wrong kind": func() error { _, err := r.Keys.Check(ctx, secret, wallet.BotKey); return err },
+		"the wrong kind": func() error { _, err := r.Keys.Check(ctx, r.Now(), secret, wallet.BotKey); return err },
 		"another secret": func() error {
-			_, err := r.Keys.Check(ctx, strings.Repeat("x", 6)+secret[6:], wallet.APIKey)
+			_, err := r.Keys.Check(ctx, r.Now(), strings.Repeat("x", 6)+secret[6:], wallet.APIKey)
 			return err
 		},
-		"no secret": func() error { _, err := r.Keys.Check(ctx, "", wallet.APIKey); return err },
+		"no secret": func() error { _, err := r.Keys.Check(ctx, r.Now(), "", wallet.APIKey); return err },
 	} {
 		if err := check(); wallet.CodeOf(err) != wallet.InvalidAPIKey {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	r.Pass(time.Hour)
-	_, err = r.Keys.Check(ctx, secret, wallet.APIKey)
+	_, err = r.Keys.Check(ctx, r.Now(), secret, wallet.APIKey)
 	r.Refused(wallet.InvalidAPIKey, err)
 
 	_, revoked, err := r.Keys.Create(ctx, handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier})
@@ -316,7 +316,7 @@ func TestKeysOpenWhatTheyAreFor(t *testing.T) {
 		_, err = r.Keys.Revoke(ctx, k.ID)
 		r.Must(err)
 	}
-	_, err = r.Keys.Check(ctx, revoked, wallet.APIKey)
+	_, err = r.Keys.Check(ctx, r.Now(), revoked, wallet.APIKey)
 	r.Refused(wallet.InvalidAPIKey, err)
 	_, _, err = r.Keys.Create(ctx, handlers.KeyRequest{Kind: wallet.APIKey, Tier: wallet.ProTier, OwnerTelegramID: 77})
 	r.Refused(wallet.UserNotFound, err)

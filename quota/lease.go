@@ -43,6 +43,24 @@ func (a account) live(all []store.Slot) []store.Slot {
 	return out
 }
 
+// counts returns the sum of the slots that live keeps, and when the first of them leaves the span: 0 for none. It makes no
+// copy, since a Meter asks for every request.
+func (a account) counts(all []store.Slot) (count uint64, first int64) {
+	newest := floor(a.now, a.slot())
+	for _, s := range all {
+		s.Start = min(s.Start, newest)
+		end := a.ends(s)
+		if s.Count == 0 || end <= a.now {
+			continue
+		}
+		count += s.Count
+		if first == 0 || end < first {
+			first = end
+		}
+	}
+	return count, first
+}
+
 // sum is the count of all slots.
 func sum(all []store.Slot) (n uint64) {
 	for _, s := range all {

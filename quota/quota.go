@@ -21,6 +21,7 @@ import (
 	"log/slog"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"purser/store"
@@ -75,7 +76,7 @@ type Meter struct {
 	writing  chan struct{}       // a lock with one slot, held while writing; taken before mu
 	start    time.Time           // of this run
 	run      int64               // names this run: nanoseconds of Unix time, later than every earlier run's
-	known    bool                // run was written
+	known    atomic.Bool         // run was written, and start and run do not change any more
 }
 
 // counter is one limit's count in the memory of a node. Meter.mu guards it.
@@ -83,6 +84,7 @@ type counter struct {
 	limit   Limit
 	view                 // as it was last read or written
 	read    int64        // when that was, in seconds of Unix time
+	swept   int64        // when slots that do not count any more were last dropped from view, in seconds of Unix time
 	spent   []store.Slot // counted here since then, oldest first
 	saving  []store.Slot // the part of it that is being written now
 	unsaved uint64       // sum of spent and saving
@@ -116,49 +118,52 @@ var ErrReplaced = errors.New("quota: another process counts under this node's na
 // Take counts one more under a name, unless the limit is reached (Quota.OK). It waits for a write if the counter was
 // not used for a while, or if the lease is spent. Errors: the store's, ctx's, ErrReplaced.
 func (m *Meter) Take(ctx context.Context, name string, limit Limit) (Quota, error) {
+	return m.TakeAt(ctx, m.Now(), name, limit)
+}
+
+// TakeAt is Take for a caller that has just read Meter.Now itself.
+func (m *Meter) TakeAt(ctx context.Context, now time.Time, name string, limit Limit) (Quota, error) {
 	if err := m.Begin(ctx); err != nil {
 		return Quota{}, err
 	}
 	for {
-		quota, lease, err := m.take(ctx, name, limit)
+		quota, lease, err := m.take(ctx, m.secondsAt(now), name, limit)
 		if err != nil || !lease {
 			return quota, err
 		}
 		if err := m.lease(ctx, name); err != nil {
 			return Quota{}, err
 		}
+		now = m.Now() // the write took its time
 	}
 }
 
 // take counts, or returns lease if more must be leased first.
-func (m *Meter) take(ctx context.Context, name string, limit Limit) (_ Quota, lease bool, _ error) {
+func (m *Meter) take(ctx context.Context, now int64, name string, limit Limit) (_ Quota, lease bool, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c, err := m.counter(ctx, name, limit)
+	c, now, err := m.counter(ctx, now, name, limit)
 	if err != nil {
 		return Quota{}, false, err
 	}
 	c.limit = limit // it may have another tier by now
-	now := m.seconds()
-	used := c.live(now)
+	used, first := c.live(now)
 	// Refuse, ask for a lease, or count.
 	switch {
 	case c.fenced:
 		return Quota{}, false, ErrReplaced
 	case used >= limit.Count && (c.other == 0 || now-c.read < readAfter):
-		return c.quota(used, now), false, nil
+		return c.quota(used, first, now), false, nil
 	case used >= limit.Count || c.unsaved >= c.granted || now >= c.until || now < c.until-int64(leaseFor/time.Second):
 		c.used = now
 		m.dirty[name] = struct{}{}
 		return Quota{}, true, nil
 	}
 	c.used = now
-	one := store.Slot{Start: floor(now, limit.slot()), Count: 1}
-	c.spent = add(c.spent, one)
-	c.unsaved++
+	first = c.count(first, now)
 	m.dirty[name] = struct{}{}
 	m.wakeUp()
-	q := c.quota(used+1, now)
+	q := c.quota(used+1, first, now)
 	q.OK = true
 	return q, false, nil
 }
@@ -196,23 +201,22 @@ func (m *Meter) Look(ctx context.Context, name string, limit Limit) (Quota, erro
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c, err := m.counter(ctx, name, limit)
+	c, now, err := m.counter(ctx, m.seconds(), name, limit)
 	if err != nil {
 		return Quota{}, err
 	}
-	now := m.seconds()
-	q := c.quota(c.live(now), now)
+	used, first := c.live(now)
+	q := c.quota(used, first, now)
 	q.OK = q.Remaining > 0
 	return q, nil
 }
 
-// counter returns the counter of a name. It reads the row again if this node holds no lease: other nodes may have
-// counted meanwhile. m.mu is held.
-func (m *Meter) counter(ctx context.Context, name string, limit Limit) (*counter, error) {
-	now := m.seconds()
+// counter returns the counter of a name, and the time after it. It reads the row again if this node holds no lease: other
+// nodes may have counted meanwhile. m.mu is held.
+func (m *Meter) counter(ctx context.Context, now int64, name string, limit Limit) (*counter, int64, error) {
 	c := m.counters[name]
 	if c != nil && (c.unsaved > 0 || c.granted > 0 && now < c.until || now-c.read < readAfter && now >= c.read) {
-		return c, nil
+		return c, now, nil
 	}
 	var row store.Counter
 	err := m.Store.View(ctx, func(tx store.Tx) (err error) {
@@ -222,37 +226,57 @@ func (m *Meter) counter(ctx context.Context, name string, limit Limit) (*counter
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the counter %s: %w", name, err)
+		return nil, 0, fmt.Errorf("read the counter %s: %w", name, err)
 	}
 	if c == nil {
 		c = &counter{}
 		m.counters[name] = c
 	}
 	c.limit, c.view, c.read = limit, account{limit, now}.read(row, m.life()), now
-	return c, nil
+	return c, m.seconds(), nil // the read may have waited
 }
 
 // life names this run of this node.
 func (m *Meter) life() life { return life{m.Node, m.run} }
 
-// live is how much of the limit is spent at now, by all nodes, as far as this node knows.
-func (c *counter) live(now int64) uint64 {
+// live is how much of the limit is spent at now, by all nodes, as far as this node knows, and when the first of it leaves
+// the span: 0 if nothing does.
+func (c *counter) live(now int64) (used uint64, first int64) {
 	a := account{c.limit, now}
-	c.slots, c.lost = a.live(c.slots), a.live(c.lost)
-	return sum(c.slots) + sum(c.lost) + c.other + sum(a.live(c.saving)) + sum(a.live(c.spent))
-}
-
-// quota is the Quota of a counter of which `used` is spent.
-func (c *counter) quota(used uint64, now int64) Quota {
-	q := Quota{Limit: c.limit.Count, Remaining: c.limit.Count - min(used, c.limit.Count)}
-	a, first := account{c.limit, now}, int64(0)
-	for _, some := range [][]store.Slot{c.slots, c.lost, c.saving, c.spent} {
-		for _, s := range a.live(some) {
-			if end := a.ends(s); first == 0 || end < first {
-				first = end
-			}
+	if c.swept != now { // once a second is enough: counts passes over what does not count
+		c.slots, c.lost, c.swept = a.live(c.slots), a.live(c.lost), now
+	}
+	used = c.other
+	for _, some := range [...][]store.Slot{c.slots, c.lost, c.saving, c.spent} {
+		count, end := a.counts(some)
+		used += count
+		if first == 0 || end != 0 && end < first {
+			first = end
 		}
 	}
+	return used, first
+}
+
+// count counts one more at now, and returns when the first of all that is spent leaves the span. first was that before.
+func (c *counter) count(first, now int64) int64 {
+	a := account{c.limit, now}
+	one := store.Slot{Start: floor(now, a.slot()), Count: 1}
+	// In place: a write that failed, whose slots these may be, has ended.
+	if last := len(c.spent) - 1; last >= 0 && c.spent[last].Start >= one.Start {
+		c.spent[last].Count++
+	} else {
+		c.spent = append(c.spent, one)
+	}
+	c.unsaved++
+	if first == 0 { // no other slot ends later than the newest
+		first = a.ends(one)
+	}
+	return first
+}
+
+// quota is the Quota of a counter of which `used` is spent. first is when the first of it leaves the span; 0: nothing does.
+func (c *counter) quota(used uint64, first, now int64) Quota {
+	q := Quota{Limit: c.limit.Count, Remaining: c.limit.Count - min(used, c.limit.Count)}
 	// Only other nodes' leases are in the way: these end soon.
 	if first == 0 && c.other > 0 {
 		first = now + int64(leaseFor/time.Second)
@@ -267,9 +291,12 @@ func (c *counter) quota(used uint64, now int64) Quota {
 // main at the start, to see early that the store can be written.
 func (m *Meter) Begin(ctx context.Context) error {
 	m.init()
+	if m.known.Load() {
+		return nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.known {
+	if m.known.Load() { // by another goroutine meanwhile
 		return nil
 	}
 	now := m.Now()
@@ -289,14 +316,18 @@ func (m *Meter) Begin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("begin to count: %w", err)
 	}
-	m.known, m.start, m.run = true, now, run
+	m.start, m.run = now, run
+	m.known.Store(true)
 	return nil
 }
 
 // seconds is now in seconds of Unix time. Within a run it follows the monotonic clock (time.Time's monotonic reading),
 // so setting the machine's clock changes no limit.
-func (m *Meter) seconds() int64 {
-	return m.start.Add(m.Now().Sub(m.start)).Unix()
+func (m *Meter) seconds() int64 { return m.secondsAt(m.Now()) }
+
+// secondsAt is seconds for a time of Meter.Now.
+func (m *Meter) secondsAt(now time.Time) int64 {
+	return m.start.Add(now.Sub(m.start)).Unix()
 }
 
 // Run writes counters until ctx ends, and then what is left. It returns an error only for store.ErrUnknownOutcome.
@@ -398,9 +429,11 @@ func (m *Meter) write(ctx context.Context, last bool) error {
 	if err != nil && len(m.dirty) > 0 {
 		m.wakeUp()
 	}
+	now := m.seconds()
 	maps.DeleteFunc(m.counters, func(name string, c *counter) bool {
 		_, waits := m.dirty[name]
-		return !waits && c.unsaved == 0 && c.granted == 0 && c.live(m.seconds()) == 0
+		used, _ := c.live(now)
+		return !waits && c.unsaved == 0 && c.granted == 0 && used == 0
 	})
 	return err
 }

@@ -102,7 +102,7 @@ func TestALimitIsWhatItSays(t *testing.T) {
 	}
 }
 
-// TestNoWindowHoldsMoreThanItsLimit asks at random times, and looks at every span.
+// TestLookingCountsNothing, and sees what was counted.
 func TestLookingCountsNothing(t *testing.T) {
 	r := newHarness(t)
 	m, stop := r.start(nil)
@@ -123,6 +123,7 @@ func TestLookingCountsNothing(t *testing.T) {
 	look(100)
 }
 
+// TestNoWindowHoldsMoreThanItsLimit asks at random times, and looks at every span.
 func TestNoWindowHoldsMoreThanItsLimit(t *testing.T) {
 	for seed := range uint64(4) {
 		r := newHarness(t)

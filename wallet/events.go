@@ -350,14 +350,10 @@ func AppendTimestamp(to []byte, t time.Time) []byte {
 	hour, minute, second := t.Clock()
 	milli := t.Nanosecond() / int(time.Millisecond)
 	// By hand, since every answer has some: time.Format reads its layout each time.
-	text := [...]byte{'0', '0', '0', '0', '-', '0', '0', '-', '0', '0', 'T', '0', '0', ':', '0', '0', ':', '0', '0', '.', '0', '0', '0', 'Z'}
-	for _, part := range [...]struct{ end, value uint32 }{{4, uint32(year)}, {7, uint32(month)}, {10, uint32(day)},
-		{13, uint32(hour)}, {16, uint32(minute)}, {19, uint32(second)}, {23, uint32(milli)}} {
-		for i, v := part.end-1, part.value; v > 0; i, v = i-1, v/10 {
-			text[i] = byte('0' + v%10)
-		}
-	}
-	return append(to, text[:]...)
+	digit := func(of, by int) byte { return byte('0' + of/by%10) }
+	return append(to, digit(year, 1000), digit(year, 100), digit(year, 10), digit(year, 1), '-', digit(int(month), 10), digit(int(month), 1), '-', digit(day, 10), digit(day, 1),
+		'T', digit(hour, 10), digit(hour, 1), ':', digit(minute, 10), digit(minute, 1), ':', digit(second, 10), digit(second, 1),
+		'.', digit(milli, 100), digit(milli, 10), digit(milli, 1), 'Z')
 }
 
 // Subjected is implemented by event data whose events must keep their order: by wallet, chat, alert, or token and

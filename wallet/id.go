@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -33,6 +34,35 @@ func TimedIDs(now func() time.Time, random io.Reader) func(prefix string) string
 		}
 		return prefix + "_" + string(id[:])
 	}
+}
+
+// Batched returns a source of randomness that reads from random in batches, since each call of the operating system costs
+// more than an ID. No byte is given out twice. Any number of goroutines may use it. It is for IDs: what is still to be given
+// out lies in memory, as no secret should.
+func Batched(random io.Reader) io.Reader { return &batched{random: random} }
+
+// batched is the source that Batched returns.
+type batched struct {
+	random io.Reader
+
+	mu    sync.Mutex // guards what follows
+	batch [64 * (idLength - idTime)]byte
+	left  []byte // the end of batch
+}
+
+// Read implements io.Reader.
+func (b *batched) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.left) == 0 {
+		if _, err := io.ReadFull(b.random, b.batch[:]); err != nil {
+			return 0, err
+		}
+		b.left = b.batch[:]
+	}
+	n := copy(p, b.left)
+	b.left = b.left[n:]
+	return n, nil
 }
 
 // IDTime returns the time digits of an ID of TimedIDs; they sort by time. It returns false for other IDs. Old IDs are as

@@ -3,7 +3,10 @@ package wallet
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
+	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -40,6 +43,40 @@ func TestTimedIDsAreInTheOrderOfTheirTime(t *testing.T) {
 		}
 		before = last
 	}
+}
+
+// TestBatchesGiveEachByteOnce: in their order to one reader, and to many at once none twice.
+func TestBatchesGiveEachByteOnce(t *testing.T) {
+	some := make([]byte, 64*17*2)
+	_, _ = rand.Read(some)
+	one := Batched(bytes.NewReader(some))
+	got := make([]byte, len(some))
+	for at, n := 0, 1; at < len(got); n++ {
+		to := got[at:min(at+n, len(got))]
+		if _, err := io.ReadFull(one, to); err != nil {
+			t.Fatal(err)
+		}
+		at += len(to)
+	}
+	if !bytes.Equal(got, some) {
+		t.Error("other bytes came")
+	}
+	if n, err := one.Read(got[:1]); n != 0 || !errors.Is(err, io.EOF) {
+		t.Errorf("behind the end: %d, %v", n, err)
+	}
+	ids := TimedIDs(time.Now, Batched(rand.Reader))
+	var all sync.WaitGroup
+	var made sync.Map
+	for range 8 {
+		all.Go(func() {
+			for range 2000 {
+				if _, twice := made.LoadOrStore(ids("tx")[12:], true); twice {
+					t.Error("the same random digits twice")
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // TestOnlyTimedIDsHaveATime: neither those of receipts, which are digits of a hash, nor those of before.
