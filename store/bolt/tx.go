@@ -55,6 +55,9 @@ func (t *tx) bucket(b engine.Table) *bbolt.Bucket {
 		if spec.Appended {
 			t.open[b].FillPercent = fullPages
 		}
+		if spec.Kept {
+			t.open[b].FillPercent = 1
+		}
 	}
 	return t.open[b]
 }

@@ -6,7 +6,7 @@ import "bytes"
 // which have no tag: what they lead to is checked when it is read.
 func (b table) holdsRows() bool {
 	switch b {
-	case users, wallets, watches, staked, folded, binds, freezeLinks, policies, policyLinks, transactions, contacts, conversations, buttons, sendResults, outboxEvents,
+	case users, wallets, watches, staked, folded, binds, freezeLinks, policies, policyLinks, transactions, finals, contacts, conversations, buttons, sendResults, outboxEvents,
 		answers, keys, portalTokens, apps, grants, developers, webhooks, webhookHealth, deliveryRows, counters, jobs, deadJobs, leaders, prices, rates, newsItems, newsFeeds, swapQuotes, alerts, securityLog, securityHeads, securitySeen:
 		return true
 	}

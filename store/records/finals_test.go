@@ -1,0 +1,620 @@
+package records
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"purser/store"
+	"purser/wallet"
+)
+
+// These tests make final rows in both places: new ones lie in finals, and one that was closed before it was signed stays in
+// transactions, as the final rows of schema 1 do.
+
+// sent is a payment of a person that reached its recipient.
+func sent(id string, owner int) wallet.Transaction {
+	return wallet.Transaction{ID: wallet.TransactionID(id), Kind: wallet.Send, Status: wallet.Confirmed, Closed: true, Owner: human(owner).ID, From: wallet.Address{byte(owner)}, To: wallet.Address{200},
+		Token: wallet.SOL, Amount: 5, CreatedAt: noon(), ConfirmedAt: noon(), SignID: "sign " + id, Signature: wallet.Signature([]byte(fmt.Sprintf("%064s", id)))}
+}
+
+// asBefore writes a final row as schema 1 did.
+func asBefore(t testing.TB, s *Store, n wallet.Transaction) {
+	t.Helper()
+	nothing := wallet.Transaction{ID: n.ID, Kind: n.Kind, Status: wallet.Failed, Closed: true, Owner: n.Owner, CreatedAt: n.CreatedAt, EndedAt: noon()}
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(nothing) })
+	n.Version = 1
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.PutTransaction(n) })
+	if in := placeIn(t, s, n.ID); in != transactions {
+		t.Fatalf("a row of schema 1 lies in %s", in)
+	}
+}
+
+func placeIn(t testing.TB, s *Store, id wallet.TransactionID) (in table) {
+	t.Helper()
+	if err := s.view(t.Context(), func(t *tx) error {
+		stored, err := t.stored([]byte(id))
+		in = stored.in
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func people(t testing.TB, s *Store, count int) {
+	t.Helper()
+	for n := range count {
+		mustUpdate(t, s, func(tx store.Tx) error { return tx.PutUser(human(n)) })
+	}
+}
+
+// long and short are the tables that lead to rows of transactions and of finals.
+func long() []table  { return []table{bySignID, bySignature, unsettled, byOwner, paidBy, byWallet} }
+func short() []table { return []table{finalIDs, finalHashes, finalsOf, finalsAt} }
+
+// TestARowMovesWhenItBecomesFinal, and back if it turns out not to be. Nothing is left behind, and it is found in every way all the time.
+func TestARowMovesWhenItBecomesFinal(t *testing.T) {
+	s := fresh(t)
+	people(t, s, 2)
+	row := sent("tx_1k7uvkhg0fudsbq9o7m5k3i1g0", 1)
+	row.Closed, row.Status = false, wallet.Pending
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(row) })
+	for step, closed := range []bool{false, true, true, false, true} {
+		row.Version++
+		row.Closed, row.Status, row.Fee = closed, wallet.Pending, uint64(step)
+		if closed {
+			row.Status = wallet.Confirmed
+		}
+		mustUpdate(t, s, func(tx store.Tx) error { return tx.PutTransaction(row) })
+		want := row
+		want.Version++
+		if err := s.View(t.Context(), func(tx store.Tx) error {
+			for what, read := range map[string]func() (wallet.Transaction, error){
+				"id":        func() (wallet.Transaction, error) { return tx.Transaction(row.ID) },
+				"sign id":   func() (wallet.Transaction, error) { return tx.TransactionBySignID(row.SignID) },
+				"signature": func() (wallet.Transaction, error) { return tx.TransactionBySignature(row.Signature) },
+				"owner": func() (wallet.Transaction, error) {
+					all, err := tx.TransactionsOf(row.Owner, store.Page{Limit: 2})
+					return append(all, wallet.Transaction{})[0], err
+				},
+				"wallet": func() (wallet.Transaction, error) {
+					all, err := tx.TransactionsAt(row.From, store.Page{Limit: 2})
+					return append(all, wallet.Transaction{})[0], err
+				},
+			} {
+				if got, err := read(); err != nil || got.ID != want.ID || got.Version != want.Version || got.Fee != want.Fee || got.SignID != want.SignID || got.Closed != closed {
+					t.Errorf("step %d, by %s: %+v, %v", step, what, got, err)
+				}
+			}
+			paid, err := tx.Recipients(row.Owner, 9)
+			if has, errHas := tx.HasPaid(row.Owner, row.From, row.To, 9); len(paid) > 0 != closed || has != closed || err != nil || errHas != nil {
+				t.Errorf("step %d: paid %v, %v (%v %v)", step, paid, has, err, errHas)
+			}
+			if err := tx.CreateTransaction(row); !errors.Is(err, store.ErrConflict) {
+				t.Errorf("step %d: it can be created again: %v", step, err)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		in := map[bool][]table{true: append(long(), transactions), false: append(short(), finals)}[closed]
+		if left := leftIn(t, s, in...); len(left) > 0 {
+			t.Errorf("step %d: left behind are %q", step, left)
+		}
+		if there := leftIn(t, s, append(short(), finals)...); closed && len(there) != 6 {
+			t.Errorf("step %d: a final row is %q", step, there)
+		}
+	}
+}
+
+// TestWhatCameToNothingIsNotFinal: it will be removed, and would leave a hole.
+func TestWhatCameToNothingIsNotFinal(t *testing.T) {
+	s := fresh(t)
+	people(t, s, 2)
+	row := wallet.Transaction{ID: "tx_1", Kind: wallet.Send, Owner: "usr_1", Status: wallet.AwaitingConfirmation, CreatedAt: noon()}
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(row) })
+	row.Version, row.Closed, row.Status, row.EndedAt = 1, true, wallet.Rejected, noon()
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.PutTransaction(row) })
+	if left := leftIn(t, s, append(short(), finals)...); len(left) > 0 {
+		t.Errorf("it is %q", left)
+	}
+}
+
+// TestFinalRowsOfSchema1StayWhereTheyAre when they change, and lead to what they led to.
+func TestFinalRowsOfSchema1StayWhereTheyAre(t *testing.T) {
+	s := fresh(t)
+	people(t, s, 2)
+	row := sent("tx_1", 1)
+	asBefore(t, s, row)
+	row.Version, row.RetriedBy, row.To, row.SignID = 2, "tx_2", wallet.Address{201}, "another"
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.PutTransaction(row) })
+	if in := placeIn(t, s, row.ID); in != transactions {
+		t.Errorf("it lies in %s", in)
+	}
+	if there := leftIn(t, s, append(short(), finals)...); len(there) > 0 {
+		t.Errorf("there is %q", there)
+	}
+	if err := s.View(t.Context(), func(tx store.Tx) error {
+		got, err := tx.TransactionBySignID("another")
+		bySignature, err2 := tx.TransactionBySignature(row.Signature)
+		paid, err3 := tx.Recipients(row.Owner, 5)
+		if got.RetriedBy != "tx_2" || bySignature.ID != row.ID || !slices.Equal(paid, []wallet.Address{{201}}) {
+			t.Errorf("it reads %+v, %+v, %v", got, bySignature, paid)
+		}
+		return errors.Join(err, err2, err3)
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestListsOfBothPlacesAreOne: every page of every size, from every transaction on and until every time, in the order of creation,
+// however many were created in the same millisecond or nanosecond.
+func TestListsOfBothPlacesAreOne(t *testing.T) {
+	for seed := range uint64(3) {
+		r, s := rand.New(rand.NewPCG(seed, 19)), fresh(t)
+		people(t, s, 3)
+		var all []wallet.Transaction
+		for n := range 40 {
+			row := sent(fmt.Sprintf("tx_%02d_%x", n, r.Uint32()), 1+r.IntN(2))
+			row.CreatedAt = noon().Add(time.Duration(r.IntN(4))*time.Millisecond + time.Duration(r.IntN(2)))
+			if r.IntN(8) == 0 {
+				row.CreatedAt = []time.Time{{}, time.Unix(-1, 5).UTC(), time.Date(9999, 1, 1, 0, 0, 0, 7, time.UTC)}[r.IntN(3)]
+			}
+			row.From, row.To = wallet.Address{byte(7 + r.IntN(2))}, wallet.Address{byte(100 + n)}
+			switch r.IntN(4) {
+			case 0:
+				asBefore(t, s, row)
+			case 1:
+				row.Closed, row.Status = false, wallet.Pending
+				mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(row) })
+			case 2:
+				row.Kind, row.Status, row.To = wallet.Receive, wallet.Received, wallet.Address{7}
+				fallthrough
+			default:
+				mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(row) })
+			}
+			all = append(all, row)
+		}
+		slices.SortFunc(all, func(a, b wallet.Transaction) int {
+			return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+		})
+		if err := s.View(t.Context(), func(tx store.Tx) error { return errors.Join(checkLists(tx, all), checkPaid(tx, all)) }); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+// checkLists compares every page with all transactions, which are sorted.
+func checkLists(tx store.Tx, all []wallet.Transaction) error {
+	lists := map[string]struct {
+		read func(store.Page) ([]wallet.Transaction, error)
+		is   func(wallet.Transaction) bool
+	}{
+		"owner": {func(p store.Page) ([]wallet.Transaction, error) { return tx.TransactionsOf("usr_1", p) }, func(n wallet.Transaction) bool { return n.Owner == "usr_1" }},
+		"wallet": {func(p store.Page) ([]wallet.Transaction, error) { return tx.TransactionsAt(wallet.Address{7}, p) }, func(n wallet.Transaction) bool {
+			return n.Kind == wallet.Send && n.From == wallet.Address{7} || n.Kind == wallet.Receive && n.To == wallet.Address{7}
+		}},
+	}
+	ids := func(rows []wallet.Transaction) (out []string) {
+		for _, n := range rows {
+			out = append(out, string(n.ID))
+		}
+		return out
+	}
+	for what, list := range lists {
+		for after := range append([]wallet.Transaction{{}}, all...) {
+			for _, until := range []time.Time{{}, noon().Add(time.Millisecond), noon().Add(time.Millisecond + 1), noon().Add(-time.Hour), all[len(all)/3].CreatedAt} {
+				p := store.Page{Until: until, Limit: 1 + after%5}
+				var want []wallet.Transaction
+				for i, n := range all {
+					if list.is(n) && i >= after && (until.IsZero() || n.CreatedAt.Before(until)) && len(want) < p.Limit {
+						want = append(want, n)
+					}
+				}
+				if after > 0 {
+					p.After = all[after-1].ID
+				}
+				got, err := list.read(p)
+				if after > 0 && !list.is(all[after-1]) {
+					if !errors.Is(err, store.ErrNotFound) {
+						return fmt.Errorf("%s behind another's: %v, %w", what, ids(got), err)
+					}
+					continue
+				}
+				if err != nil || !slices.Equal(ids(got), ids(want)) {
+					return fmt.Errorf("%s %+v: %v, not %v (%w)", what, p, ids(got), ids(want), err)
+				}
+			}
+		}
+		if none, err := list.read(store.Page{}); len(none) > 0 || err != nil {
+			return fmt.Errorf("an empty page of %s holds %v (%w)", what, ids(none), err)
+		}
+	}
+	return nil
+}
+
+// checkPaid compares what was paid with all transactions, which are sorted.
+func checkPaid(tx store.Tx, all []wallet.Transaction) error {
+	var outgoing []wallet.TransactionID
+	paid := map[wallet.Address]time.Time{}
+	since := noon().Add(2 * time.Millisecond)
+	for _, late := range []bool{false, true} {
+		for _, n := range all {
+			if n.Kind == wallet.Send && n.From == (wallet.Address{7}) && n.CreatedAt.Before(since) == late && (!late || !n.Closed) {
+				outgoing = append(outgoing, n.ID)
+			}
+			if n.Kind == wallet.Send && n.Owner == "usr_2" && n.Closed {
+				paid[n.To] = n.CreatedAt
+			}
+		}
+	}
+	rows, err := tx.OutgoingFrom(wallet.Address{7}, since)
+	if err != nil {
+		return err
+	}
+	for i, n := range rows {
+		if i >= len(outgoing) || n.ID != outgoing[i] {
+			return fmt.Errorf("outgoing as number %d is %s of %v", i, n.ID, outgoing)
+		}
+	}
+	to, err := tx.Recipients("usr_2", 1000)
+	if err != nil || len(to) != len(paid) || len(rows) != len(outgoing) {
+		return fmt.Errorf("%d of %d recipients, %d of %d outgoing, %w", len(to), len(paid), len(rows), len(outgoing), err)
+	}
+	for i := range to {
+		at, was := paid[to[i]]
+		if !was || i > 0 && millisOf(at) > millisOf(paid[to[i-1]]) {
+			return fmt.Errorf("recipient %d is out of its order", i)
+		}
+	}
+	few, err := tx.Recipients("usr_2", 3)
+	if len(few) != 3 {
+		return fmt.Errorf("of 3 payments: %v, %w", few, err)
+	}
+	return err
+}
+
+// TestEntriesThatLeadElsewhereArePassedOver: two ids, signatures, links, owners or wallets may share the bytes that are kept of them.
+func TestEntriesThatLeadElsewhereArePassedOver(t *testing.T) {
+	s := fresh(t)
+	people(t, s, 3)
+	one, two, third := sent("tx_1k7uvkhg0fudsbq9o7m5k3i1g0", 1), sent("tx_1k7uvkhg0fudsvvvvvvvvvvvvv", 2), sent("tx_3", 2)
+	for _, n := range []wallet.Transaction{one, two, third} { // numbers 1 to 3; the first two ids begin alike
+		mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(n) })
+	}
+	mustUpdate(t, s, func(contract store.Tx) error {
+		tx := contract.(*tx)
+		var all []error
+		for _, n := range []wallet.Transaction{one, two, third} {
+			_, id := tx.finalID(string(n.ID))
+			signature, sign := tx.signatureHash(n.Signature), s.lookup.Text(store.BySignID, n.SignID)
+			created := appendMillis(nil, millisOf(n.CreatedAt))
+			for number := uint64(1); number <= 4; number++ { // the fourth row is none
+				if in, key := tx.finalID(string(n.ID)); in != finalIDs || number < 4 {
+					all = append(all, tx.put(in, join(key, numberSuffix(number)), nil))
+				}
+				all = append(all, tx.put(finalHashes, finalHashKey(signature[:], number), nil), tx.put(finalHashes, finalHashKey(sign[:], number), nil),
+					tx.put(finalsOf, join(tx.finalOwner(n.Owner), []byte{finalOther}, created, numberSuffix(number)), nil),
+					tx.put(finalsAt, join(tx.finalWallet(n.From), created, numberSuffix(number)), nil))
+			}
+			_ = id
+		}
+		return errors.Join(all...)
+	})
+	if err := s.View(t.Context(), func(tx store.Tx) error {
+		for _, want := range []wallet.Transaction{one, two, third} {
+			for what, read := range map[string]func() (wallet.Transaction, error){
+				"id":        func() (wallet.Transaction, error) { return tx.Transaction(want.ID) },
+				"sign id":   func() (wallet.Transaction, error) { return tx.TransactionBySignID(want.SignID) },
+				"signature": func() (wallet.Transaction, error) { return tx.TransactionBySignature(want.Signature) },
+			} {
+				if got, err := read(); err != nil || got.ID != want.ID {
+					t.Errorf("%s by %s: %s, %v", want.ID, what, got.ID, err)
+				}
+			}
+		}
+		for owner, wants := range map[wallet.UserID][]wallet.TransactionID{"usr_1": {one.ID}, "usr_2": {two.ID, third.ID}} {
+			mine, err := tx.TransactionsOf(owner, store.Page{Limit: 20})
+			for _, n := range mine {
+				if !slices.Contains(wants, n.ID) {
+					t.Errorf("%s is listed for %s", n.ID, owner)
+				}
+			}
+			if err != nil || len(mine) < len(wants) {
+				t.Errorf("%s has %d: %v", owner, len(mine), err)
+			}
+		}
+		there, err := tx.TransactionsAt(one.From, store.Page{Limit: 20})
+		if err != nil || slices.ContainsFunc(there, func(n wallet.Transaction) bool { return n.ID != one.ID }) {
+			t.Errorf("at the wallet: %v, %v", there, err)
+		}
+		for what, read := range map[string]func() error{
+			"an id that begins so": func() error { _, err := tx.Transaction("tx_1k7uvkhg0fudsbbbbbbbbbbbbb"); return err },
+			"a page behind another's": func() error {
+				_, err := tx.TransactionsOf("usr_1", store.Page{After: two.ID, Limit: 1})
+				return err
+			},
+		} {
+			if err := read(); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	// Who erases one of them takes nothing from the other.
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_1") })
+	if err := s.View(t.Context(), func(tx store.Tx) error {
+		_, err := tx.TransactionBySignID(two.SignID)
+		_, errErased := tx.TransactionBySignID(one.SignID)
+		if !errors.Is(errErased, store.ErrNotFound) {
+			t.Errorf("an erased person's: %v", errErased)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+	_, conflict := third, s.Update(t.Context(), func(tx store.Tx) error {
+		again := third
+		again.ID = "tx_again"
+		return tx.CreateTransaction(again)
+	})
+	if !errors.Is(conflict, store.ErrConflict) {
+		t.Errorf("a signature that is taken: %v", conflict)
+	}
+}
+
+// TestWhatOnlyOneMayHaveIsAskedInBothPlaces: a signing link and a signature, of an open, a final, and an older final row.
+func TestWhatOnlyOneMayHaveIsAskedInBothPlaces(t *testing.T) {
+	put := map[string]func(*testing.T, *Store, wallet.Transaction){
+		"final": func(t *testing.T, s *Store, n wallet.Transaction) {
+			mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(n) })
+		},
+		"final before": func(t *testing.T, s *Store, n wallet.Transaction) { asBefore(t, s, n) },
+		"open": func(t *testing.T, s *Store, n wallet.Transaction) {
+			n.Closed, n.Status = false, wallet.Pending
+			mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(n) })
+		},
+	}
+	for holder, make := range put {
+		s := fresh(t)
+		people(t, s, 3)
+		one := sent("tx_1", 1)
+		make(t, s, one)
+		for what, change := range map[string]func(*wallet.Transaction){
+			"signature": func(n *wallet.Transaction) { n.Signature = one.Signature },
+			"sign id":   func(n *wallet.Transaction) { n.SignID = one.SignID },
+		} {
+			for _, closed := range []bool{false, true} {
+				two := sent("tx_2", 2)
+				two.Closed = closed
+				change(&two)
+				if err := s.Update(t.Context(), func(tx store.Tx) error { return tx.CreateTransaction(two) }); !errors.Is(err, store.ErrConflict) {
+					t.Errorf("%s of a row that is %s, for one that is closed: %v: %v", what, holder, closed, err)
+				}
+			}
+		}
+		// A receipt has the same signature, and gives way to a payment wherever both lie.
+		receipt := sent("tx_receipt", 2)
+		receipt.Kind, receipt.Status, receipt.SignID, receipt.Signature = wallet.Receive, wallet.Received, "", one.Signature
+		mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(receipt) })
+		signatureIs(t, s, one.Signature, "tx_1", holder+", before its receipt")
+		for _, before := range []bool{false, true} {
+			early, late := receipt, sent(fmt.Sprint("tx_late", before), 1)
+			early.ID, early.Signature = wallet.TransactionID(fmt.Sprint("tx_early", before)), late.Signature
+			if before {
+				asBefore(t, s, early)
+			} else {
+				mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(early) })
+			}
+			signatureIs(t, s, late.Signature, early.ID, "a receipt alone")
+			make(t, s, late)
+			signatureIs(t, s, late.Signature, late.ID, holder+", behind its receipt")
+			late.Version, late.Signature, late.Closed = map[bool]uint64{true: 2, false: 1}[holder == "final before"], wallet.Signature{}, holder != "open"
+			mustUpdate(t, s, func(tx store.Tx) error { return tx.PutTransaction(late) })
+			signatureIs(t, s, early.Signature, "", "given up")
+		}
+	}
+}
+
+// signatureIs checks to which transaction a signature leads, "" for none.
+func signatureIs(t *testing.T, s *Store, signature wallet.Signature, want wallet.TransactionID, when string) {
+	t.Helper()
+	if err := s.View(t.Context(), func(tx store.Tx) error {
+		got, err := tx.TransactionBySignature(signature)
+		if got.ID != want || (want == "") != errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s: it is %q, not %q (%v)", when, got.ID, want, err)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestErasingLeavesNoWayToFinalRows but their places in two lists, which are passed over.
+func TestErasingLeavesNoWayToFinalRows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	people(t, s, 3)
+	failed := sent("tx_failed", 1)
+	failed.Status, failed.SignID, failed.To = wallet.Failed, "", wallet.Address{201}
+	rows := []wallet.Transaction{sent("tx_1k7uvkhg0fudsbq9o7m5k3i1g0", 1), failed, sent("tx_his", 2)}
+	for _, n := range rows {
+		mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(n) })
+	}
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_1") })
+	if err := s.View(t.Context(), func(contract store.Tx) error {
+		tx := contract.(*tx)
+		for _, e := range tx.prefixed(finalsOf, tx.finalOwner("usr_1")) {
+			if len(e.value) > 0 || e.key[finalListSize] != finalOther {
+				t.Errorf("there is a payment %q to %x", e.key, e.value)
+			}
+		}
+		if n := len(tx.prefixed(finalsOf, tx.finalOwner("usr_1"))); n != 2 {
+			t.Errorf("the list has %d", n)
+		}
+		hash := s.lookup.Text(store.BySignID, rows[0].SignID)
+		if left := tx.prefixed(finalHashes, hash[:finalHashSize]); len(left) > 0 {
+			t.Errorf("the link leads on: %q", left)
+		}
+		paid, err := tx.Recipients("usr_1", 9)
+		all, err2 := tx.TransactionsOf("usr_1", store.Page{Limit: 9})
+		at, err3 := tx.TransactionsAt(rows[0].From, store.Page{Limit: 9})
+		_, byID := tx.Transaction(rows[0].ID)
+		_, bySignature := tx.TransactionBySignature(rows[0].Signature)
+		has, err4 := tx.HasPaid("usr_1", rows[0].From, rows[0].To, 9)
+		outgoing, err5 := tx.OutgoingFrom(rows[0].From, time.Time{})
+		if len(paid)+len(all)+len(at)+len(outgoing) > 0 || has || !errors.Is(byID, store.ErrNotFound) || !errors.Is(bySignature, store.ErrNotFound) {
+			t.Errorf("there is left: %v %v %v %v %v %v %v", paid, all, at, outgoing, has, byID, bySignature)
+		}
+		his, err6 := tx.TransactionBySignID(rows[2].SignID)
+		if list, err := tx.Recipients("usr_2", 9); his.ID != rows[2].ID || len(list) != 1 || err != nil {
+			t.Errorf("another's is %+v, %v, %v", his, list, err)
+		}
+		return errors.Join(err, err2, err3, err4, err5, err6)
+	}); err != nil {
+		t.Error(err)
+	}
+	closed(t, s)
+}
+
+// TestADamagedFinalRowHidesNoOther: lists go on, the operator hears of it once, and nobody takes it for one that is not there. A
+// person whose row is damaged can be erased.
+func TestADamagedFinalRowHidesNoOther(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "purser.db")
+	s := openAt(t, path)
+	people(t, s, 3)
+	for n := range 3 {
+		row := sent(fmt.Sprint("tx_", n), 1)
+		row.CreatedAt, row.Memo = row.CreatedAt.Add(time.Duration(n)), "secret"
+		mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(row) })
+	}
+	closed(t, s)
+	inFile(t, path, finals, 1, func(raw []byte) []byte { raw[len(raw)/2] ^= 4; return raw })
+	var log strings.Builder
+	o := at(path)
+	o.log = slog.New(slog.NewTextHandler(&log, nil))
+	s = o.mustOpen(t)
+	defer closed(t, s)
+	for range 2 {
+		if err := s.View(t.Context(), func(tx store.Tx) error {
+			all, err := tx.TransactionsOf("usr_1", store.Page{Limit: 9})
+			there, err2 := tx.TransactionsAt(wallet.Address{1}, store.Page{Limit: 9})
+			if len(all) != 2 || all[0].ID != "tx_2" || all[1].ID != "tx_0" || len(there) != 2 {
+				t.Errorf("listed are %v, %v", all, there)
+			}
+			_, outgoing := tx.OutgoingFrom(wallet.Address{1}, time.Time{})
+			_, byID := tx.Transaction("tx_1")
+			_, bySignature := tx.TransactionBySignature(sent("tx_1", 1).Signature)
+			_, bySignID := tx.TransactionBySignID("sign tx_1")
+			for _, read := range []error{outgoing, byID, bySignature, bySignID} {
+				if !errors.Is(read, store.ErrDamaged) {
+					t.Errorf("read: %v", read)
+				}
+			}
+			return errors.Join(err, err2)
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, id := range []string{"tx_1", "tx_other"} { // its id, or its signature
+		again := sent(id, 2)
+		again.Signature = sent("tx_1", 1).Signature
+		if err := s.Update(t.Context(), func(tx store.Tx) error { return tx.CreateTransaction(again) }); !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("%s is created beside it: %v", id, err)
+		}
+	}
+	if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), "table=finals key=2") || strings.Contains(log.String(), "secret") {
+		t.Errorf("the operator is told %d times:\n%s", n, &log)
+	}
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_1") })
+	if err := s.View(t.Context(), func(tx store.Tx) error {
+		paid, err := tx.Recipients("usr_1", 9)
+		if len(paid) > 0 {
+			t.Errorf("of an erased person: %v", paid)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAFinalRowThatMovedIsDamaged: its number is part of what its tag covers, and of what its sealed fields belong to.
+func TestAFinalRowThatMovedIsDamaged(t *testing.T) {
+	s := fresh(t)
+	people(t, s, 2)
+	for n := range 2 {
+		mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(sent(fmt.Sprint("tx_", n), 1)) })
+	}
+	mustUpdate(t, s, func(contract store.Tx) error {
+		tx := contract.(*tx)
+		first, second := slices.Clone(tx.get(finals, numberKey(1))), slices.Clone(tx.get(finals, numberKey(2)))
+		return errors.Join(tx.put(finals, numberKey(1), second), tx.put(finals, numberKey(2), first))
+	})
+	if err := s.View(t.Context(), func(tx store.Tx) error { _, err := tx.Transaction("tx_0"); return err }); !errors.Is(err, store.ErrDamaged) {
+		t.Error(err)
+	}
+}
+
+// TestAKeyThatIsNoEntryIsSkipped in lists, and an error where something would be missing.
+func TestAKeyThatIsNoEntryIsSkipped(t *testing.T) {
+	s := fresh(t)
+	people(t, s, 2)
+	row := sent("tx_1", 1)
+	mustUpdate(t, s, func(contract store.Tx) error {
+		tx := contract.(*tx)
+		var all []error
+		for _, rest := range [][]byte{{}, {1}, append(appendMillis(nil, 1<<47), 0), append(appendMillis(nil, 1<<47), make([]byte, 9)...)} {
+			all = append(all, tx.put(finalsOf, join(tx.finalOwner(row.Owner), []byte{finalPaid}, rest), nil), tx.put(finalsOf, join(tx.finalOwner(row.Owner), []byte{finalOther}, rest), nil),
+				tx.put(finalsAt, join(tx.finalWallet(row.From), rest), nil))
+		}
+		return errors.Join(append(all, tx.CreateTransaction(row))...)
+	})
+	if err := s.View(t.Context(), func(tx store.Tx) error {
+		all, err := tx.TransactionsOf(row.Owner, store.Page{Limit: 9})
+		there, err2 := tx.TransactionsAt(row.From, store.Page{Limit: 9})
+		if len(all) != 1 || len(there) != 1 {
+			t.Errorf("listed are %v, %v", all, there)
+		}
+		_, recipients := tx.Recipients(row.Owner, 9)
+		_, has := tx.HasPaid(row.Owner, row.From, row.To, 9)
+		_, outgoing := tx.OutgoingFrom(row.From, time.Time{})
+		for _, read := range []error{recipients, has, outgoing} {
+			if !errors.Is(read, store.ErrDamaged) {
+				t.Errorf("read: %v", read)
+			}
+		}
+		return errors.Join(err, err2)
+	}); err != nil {
+		t.Error(err)
+	}
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_1") })
+}
+
+// TestNumbersAtTheEndOfKeys come back, whatever they are.
+func TestNumbersAtTheEndOfKeys(t *testing.T) {
+	for _, n := range []uint64{1, 255, 256, 1 << 24, 1<<63 + 5} {
+		if got, err := suffixNumber(numberSuffix(n)); got != n || err != nil {
+			t.Errorf("%d comes back as %d, %v", n, got, err)
+		}
+	}
+	for _, bad := range [][]byte{{}, {0}, {0, 1}, make([]byte, 9)} {
+		if _, err := suffixNumber(bad); !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+	for at, want := range map[time.Time]uint64{{}: 0, time.Unix(-1, 0): 0, time.Unix(0, 999_999): 0, time.Unix(1, 2_000_000): 1002, time.Unix(1<<50, 0): lastMillis, time.Unix(lastMillis/1000, 999_000_000): lastMillis} {
+		if got := millisOf(at); got != want {
+			t.Errorf("%v is %d, not %d", at, got, want)
+		}
+	}
+}
