@@ -67,6 +67,7 @@ func TestARowMovesWhenItBecomesFinal(t *testing.T) {
 	row := sent("tx_1k7uvkhg0fudsbq9o7m5k3i1g0", 1)
 	row.Closed, row.Status = false, wallet.Pending
 	mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(row) })
+	var places [][]string
 	for step, closed := range []bool{false, true, true, false, true} {
 		row.Version++
 		row.Closed, row.Status, row.Fee = closed, wallet.Pending, uint64(step)
@@ -109,9 +110,14 @@ func TestARowMovesWhenItBecomesFinal(t *testing.T) {
 		if left := leftIn(t, s, in...); len(left) > 0 {
 			t.Errorf("step %d: left behind are %q", step, left)
 		}
-		if there := leftIn(t, s, append(short(), finals)...); closed && len(there) != 6 {
+		there := leftIn(t, s, append(short(), finals)...)
+		if closed && len(there) != 6 {
 			t.Errorf("step %d: a final row is %q", step, there)
 		}
+		places = append(places, there)
+	}
+	if !slices.Equal(places[1], places[2]) {
+		t.Errorf("a final row that changes moves from %q to %q", places[1], places[2])
 	}
 }
 
