@@ -18,7 +18,7 @@ import (
 // Final transactions: those that are closed and kept for good. They are nearly all that a store of some age holds, so they lie
 // where they take the least room (decisions/0058). Their rows are numbered in the order in which they became final, in a table
 // of their own, which fills its pages to the end. What leads to them holds that number instead of an id, and the first bytes of
-// a keyed hash instead of an owner, an address, a signature or a link. Two rows may have the same bytes, so whoever follows an
+// a keyed hash instead of an owner, an address, a signature or a link. Two rows may have the same bytes, so anybody who follows an
 // entry compares the row.
 //
 // Rows that were final in schema 1 stay in transactions, with the entries of that schema.

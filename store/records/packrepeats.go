@@ -49,7 +49,7 @@ func packedTexts() (addresses, bytes []string) {
 		}
 }
 
-// packed is the dictionary, and the table of what stands in it.
+// repeatStart is the dictionary, and the table of what stands in it.
 type repeatStart struct {
 	dictionary []byte
 	table      repeatTable
