@@ -372,7 +372,7 @@ func TestADamagedFinalRowHidesNoOther(t *testing.T) {
 	people(t, s, 3)
 	for n := range 3 {
 		row := sent(fmt.Sprint("tx_", n), 1)
-		row.CreatedAt, row.Memo = row.CreatedAt.Add(time.Duration(n)), "secret"
+		row.CreatedAt, row.Memo = row.CreatedAt.Add(time.Duration(n)*time.Millisecond), "secret"
 		mustUpdate(t, s, func(tx store.Tx) error { return tx.CreateTransaction(row) })
 	}
 	closed(t, s)
@@ -382,6 +382,15 @@ func TestADamagedFinalRowHidesNoOther(t *testing.T) {
 	o.log = slog.New(slog.NewTextHandler(&log, nil))
 	s = o.mustOpen(t)
 	defer closed(t, s)
+	if err := s.View(t.Context(), func(tx store.Tx) error {
+		newest, err := tx.TransactionsOf("usr_1", store.Page{Limit: 1})
+		if len(newest) != 1 || newest[0].ID != "tx_2" || log.Len() > 0 { // a page costs what it holds
+			t.Errorf("the first page is %v, and reads on: %s", newest, &log)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 {
 		if err := s.View(t.Context(), func(tx store.Tx) error {
 			all, err := tx.TransactionsOf("usr_1", store.Page{Limit: 9})

@@ -103,7 +103,7 @@ func checkLists(tx store.Tx, all []wallet.Transaction) error {
 func checkPaid(tx store.Tx, all []wallet.Transaction) error {
 	var outgoing []wallet.TransactionID
 	paid := map[wallet.Address]time.Time{}
-	since := noon().Add(2 * time.Millisecond)
+	since := noon().Add(2*time.Millisecond + 1)
 	for _, late := range []bool{false, true} {
 		for _, n := range all {
 			if n.Kind == wallet.Send && n.From == (wallet.Address{7}) && n.CreatedAt.Before(since) == late && (!late || !n.Closed) {
