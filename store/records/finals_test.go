@@ -68,7 +68,7 @@ func TestARowMovesWhenItBecomesFinal(t *testing.T) {
 	var places [][]string
 	for step, closed := range []bool{false, true, true, false, true} {
 		row.Version++
-		row.Closed, row.Status, row.Fee = closed, wallet.Pending, uint64(step)
+		row.Closed, row.Status, row.Fee, row.To = closed, wallet.Pending, uint64(step), wallet.Address{byte(100 + step)}
 		if closed {
 			row.Status = wallet.Confirmed
 		}
@@ -94,7 +94,7 @@ func TestARowMovesWhenItBecomesFinal(t *testing.T) {
 				}
 			}
 			paid, err := tx.Recipients(row.Owner, 9)
-			if has, errHas := tx.HasPaid(row.Owner, row.From, row.To, 9); len(paid) > 0 != closed || has != closed || err != nil || errHas != nil {
+			if has, errHas := tx.HasPaid(row.Owner, row.From, row.To, 9); len(paid) > 0 != closed || closed && paid[0] != row.To || has != closed || err != nil || errHas != nil {
 				t.Errorf("step %d: paid %v, %v (%v %v)", step, paid, has, err, errHas)
 			}
 			if err := tx.CreateTransaction(row); !errors.Is(err, store.ErrConflict) {
@@ -171,7 +171,6 @@ func TestEntriesThatLeadElsewhereArePassedOver(t *testing.T) {
 		tx := contract.(*tx)
 		var all []error
 		for _, n := range []wallet.Transaction{one, two, third} {
-			_, id := tx.finalID(string(n.ID))
 			signature, sign := tx.signatureHash(n.Signature), s.lookup.Text(store.BySignID, n.SignID)
 			created := appendMillis(nil, millisOf(n.CreatedAt))
 			for number := uint64(1); number <= 4; number++ { // the fourth row is none
@@ -182,7 +181,6 @@ func TestEntriesThatLeadElsewhereArePassedOver(t *testing.T) {
 					tx.put(finalsOf, join(tx.finalOwner(n.Owner), []byte{finalOther}, created, numberSuffix(number)), nil),
 					tx.put(finalsAt, join(tx.finalWallet(n.From), created, numberSuffix(number)), nil))
 			}
-			_ = id
 		}
 		return errors.Join(all...)
 	})
@@ -228,6 +226,15 @@ func TestEntriesThatLeadElsewhereArePassedOver(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	// A link or a signature that begins like another one is free.
+	fourth := sent("tx_4", 2)
+	mustUpdate(t, s, func(contract store.Tx) error {
+		tx := contract.(*tx)
+		signature, sign := tx.signatureHash(fourth.Signature), s.lookup.Text(store.BySignID, fourth.SignID)
+		_, id := tx.finalID(string(fourth.ID))
+		return errors.Join(tx.put(finalHashes, finalHashKey(signature[:], 1), nil), tx.put(finalHashes, finalHashKey(sign[:], 1), nil),
+			tx.put(finalHashes, join(id, numberSuffix(1)), nil), tx.CreateTransaction(fourth))
+	})
 	// Who erases one of them takes nothing from the other.
 	mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_1") })
 	if err := s.View(t.Context(), func(tx store.Tx) error {
@@ -240,7 +247,7 @@ func TestEntriesThatLeadElsewhereArePassedOver(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	_, conflict := third, s.Update(t.Context(), func(tx store.Tx) error {
+	conflict := s.Update(t.Context(), func(tx store.Tx) error {
 		again := third
 		again.ID = "tx_again"
 		return tx.CreateTransaction(again)
@@ -453,7 +460,11 @@ func TestAFinalRowThatMovedIsDamaged(t *testing.T) {
 
 // TestAKeyThatIsNoEntryIsSkipped in lists, and an error where something would be missing.
 func TestAKeyThatIsNoEntryIsSkipped(t *testing.T) {
-	s := fresh(t)
+	var log strings.Builder
+	o := at(filepath.Join(t.TempDir(), "purser.db"))
+	o.log = slog.New(slog.NewTextHandler(&log, nil))
+	s := o.mustOpen(t)
+	defer closed(t, s)
 	people(t, s, 2)
 	row := sent("tx_1", 1)
 	mustUpdate(t, s, func(contract store.Tx) error {
@@ -482,6 +493,9 @@ func TestAKeyThatIsNoEntryIsSkipped(t *testing.T) {
 		return errors.Join(err, err2)
 	}); err != nil {
 		t.Error(err)
+	}
+	if told := log.String(); !strings.Contains(told, "table=finals_of") || !strings.Contains(told, "table=finals_at") {
+		t.Errorf("the operator is told %q", told)
 	}
 	mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser("usr_1") })
 }

@@ -145,9 +145,10 @@ func TestPackedTextsComeBack(t *testing.T) {
 // TestTimesArePackedByTheOneBefore, the first by the time in the id.
 func TestTimesArePackedByTheOneBefore(t *testing.T) {
 	id := wallet.TimedIDs(func() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 123_000_000, time.UTC) }, rand.Reader)("tx")
-	text := fmt.Sprintf(`{"id":%q,"created_at":"2026-01-01T12:00:00.123000009Z","deadline":"2026-01-01T12:05:00.123000009Z","ended_at":"2026-01-01T12:04:59.123000009Z"}`, id)
+	key := wallet.TimedIDs(func() time.Time { return time.Date(2025, 1, 1, 12, 0, 0, 0, time.UTC) }, rand.Reader)("key")
+	text := fmt.Sprintf(`{"id":%q,"key_id":%q,"created_at":"2026-01-01T12:00:00.123000009Z","deadline":"2026-01-01T12:05:00.123000009Z","ended_at":"2026-01-01T12:04:59.123000009Z"}`, id, key)
 	short, ok := shorten([]byte(text), "")
-	if back, err := lengthen(short, ""); !ok || err != nil || string(back) != text || len(short) != 1+18+2+3+2+1 {
+	if back, err := lengthen(short, ""); !ok || err != nil || string(back) != text || len(short) != 1+18+18+2+3+2+1 {
 		t.Errorf("%d bytes, which come back as %s (%v)", len(short), back, err)
 	}
 }
@@ -221,6 +222,11 @@ func TestAPackIsNoBomb(t *testing.T) {
 		if out, err := lengthen(short, ""); !errors.Is(err, store.ErrDamaged) {
 			t.Errorf("%s: %d bytes: %v", what, len(out), err)
 		}
+	}
+	// What would not come back is not packed.
+	large := []byte(`{"memo":"` + strings.Repeat("a", maxPacked) + `"}`)
+	if packed := pack(large, ""); !bytes.Equal(packed, large) {
+		t.Errorf("%d bytes are packed in %d", len(large), len(packed))
 	}
 	bomb := append([]byte{firstForm}, packer().EncodeAll(make([]byte, 2*maxPacked), nil)...)
 	if _, err := unpack(bomb, ""); !errors.Is(err, store.ErrDamaged) {

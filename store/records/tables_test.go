@@ -13,8 +13,9 @@ func (b table) holdsRows() bool {
 	return false
 }
 
-// isRow tells whether what lies under a key is a row: in jobs, what leads to rows lies beside them.
+// isRow tells whether what lies under a key is a row: in jobs, what leads to rows lies beside them, and in finals the engine has two keys of
+// its own.
 func (b table) isRow(key []byte) bool {
 	_, what, _ := bytes.Cut(key, []byte{0})
-	return b.holdsRows() && (b != jobs || len(what) > 0 && what[0] == rowOf)
+	return b.holdsRows() && (b != finals || len(key) == 8) && (b != jobs || len(what) > 0 && what[0] == rowOf)
 }
