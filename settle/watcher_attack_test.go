@@ -2,6 +2,7 @@ package settle_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"testing"
 	"time"
@@ -63,7 +64,13 @@ func TestADamagedRowHoldsUpNoPaymentOfItsWallet(t *testing.T) {
 	r.look()
 	r.expect("5 SOL to bob")
 	id := wallet.ReceivedID(old, r.bob.Address(), wallet.Address{})
-	r.Damage([]byte(id), `"`)
+	var owner wallet.UserID
+	r.View(func(tx store.Tx) error {
+		receipt, err := tx.Transaction(id)
+		owner = receipt.Owner
+		return err
+	})
+	r.Damage(binary.BigEndian.AppendUint64(nil, 1), string(owner)) // a receipt is final, and the first that is
 	r.View(func(tx store.Tx) error {
 		if _, err := tx.Transaction(id); !errors.Is(err, store.ErrDamaged) {
 			t.Errorf("the row is not damaged: %v", err)

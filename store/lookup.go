@@ -39,6 +39,10 @@ const (
 	ByJob         Label = "job"
 	ByPortalToken Label = "portal token"
 	ByNews        Label = "news"
+	ByTransaction Label = "transaction id"
+	BySignature   Label = "signature"
+	ByOwner       Label = "owner"
+	ByWallet      Label = "wallet"
 
 	// OfRow is the hash of a row as it is stored: it tells whether the row is what was written there.
 	OfRow Label = "row"
@@ -46,7 +50,7 @@ const (
 
 // labels lists all labels.
 func labels() []Label {
-	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact, ByCounter, ByJob, ByPortalToken, ByNews, OfRow}
+	return []Label{ByTelegram, ByChat, BySubject, ByCard, BySignID, BySecret, ByIdempotency, ByEvent, ByContact, ByCounter, ByJob, ByPortalToken, ByNews, ByTransaction, BySignature, ByOwner, ByWallet, OfRow}
 }
 
 // Hash is a keyed hash. An engine finds a row by it without learning the value.

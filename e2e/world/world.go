@@ -184,7 +184,7 @@ func (w *World) Beside() *records.Store {
 // Damage cuts the stored row under key short whose plain part contains a text, as a broken disk does. Something must be found.
 func (w *World) Damage(key []byte, contains string) {
 	w.Helper()
-	const tables = 20
+	const tables = 25 // those up to the final transactions
 	found := 0
 	w.Must(w.engine.Update(context.Background(), func(tx engine.Tx) error {
 		for t := range engine.Table(tables) {

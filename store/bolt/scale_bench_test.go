@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	bbolt "go.etcd.io/bbolt"
+
 	"purser/store"
 	"purser/store/storetest"
 	"purser/wallet"
@@ -34,9 +36,14 @@ func BenchmarkScale(b *testing.B) {
 	small.fill(b, 2000)
 	if _, err := os.Stat(large.path); err != nil {
 		large.fill(b, 0)
-		before := usedBytes(b, large.path)
+		before, tables := usedBytes(b, large.path), tableBytes(b, large.path)
 		large.fill(b, rows)
 		b.Logf("%.0f bytes a transaction", float64(usedBytes(b, large.path)-before)/float64(rows))
+		for name, bytes := range tableBytes(b, large.path) {
+			if each := float64(bytes-tables[name]) / float64(rows); each >= 0.5 {
+				b.Logf("%6.0f of them in %s", each, name)
+			}
+		}
 	}
 	large.path = copyStore(b, large.path) // what is filled stays as it is
 	for b.Loop() {
@@ -114,6 +121,26 @@ func usedBytes(b *testing.B, path string) int64 {
 		b.Fatal(err)
 	}
 	return int64(meta.beyond) * int64(os.Getpagesize())
+}
+
+// tableBytes are the bytes of the pages of each bucket of a file, with what they leave free.
+func tableBytes(b *testing.B, path string) map[string]int {
+	b.Helper()
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	out := map[string]int{}
+	if err := errors.Join(db.View(func(root *bbolt.Tx) error {
+		return root.ForEach(func(name []byte, in *bbolt.Bucket) error {
+			stats := in.Stats()
+			out[string(name)] = stats.LeafAlloc + stats.BranchAlloc
+			return nil
+		})
+	}), db.Close()); err != nil {
+		b.Fatal(err)
+	}
+	return out
 }
 
 // sends measures 64 writers who begin and sign payments, each with its idempotency record.

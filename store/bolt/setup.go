@@ -103,8 +103,13 @@ func (e *Engine) prepare(run func(engine.Setup) error) (err error) {
 // gives the key file its name (openKeyFile).
 func (s *setup) create() error {
 	s.fresh, s.wrote = true, true
-	for _, name := range append(s.names(), ownBucket) {
+	for _, name := range []string{ownBucket, dataKeys, destroyedKeys} {
 		if _, err := s.root.CreateBucket([]byte(name)); err != nil {
+			return err
+		}
+	}
+	for b := range s.engine.layout {
+		if err := s.CreateTable(engine.Table(b)); err != nil {
 			return err
 		}
 	}
@@ -135,8 +140,12 @@ func (s *setup) Fresh() bool { return s.fresh }
 // CreateTable makes the bucket of a table that an older layout did not have.
 func (s *setup) CreateTable(t engine.Table) error {
 	s.wrote = true
-	_, err := s.root.CreateBucket([]byte(s.engine.layout[t].Name))
-	return err
+	spec := s.engine.layout[t]
+	in, err := s.root.CreateBucket([]byte(spec.Name))
+	if err != nil || !spec.Kept {
+		return err
+	}
+	return errors.Join(in.Put(keptEnd(), nil), in.Put(append(keptEnd(), keptEnd()...), nil))
 }
 
 // Check refuses a file that lacks a bucket, or in which a bucket's counter is behind its rows, so that one number
@@ -152,7 +161,7 @@ func (s *setup) Check() error {
 			continue
 		}
 		in := s.root.Bucket([]byte(spec.Name))
-		if key, _ := last(in.Cursor()); len(key) == 8 && numberOf(key) > in.Sequence() {
+		if key, _ := first(in.Cursor(), within(spec, engine.Range{Backward: true})); len(key) == 8 && numberOf(key) > in.Sequence() {
 			return fmt.Errorf("%w (%s counts from %d, but holds %d): restore a backup", engine.ErrBroken, spec.Name, in.Sequence(), numberOf(key))
 		}
 	}

@@ -55,6 +55,9 @@ func (t *tx) bucket(b engine.Table) *bbolt.Bucket {
 		if spec.Appended {
 			t.open[b].FillPercent = fullPages
 		}
+		if spec.Kept {
+			t.open[b].FillPercent = 1
+		}
 	}
 	return t.open[b]
 }
@@ -126,11 +129,13 @@ func (t *tx) Next(b engine.Table) (uint64, error) {
 
 // Scan walks a range in byte order.
 func (t *tx) Scan(b engine.Table, r engine.Range) iter.Seq2[[]byte, []byte] {
-	return scan(t.bucket(b), r)
+	return scan(t.bucket(b), within(t.engine.layout[b], r))
 }
 
 // First returns the first entry of a range.
-func (t *tx) First(b engine.Table, r engine.Range) (key, value []byte) { return first(t.cursor(b), r) }
+func (t *tx) First(b engine.Table, r engine.Range) (key, value []byte) {
+	return first(t.cursor(b), within(t.engine.layout[b], r))
+}
 
 // Writable tells an Update from a View.
 func (t *tx) Writable() bool { return t.root.Writable() }

@@ -34,6 +34,9 @@ type Spec struct {
 	Name string
 	// Appended says that most new keys come after all others: a hint for how full pages are kept.
 	Appended bool
+	// Kept says that the values of an Appended table hardly ever change or go: its pages need no room for it. Its keys begin with a
+	// byte below 0xff.
+	Kept bool
 	// Numbered says that the keys are numbers of Next, 8 bytes, big-endian. Check relies on it.
 	Numbered bool
 }

@@ -107,15 +107,15 @@ func (t *tx) eraseBinds(id wallet.UserID) error {
 }
 
 // eraseTransactions takes a person's transactions out of the lists of unsettled ones, which workers and reservations
-// read, and removes their signing links and the list of recipients. It keeps the rows, byOwner and the history of the
+// read, and removes their signing links and the list of recipients. It keeps the rows and the lists of the owner and of the
 // wallet: reads skip rows of an erased user.
 func (t *tx) eraseTransactions(id wallet.UserID) error {
 	prefix := userPrefix(id)
 	for _, e := range t.prefixed(byOwner, prefix) {
 		created := e.key[len(prefix):]
 		// The plain part says which entries the row has: no data key is needed.
-		r, _, err := t.transactionIndex(created[timeSize:])
-		if err != nil {
+		r, err := t.transactionIndex(created[timeSize:])
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		if err := t.delete(unsettled, created); err != nil {
@@ -130,7 +130,7 @@ func (t *tx) eraseTransactions(id wallet.UserID) error {
 			}
 		}
 	}
-	return t.deletePrefixed(paidBy, prefix)
+	return errors.Join(t.deletePrefixed(paidBy, prefix), t.eraseFinals(id))
 }
 
 // eraseTelegram removes what is found by a Telegram id: conversations and buttons of the person, cards and send

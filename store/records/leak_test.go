@@ -147,13 +147,13 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 	// Anybody can unpack what is packed.
 	var packed [][]byte
 	if err := s.view(t.Context(), func(t *tx) error {
-		for key, raw := range t.scan(transactions, all()) {
-			r, err := t.row(transactions, key, raw)
+		for key, raw := range t.scan(finals, all()) {
+			r, err := t.row(finals, key, raw)
 			if err != nil {
 				return err
 			}
 			if isPacked(r.plain) {
-				text, err := unpack(r.plain)
+				text, err := unpack(r.plain, r.owner)
 				if err != nil {
 					return err
 				}

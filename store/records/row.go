@@ -140,7 +140,7 @@ func cutPart(raw []byte) (part, rest []byte, err error) {
 
 // into decodes the row's plain JSON, packed or not.
 func (r row) into(plain any) error {
-	raw, err := unpacked(r.plain)
+	raw, err := unpacked(r.plain, r.owner)
 	if err != nil {
 		return err
 	}
@@ -176,17 +176,11 @@ func (t *tx) sealAs(subject string, key []byte, owner wallet.UserID, plain any, 
 // sealBeside makes a row of a plain part that is encoded already and of fields that it seals. An error besides
 // ErrNotFound is the random source's, or that of a data key that cannot be unwrapped.
 func (t *tx) sealBeside(subject string, key []byte, owner wallet.UserID, plain []byte, fields ...field) ([]byte, error) {
-	r := row{plain: plain}
-	// seal says which key is used when.
-	dataKey, err := t.dataKey(owner)
-	switch {
-	case errors.Is(err, store.ErrNotFound) && !t.isErased(owner):
-		dataKey = t.store.system
-	case err != nil:
+	dataKey, sealedFor, err := t.sealingKey(owner)
+	if err != nil {
 		return nil, err
-	default:
-		r.owner = owner
 	}
+	r := row{owner: sealedFor, plain: plain}
 	// One allocation for the whole row, its tag included: rows are written in every request.
 	size := 0
 	for _, f := range fields {
@@ -200,6 +194,15 @@ func (t *tx) sealBeside(subject string, key []byte, owner wallet.UserID, plain [
 		}
 	}
 	return out, nil
+}
+
+// sealingKey returns the key that seals for an owner, and whose it is: "" is the system's. seal says which key is used when.
+func (t *tx) sealingKey(owner wallet.UserID) (key *store.Key, of wallet.UserID, err error) {
+	key, err = t.dataKey(owner)
+	if errors.Is(err, store.ErrNotFound) && !t.isErased(owner) {
+		return t.store.system, "", nil
+	}
+	return key, owner, err
 }
 
 // unseal reads a row of a table: its JSON into plain, and its sealed fields. names must be those passed to seal, in
@@ -289,7 +292,7 @@ func (w identity) field() (field, error) {
 
 // parseIdentity reads what identity.field wrote, packed or not.
 func parseIdentity(raw []byte) (w identity, err error) {
-	if raw, err = unpacked(raw); err != nil {
+	if raw, err = unpacked(raw, ""); err != nil {
 		return identity{}, err
 	}
 	if err := json.Unmarshal(raw, &w); err != nil {

@@ -11,12 +11,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	bbolt "go.etcd.io/bbolt"
 
 	"purser/store"
 	"purser/store/bolt"
 	"purser/store/storetest"
+	"purser/wallet"
 )
 
 // update rewrites the committed file of the newest schema. Files of older schemas stay as their
@@ -74,10 +76,38 @@ func TestOldFilesOpen(t *testing.T) {
 					}
 				}
 			}
+			if base == "testdata/schema1" {
+				finalRowsStay(t, s, x)
+			}
 			// It is a store like any other: rows can go, and others come.
 			mustUpdate(t, s, func(tx store.Tx) error { return tx.EraseUser(x.User.ID) })
 			mustUpdate(t, s, func(tx store.Tx) error { return tx.PutUser(x.User) })
 		})
+	}
+}
+
+// finalRowsStay: a row that was final in schema 1 changes where it lies, and stands in one list with what becomes final today.
+func finalRowsStay(t *testing.T, s *Store, x storetest.Samples) {
+	t.Helper()
+	again, newer := x.Transaction, x.Transaction
+	again.RetriedBy = "tx_newer"
+	newer.ID, newer.SignID, newer.Signature, newer.CreatedAt = "tx_newer", "newer", wallet.Signature{1}, newer.CreatedAt.Add(time.Hour)
+	mustUpdate(t, s, func(tx store.Tx) error {
+		return errors.Join(tx.PutTransaction(again), tx.CreateTransaction(newer))
+	})
+	if in, now := placeIn(t, s, again.ID), placeIn(t, s, newer.ID); in != transactions || now != finals {
+		t.Errorf("it lies in %s, and a new one in %s", in, now)
+	}
+	if err := s.View(t.Context(), func(tx store.Tx) error {
+		all, err := tx.TransactionsOf(x.User.ID, store.Page{Limit: 9})
+		behind, err2 := tx.TransactionsAt(x.Transaction.From, store.Page{After: newer.ID, Limit: 9})
+		bySignature, err3 := tx.TransactionBySignature(again.Signature)
+		if len(all) != 2 || all[0].ID != newer.ID || all[1].RetriedBy != newer.ID || len(behind) != 1 || behind[0].ID != again.ID || bySignature.ID != again.ID {
+			t.Errorf("listed are %+v, then %+v; by signature %s", all, behind, bySignature.ID)
+		}
+		return errors.Join(err, err2, err3)
+	}); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -87,7 +117,7 @@ func readSamples(t *testing.T, base string, x *storetest.Samples) {
 	if err := json.Unmarshal(fileBytes(t, base+".json"), x); err != nil {
 		t.Fatal(err)
 	}
-	for _, raw := range []*json.RawMessage{&x.Event.Data, (*json.RawMessage)(&x.Transaction.Terms)} { // indenting the file indented these, too
+	for _, raw := range []*json.RawMessage{&x.Event.Data, (*json.RawMessage)(&x.Transaction.Terms), (*json.RawMessage)(&x.Open.Terms)} { // indenting the file indented these, too
 		var compact bytes.Buffer
 		if len(*raw) == 0 {
 			continue

@@ -37,13 +37,22 @@ const (
 
 	plantedSenders // user.0 address -> the time until which it is remembered
 
+	// What is not final, what came to nothing, and what was final before schema 2. "created-at" is a time and a transaction id.
 	transactions // transaction id -> row of wallet.Transaction
 	bySignID     // H(sign id) -> transaction id
 	bySignature  // signature -> transaction id (that of the payment, where a receipt shares its signature)
-	unsettled    // created-at transaction id -> -, of those that are not Closed
-	byOwner      // user.0 created-at transaction id -> -
-	paidBy       // user.0 created-at recipient transaction id -> -, of transfers that reached the recipient
-	byWallet     // address 'h' created-at transaction id -> -, history of a wallet; 'u' instead: unsettled, by sender
+	unsettled    // created-at -> -, of those that are not Closed
+	byOwner      // user.0 created-at -> -
+	paidBy       // user.0 time recipient transaction id -> -, of transfers that reached the recipient
+	byWallet     // address 'h' created-at -> -, history of a wallet; 'u' instead: unsettled, by sender
+
+	// Final transactions (finals.go). "n" is the number of a row in finals without its leading zero bytes, "millis" its time of creation
+	// in milliseconds (6 bytes).
+	finals      // number -> row of wallet.Transaction
+	finalIDs    // first 8 bytes of a timed transaction id, n -> -
+	finalHashes // first 6 bytes of H(signature), of H(sign id), or of H(another transaction id); n -> -
+	finalsOf    // first 10 bytes of H(owner), 'p' millis n -> recipient, of transfers that reached the recipient; 'o' millis n -> -, of others
+	finalsAt    // first 10 bytes of H(address), millis n -> -, history of a wallet
 
 	contacts // user.0 H(user, name) -> row of wallet.Contact
 
@@ -122,7 +131,7 @@ const (
 func (b table) String() string {
 	return [tableCount]string{
 		"meta", "users", "telegrams", "wallets", "wallets_of", "watches", "held_mints", "watched_stakes", "folded_payments", "binds", "binds_of", "freeze_links", "freeze_links_of", "policies", "policy_links", "policy_links_of", "planted_senders",
-		"transactions", "by_sign_id", "by_signature", "unsettled", "by_owner", "paid_by", "by_wallet", "contacts",
+		"transactions", "by_sign_id", "by_signature", "unsettled", "by_owner", "paid_by", "by_wallet", "finals", "final_ids", "final_hashes", "finals_of", "finals_at", "contacts",
 		"conversations", "buttons", "buttons_of", "cards", "send_results", "seen",
 		"outbox_events", "event_ids", "answers", "answer_keys", "keys", "key_secrets", "keys_of", "portal_tokens", "portal_tokens_of",
 		"apps", "apps_of", "grants", "grants_to", "developers", "webhooks", "webhooks_of", "webhooks_owned", "webhook_health",
@@ -136,23 +145,26 @@ func (b table) String() string {
 func (b table) grows() bool {
 	switch b {
 	case transactions, unsettled, seen, outboxEvents, eventIDs, answers, deliveryRows, expiries, newsItems,
-		jobs:
+		jobs, finals, finalIDs:
 		return true
 	}
 	return false
 }
 
+// kept tells whether the values of a table hardly ever change or go.
+func (b table) kept() bool { return b == finals }
+
 // numbered tells whether the keys of a table are nothing but numbers that the table draws itself (tx.next). Opening a
 // store checks that such a table holds no number that is yet to be drawn.
 func (b table) numbered() bool {
-	return b == outboxEvents || b == answers || b == newsItems
+	return b == outboxEvents || b == answers || b == newsItems || b == finals
 }
 
 // layout describes the tables to the engine.
 func layout() engine.Layout {
 	out := make(engine.Layout, tableCount)
 	for b := range tableCount {
-		out[b] = engine.Spec{Name: b.String(), Appended: b.grows(), Numbered: b.numbered()}
+		out[b] = engine.Spec{Name: b.String(), Appended: b.grows(), Kept: b.kept(), Numbered: b.numbered()}
 	}
 	return out
 }

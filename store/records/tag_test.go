@@ -109,37 +109,53 @@ func TestNoByteOfARowCanBeChanged(t *testing.T) {
 	}
 }
 
-// TestAChangedAmountIsNotServed: ten digits in the file, and each way to read a transaction.
+// TestAChangedAmountIsNotServed: ten digits in the file, and each way to read a transaction. In a final row, which is packed, any
+// byte.
 func TestAChangedAmountIsNotServed(t *testing.T) {
-	path, x := everyRow(t)
-	inFile(t, path, transactions, 0, func(raw []byte) []byte {
-		at := bytes.Index(raw, []byte(`"amount":`)) + len(`"amount":`)
-		copy(raw[at:], strings.Repeat("9", bytes.IndexByte(raw[at:], ',')))
-		return raw
-	})
-	s := openAt(t, path)
-	defer closed(t, s)
-	for what, read := range map[string]func(store.Tx) error{
-		"by id":        func(tx store.Tx) error { _, err := tx.Transaction(x.Transaction.ID); return err },
-		"by sign id":   func(tx store.Tx) error { _, err := tx.TransactionBySignID(x.Transaction.SignID); return err },
-		"by signature": func(tx store.Tx) error { _, err := tx.TransactionBySignature(x.Transaction.Signature); return err },
+	for b, of := range map[table]func(storetest.Samples) wallet.Transaction{
+		transactions: func(x storetest.Samples) wallet.Transaction { return x.Open },
+		finals:       func(x storetest.Samples) wallet.Transaction { return x.Transaction },
 	} {
-		if err := s.View(t.Context(), read); !errors.Is(err, store.ErrDamaged) {
-			t.Errorf("%s: %v", what, err)
+		path, x := everyRow(t)
+		changed := of(x)
+		inFile(t, path, b, 0, func(raw []byte) []byte {
+			at := bytes.Index(raw, []byte(`"amount":`))
+			if (at < 0) != (b == finals) {
+				t.Errorf("the amount of a row of %s stands at %d", b, at)
+			}
+			if at >= 0 {
+				at += len(`"amount":`)
+				copy(raw[at:], strings.Repeat("9", bytes.IndexByte(raw[at:], ',')))
+			} else {
+				raw[len(raw)/2] ^= 1
+			}
+			return raw
+		})
+		s := openAt(t, path)
+		for what, read := range map[string]func(store.Tx) error{
+			"by id":        func(tx store.Tx) error { _, err := tx.Transaction(changed.ID); return err },
+			"by sign id":   func(tx store.Tx) error { _, err := tx.TransactionBySignID(changed.SignID); return err },
+			"by signature": func(tx store.Tx) error { _, err := tx.TransactionBySignature(changed.Signature); return err },
+			"outgoing":     func(tx store.Tx) error { _, err := tx.OutgoingFrom(changed.From, time.Time{}); return err },
+		} {
+			if err := s.View(t.Context(), read); !errors.Is(err, store.ErrDamaged) {
+				t.Errorf("%s, %s: %v", b, what, err)
+			}
 		}
-	}
-	if err := s.View(t.Context(), func(tx store.Tx) error {
-		all, err := tx.TransactionsOf(x.User.ID, store.Page{Limit: 1})
-		at, errAt := tx.TransactionsAt(x.Transaction.From, store.Page{Limit: 1})
-		if len(all)+len(at) > 0 {
-			t.Errorf("listed: %v %v", all, at)
+		if err := s.View(t.Context(), func(tx store.Tx) error {
+			all, err := tx.TransactionsOf(x.User.ID, store.Page{Limit: 10})
+			at, errAt := tx.TransactionsAt(changed.From, store.Page{Limit: 1})
+			if len(all) != 1 || all[0].ID == changed.ID || len(at) > 0 {
+				t.Errorf("%s, listed: %v %v", b, all, at)
+			}
+			return errors.Join(err, errAt)
+		}); err != nil {
+			t.Errorf("%s: a list fails on it: %v", b, err)
 		}
-		return errors.Join(err, errAt)
-	}); err != nil {
-		t.Errorf("a list fails on it: %v", err)
-	}
-	if err := s.Update(t.Context(), func(tx store.Tx) error { return tx.PutTransaction(x.Transaction) }); !errors.Is(err, store.ErrDamaged) {
-		t.Errorf("written over: %v", err)
+		if err := s.Update(t.Context(), func(tx store.Tx) error { return tx.PutTransaction(changed) }); !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("%s: written over: %v", b, err)
+		}
+		closed(t, s)
 	}
 }
 
@@ -148,8 +164,8 @@ func TestRowsOfTwoTimesAreNotMixed(t *testing.T) {
 	path, x := everyRow(t)
 	before := rowsOfFile(t, path)[transactions][0]
 	s := openAt(t, path)
-	x.Transaction.Amount++
-	mustUpdate(t, s, func(tx store.Tx) error { return tx.PutTransaction(x.Transaction) })
+	x.Open.Amount++
+	mustUpdate(t, s, func(tx store.Tx) error { return tx.PutTransaction(x.Open) })
 	closed(t, s)
 	inFile(t, path, transactions, 0, func(raw []byte) []byte {
 		now, err := decodeRow(raw[:len(raw)-tagSize])
@@ -165,7 +181,7 @@ func TestRowsOfTwoTimesAreNotMixed(t *testing.T) {
 	})
 	s = openAt(t, path)
 	defer closed(t, s)
-	if err := s.View(t.Context(), func(tx store.Tx) error { _, err := tx.Transaction(x.Transaction.ID); return err }); !errors.Is(err, store.ErrDamaged) {
+	if err := s.View(t.Context(), func(tx store.Tx) error { _, err := tx.Transaction(x.Open.ID); return err }); !errors.Is(err, store.ErrDamaged) {
 		t.Errorf("a mixed row: %v", err)
 	}
 }
@@ -224,7 +240,7 @@ func TestAProposalThatCameToNothingLeavesNothing(t *testing.T) {
 		}
 		return errors.Join(err, doneEvents(tx))
 	})
-	of := []table{transactions, bySignID, bySignature, unsettled, byOwner, paidBy, byWallet, eventIDs, expiries}
+	of := []table{transactions, bySignID, bySignature, unsettled, byOwner, paidBy, byWallet, finals, finalIDs, finalHashes, finalsOf, finalsAt, eventIDs, expiries}
 	if left := leftIn(t, s, of...); len(left) != 6 { // the row, two lists, two ids, and the note
 		t.Errorf("a proposal that is over is %v", left)
 	}

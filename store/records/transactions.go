@@ -1,12 +1,9 @@
 package records
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"purser/store"
 	"purser/store/engine"
@@ -17,99 +14,7 @@ import (
 // repeats them or a memo are sealed with the owner's data key.
 type transactionRow struct {
 	wallet.Transaction
-	Sign []byte `json:"sign,omitempty"` // H(sign id), the key in bySignID
-}
-
-// transactionIndex is what the index entries of a transaction are made of, read from the same JSON as transactionRow.
-// No data key is needed for it.
-type transactionIndex struct {
-	ID        wallet.TransactionID `json:"id"`
-	Kind      wallet.Kind          `json:"type"`
-	Owner     wallet.UserID        `json:"owner"`
-	From      wallet.Address       `json:"from"`
-	CreatedAt time.Time            `json:"created_at"`
-	Signature wallet.Signature     `json:"signature"`
-	Closed    bool                 `json:"closed"`
-	Changes   uint64               `json:"changes"`
-	Version   uint64               `json:"version"` // see store.Transactions.PutTransaction
-	Sign      []byte               `json:"sign"`
-
-	To          wallet.Address `json:"to"`
-	Status      wallet.Status  `json:"status"`
-	ConfirmedAt time.Time      `json:"confirmed_at"`
-	EndedAt     time.Time      `json:"ended_at"`
-
-	rules wallet.Rules // of its kind; zero if this binary does not know the kind
-}
-
-// index is the transactionIndex of a row that is about to be written.
-func (r transactionRow) index(rules wallet.Rules) transactionIndex {
-	return transactionIndex{r.ID, r.Kind, r.Owner, r.From, r.CreatedAt, r.Signature, r.Closed, r.Changes, r.Version, r.Sign,
-		r.To, r.Status, r.ConfirmedAt, r.EndedAt, rules}
-}
-
-// reached is wallet.Rules.Reached for the fields that the index knows.
-func (x transactionIndex) reached() bool {
-	return x.rules.Reached(wallet.Transaction{Status: x.Status, ConfirmedAt: x.ConfirmedAt, EndedAt: x.EndedAt})
-}
-
-// paid is the entry in paidBy of a transfer that reached its recipient.
-func (x transactionIndex) paid() indexEntry {
-	return indexEntry{paidBy, join(userPrefix(x.Owner), timeKey(x.CreatedAt), x.To[:], []byte(x.ID)), false}
-}
-
-// indexEntry is one key of an index. A unique one maps to the transaction's id, and only one transaction may have it.
-// Others have no value, since the id is part of the key.
-type indexEntry struct {
-	in     table
-	key    []byte
-	unique bool
-}
-
-// historyKey is the entry in byWallet for the wallet that the transaction concerns: for a receipt the one that
-// received.
-func (x transactionIndex) historyKey() indexEntry {
-	at := x.rules.WalletOf(wallet.Transaction{From: x.From, To: x.To})
-	return indexEntry{byWallet, join(historyPrefix(at), timeKey(x.CreatedAt), []byte(x.ID)), false}
-}
-
-// unsettledKey is the entry in byWallet of a transaction that is not settled. It lies near its historyKey, so that both
-// are often on one page of the file.
-func (x transactionIndex) unsettledKey() indexEntry {
-	return indexEntry{byWallet, join(unsettledPrefix(x.From), timeKey(x.CreatedAt), []byte(x.ID)), false}
-}
-
-// historyPrefix begins the history of a wallet in byWallet.
-func historyPrefix(a wallet.Address) []byte { return append(a[:], 'h') }
-
-// unsettledPrefix begins the unsettled transactions from a wallet in byWallet.
-func unsettledPrefix(a wallet.Address) []byte { return append(a[:], 'u') }
-
-// entries lists all index entries of a transaction in its present state. reindex compares the lists before and after
-// a change.
-func (x transactionIndex) entries() []indexEntry {
-	// Always: the lists of the owner and of the wallet.
-	created := append(timeKey(x.CreatedAt), x.ID...)
-	out := make([]indexEntry, 0, 7)
-	out = append(out, indexEntry{byOwner, join(userPrefix(x.Owner), created), false}, x.historyKey())
-	// Until it is closed: the lists of workers and of reservations.
-	if !x.Closed {
-		out = append(out,
-			indexEntry{unsettled, created, false},
-			x.unsettledKey())
-	}
-	// Once the recipient was paid, for the check of look-alike addresses.
-	if x.reached() {
-		out = append(out, x.paid())
-	}
-	// By its signing link, and by its signature once there is one.
-	if len(x.Sign) > 0 {
-		out = append(out, indexEntry{bySignID, x.Sign, true})
-	}
-	if !x.Signature.IsZero() {
-		out = append(out, indexEntry{bySignature, x.Signature[:], true})
-	}
-	return out
+	Sign []byte `json:"sign,omitempty"` // H(sign id), the key in bySignID; of a final row its first finalHashSize bytes
 }
 
 // Kinds returns Options.Kinds.
@@ -118,14 +23,21 @@ func (t *tx) Kinds() wallet.Kinds { return t.store.kinds }
 // Transaction reads a row and puts its sealed fields back in place. ErrNotFound: there is none, or its owner was
 // erased. wallet.ErrUnknownKind: this binary cannot judge it. ErrDamaged: nor can its kind, which refuses its terms.
 func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
-	key := []byte(id)
-	raw := t.get(transactions, key)
-	if raw == nil {
-		return wallet.Transaction{}, store.ErrNotFound
-	}
-	var r transactionRow
-	sealed, err := t.unseal(transactions, key, raw, &r, "identity")
+	stored, err := t.stored([]byte(id))
 	if err != nil {
+		return wallet.Transaction{}, err
+	}
+	return t.opened(stored)
+}
+
+// opened is Transaction for a row that was read.
+func (t *tx) opened(stored storedTransaction) (wallet.Transaction, error) {
+	var r transactionRow
+	sealed, err := t.unsealFields(stored.in.String(), stored.key, stored.row, "identity")
+	if err != nil {
+		return wallet.Transaction{}, err
+	}
+	if err := stored.into(&r); err != nil {
 		return wallet.Transaction{}, err
 	}
 	who, err := parseIdentity(sealed[0])
@@ -151,22 +63,39 @@ func (t *tx) Transaction(id wallet.TransactionID) (wallet.Transaction, error) {
 // TransactionBySignID follows the keyed hash of a signing link's id.
 func (t *tx) TransactionBySignID(signID string) (wallet.Transaction, error) {
 	hash := t.store.lookup.Text(store.BySignID, signID)
-	return t.followed(t.get(bySignID, hash[:]), func(r wallet.Transaction) bool { return r.SignID == signID })
-}
-
-// followed reads the transaction that an index entry leads to and checks that it is the right one. Index entries have
-// no tag, so somebody who can write to the file could lead one elsewhere.
-func (t *tx) followed(id []byte, meant func(wallet.Transaction) bool) (wallet.Transaction, error) {
-	r, err := t.Transaction(wallet.TransactionID(id))
-	if err == nil && !meant(r) {
-		return wallet.Transaction{}, fmt.Errorf("%w: an index leads to another row", store.ErrDamaged)
-	}
-	return r, err
+	return t.followed(t.get(bySignID, hash[:]), hash, func(r wallet.Transaction) bool { return r.SignID == signID })
 }
 
 // TransactionBySignature finds a payment, or a receipt if no payment of this store has that signature.
 func (t *tx) TransactionBySignature(signature wallet.Signature) (wallet.Transaction, error) {
-	return t.followed(t.get(bySignature, signature[:]), func(r wallet.Transaction) bool { return r.Signature == signature })
+	return t.followed(t.get(bySignature, signature[:]), t.signatureHash(signature), func(r wallet.Transaction) bool { return r.Signature == signature })
+}
+
+// followed reads the transaction that an index leads to and checks that it is the right one: by its id, or without one the
+// final row under a hash. Index entries have no tag, so somebody who can write to the file could lead one elsewhere. Several
+// final rows may have the same first bytes of their hashes, so another one is passed over.
+func (t *tx) followed(id []byte, hash store.Hash, meant func(wallet.Transaction) bool) (wallet.Transaction, error) {
+	if id != nil {
+		r, err := t.Transaction(wallet.TransactionID(id))
+		if err == nil && !meant(r) {
+			return wallet.Transaction{}, fmt.Errorf("%w: an index leads to another row", store.ErrDamaged)
+		}
+		return r, err
+	}
+	failure := store.ErrNotFound
+	for stored, err := range t.finalsUnder(finalHashes, hash[:finalHashSize]) {
+		var r wallet.Transaction
+		if err == nil {
+			r, err = t.opened(stored)
+		}
+		switch {
+		case err == nil && meant(r):
+			return r, nil
+		case err != nil && !erased(err):
+			failure = err
+		}
+	}
+	return wallet.Transaction{}, failure
 }
 
 // CreateTransaction also records the kind in meta, so that a binary without this kind refuses the store (checkKinds).
@@ -179,8 +108,11 @@ func (t *tx) CreateTransaction(n wallet.Transaction) error {
 			return err
 		}
 	}
-	if t.get(transactions, []byte(n.ID)) != nil {
+	switch _, err := t.stored([]byte(n.ID)); {
+	case err == nil:
 		return store.ErrConflict
+	case !errors.Is(err, store.ErrNotFound):
+		return err
 	}
 	n.Version = 1
 	if kind := []byte(metaKind + n.Kind); t.get(meta, kind) == nil {
@@ -194,12 +126,9 @@ func (t *tx) CreateTransaction(n wallet.Transaction) error {
 // PutTransaction writes only if the stored row has the caller's version: of two changes that read the same row, the
 // second gets ErrConflict and must read again.
 func (t *tx) PutTransaction(n wallet.Transaction) error {
-	old, found, err := t.transactionIndex([]byte(n.ID))
+	old, err := t.transactionIndex([]byte(n.ID))
 	if err != nil {
 		return err
-	}
-	if !found {
-		return store.ErrNotFound
 	}
 	if old.Version != n.Version || old.Owner != n.Owner || old.Kind != n.Kind {
 		return store.ErrConflict
@@ -208,7 +137,8 @@ func (t *tx) PutTransaction(n wallet.Transaction) error {
 	return t.writeTransaction(n, &old)
 }
 
-// writeTransaction writes the row, and those of its index entries that differ from the old row's.
+// writeTransaction writes the row, and those of its index entries that differ from the old row's. A row that becomes final
+// moves to finals.
 func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error {
 	rules, err := t.store.kinds.Of(n.Kind)
 	if err != nil {
@@ -217,17 +147,19 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 	if err := rules.Check(n); err != nil {
 		return err
 	}
-	key := []byte(n.ID)
-	r, raw, err := t.sealTransaction(key, n)
+	number, err := t.placeOf(n, old)
+	if err != nil {
+		return err
+	}
+	in, key := rowPlace(n.ID, number)
+	r, raw, err := t.sealTransaction(in, key, n)
 	if err != nil {
 		return err
 	}
 	// Move the index from the old state to the new one, then write the row.
-	var before []indexEntry
-	if old != nil {
-		before = old.entries()
-	}
-	if err := t.reindex(key, rules, before, r.index(rules).entries()); err != nil {
+	now := r.index(rules)
+	now.number = number
+	if err := t.reindex(n, old, now); err != nil {
 		return err
 	}
 	if err := t.noteProposal(n); err != nil {
@@ -238,23 +170,31 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 			return err
 		}
 	}
-	raw = t.store.tagged(transactions.String(), key, raw)
+	raw = t.store.tagged(in.String(), key, raw)
 	// The next payment from the wallet asks what this row holds back. A commit that fails does no harm: the row is compared then.
 	if !n.Closed {
 		if _, err := t.store.remember(n, rules, raw); err != nil {
 			return err
 		}
 	}
-	return t.put(transactions, key, raw)
+	if old != nil && old.number != number {
+		if err := t.delete(rowPlace(n.ID, old.number)); err != nil {
+			return err
+		}
+	}
+	return t.put(in, key, raw)
 }
 
-// sealTransaction returns the row of a transaction: its plain part, and the whole without its tag.
-func (t *tx) sealTransaction(key []byte, n wallet.Transaction) (r transactionRow, raw []byte, err error) {
+// sealTransaction returns the row of a transaction for its place: its plain part, and the whole without its tag.
+func (t *tx) sealTransaction(in table, key []byte, n wallet.Transaction) (r transactionRow, raw []byte, err error) {
 	// Move the private fields from the plain part to the sealed one.
 	r = transactionRow{Transaction: n}
 	if n.SignID != "" {
 		hash := t.store.lookup.Text(store.BySignID, n.SignID)
 		r.Sign = hash[:]
+		if in == finals {
+			r.Sign = hash[:finalHashSize]
+		}
 	}
 	r.Chat, r.SignID, r.PoisoningSuspect, r.Label, r.Purpose = 0, "", wallet.Address{}, "", ""
 	r.Findings, r.DelayReason = nil, wallet.Reason{}
@@ -270,13 +210,17 @@ func (t *tx) sealTransaction(key []byte, n wallet.Transaction) (r transactionRow
 	}
 	plain, err := json.Marshal(r)
 	if err != nil {
-		return r, nil, fmt.Errorf("write a row of %s: %w", transactions, err)
+		return r, nil, fmt.Errorf("write a row of %s: %w", in, err)
 	}
 	// What never changes again is kept for good, and takes as little room as it can.
 	if n.Closed {
-		plain, who.value = pack(plain), pack(who.value)
+		_, owner, err := t.sealingKey(n.Owner)
+		if err != nil {
+			return r, nil, err
+		}
+		plain, who.value = pack(plain, owner), pack(who.value, "")
 	}
-	raw, err = t.sealBeside(transactions.String(), key, n.Owner, plain, who)
+	raw, err = t.sealBeside(in.String(), key, n.Owner, plain, who)
 	return r, raw, err
 }
 
@@ -292,12 +236,15 @@ func (t *tx) noteProposal(n wallet.Transaction) error {
 // removeProposal removes a transaction that came to nothing, all its index entries, and the ids of its events. It
 // keeps any other transaction: whatever was signed or could have been is kept for good.
 func (t *tx) removeProposal(id []byte) error {
-	raw := t.get(transactions, id)
-	if raw == nil {
-		return nil
-	}
-	r, _, err := plainOf[transactionRow](t, transactions, id, raw)
+	stored, err := t.stored(id)
 	if err != nil {
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		return err
+	}
+	var r transactionRow
+	if err := stored.into(&r); err != nil {
 		return err
 	}
 	if !r.NothingSigned() {
@@ -307,15 +254,12 @@ func (t *tx) removeProposal(id []byte) error {
 	if err != nil {
 		return nil // what nobody here can judge is not removed
 	}
-	for _, e := range r.index(rules).entries() {
-		if e.unique && !bytes.Equal(t.get(e.in, e.key), id) {
-			continue
-		}
-		if err := t.delete(e.in, e.key); err != nil {
-			return err
-		}
+	x := r.index(rules)
+	x.number = stored.number
+	if err := t.removeEntries(t.entries(x), nil); err != nil {
+		return err
 	}
-	return errors.Join(t.forgetEvents(r.Transaction), t.delete(transactions, id))
+	return errors.Join(t.forgetEvents(r.Transaction), t.delete(stored.in, stored.key))
 }
 
 // forgetEvents removes the ids of the events of a transaction that is closed or gone. None of them can be emitted again: each
@@ -338,88 +282,6 @@ func (t *tx) forgetEvents(n wallet.Transaction) error {
 		}
 	}
 	return nil
-}
-
-// reindex replaces the index entries of a row. It checks all unique entries before it writes any, so ErrConflict has
-// written nothing.
-func (t *tx) reindex(id []byte, rules wallet.Rules, before, after []indexEntry) error {
-	// First find out what may be added.
-	var adds []indexEntry
-	for _, e := range after {
-		if holds(before, e) {
-			continue
-		}
-		if e.unique {
-			free, err := t.free(e, rules)
-			if err != nil {
-				return err
-			}
-			if !free {
-				continue
-			}
-		}
-		adds = append(adds, e)
-	}
-	// Then remove what no longer holds.
-	for _, e := range before {
-		// A unique one may be another's: a receipt gives way to its sender.
-		if holds(after, e) || e.unique && !bytes.Equal(t.get(e.in, e.key), id) {
-			continue
-		}
-		if err := t.delete(e.in, e.key); err != nil {
-			return err
-		}
-	}
-	// Then add.
-	for _, e := range adds {
-		var value []byte
-		if e.unique {
-			value = id
-		}
-		if err := t.put(e.in, e.key, value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// holds tells whether a list has an entry.
-func holds(entries []indexEntry, e indexEntry) bool {
-	return slices.ContainsFunc(entries, func(o indexEntry) bool { return o.in == e.in && bytes.Equal(o.key, e.key) })
-}
-
-// free tells whether a row of this kind may take a unique entry that it does not have. ErrConflict: another row has
-// it. A receipt and a payment may share a signature. The signature then leads to the payment, and the receipt is
-// found by its id. So a receipt never takes an entry that exists (false), and a payment takes it from a receipt
-// (true).
-func (t *tx) free(e indexEntry, rules wallet.Rules) (bool, error) {
-	holder := t.get(e.in, e.key)
-	if holder == nil {
-		return true, nil
-	}
-	if e.in == bySignature && rules.Life == wallet.Incoming {
-		return false, nil
-	}
-	other, found, err := t.transactionIndex(holder)
-	if err != nil {
-		return false, err
-	}
-	if found && (e.in != bySignature || other.rules.Life != wallet.Incoming) {
-		return false, store.ErrConflict
-	}
-	return true, nil
-}
-
-// transactionIndex reads what the index entries of a stored row are made of.
-func (t *tx) transactionIndex(id []byte) (x transactionIndex, found bool, err error) {
-	raw := t.get(transactions, id)
-	if raw == nil {
-		return x, false, nil
-	}
-	if x, _, err = plainOf[transactionIndex](t, transactions, id, raw); err == nil {
-		x.rules, _ = t.store.kinds.Of(x.Kind)
-	}
-	return x, true, err
 }
 
 func (t *tx) UnsettledTransactions(after wallet.Transaction, limit int) ([]wallet.Transaction, error) {

@@ -52,6 +52,7 @@ type Samples struct {
 	Delivery     store.Delivery
 	Job          store.Job
 	DeadJob      store.Job
+	Open         wallet.Transaction // that is not final; Transaction is. Without an ID in the samples of schema 1
 }
 
 // NewSamples fills every field of them, and lets them belong together.
@@ -65,6 +66,7 @@ func NewSamples() Samples {
 	x.Conversation.Version, x.Transaction.Version = 1, 1
 	x.Wallet.Owner, x.Bind.User, x.Transaction.Owner, x.Event.User = x.User.ID, x.User.ID, x.User.ID, x.User.ID
 	x.Transaction.Kind = wallet.Send
+	x.Open.Kind, x.Open.Owner, x.Open.Version, x.Open.Closed = wallet.Send, x.User.ID, 1, false
 	x.FreezeLink.User, x.Policy.Owner, x.PolicyLink.User = x.User.ID, x.User.ID, x.User.ID
 	x.Watch.Address, x.Watch.Version = x.Wallet.Address, 1
 	x.Stakes.Address, x.Stakes.Version = x.Wallet.Address, 1
@@ -114,7 +116,7 @@ func (x Samples) Write(tx store.Tx) error {
 	if err == nil {
 		_, err = tx.NoteNews([]wallet.NewsItem{x.News}, now, false)
 	}
-	return errors.Join(err, tx.PutNewsFeed(x.NewsFeed), tx.PutWallet(x.Wallet), tx.PutWatch(watch), tx.PutWatchedStakes(stakes), tx.PutFolded(x.Wallet.Address, x.Folded), tx.PutBind(x.Bind), tx.PutFreezeLink(x.FreezeLink), tx.PutPolicy(x.Policy), tx.PutPolicyLink(x.PolicyLink), tx.CreateTransaction(x.Transaction),
+	return errors.Join(err, tx.PutNewsFeed(x.NewsFeed), tx.PutWallet(x.Wallet), tx.PutWatch(watch), tx.PutWatchedStakes(stakes), tx.PutFolded(x.Wallet.Address, x.Folded), tx.PutBind(x.Bind), tx.PutFreezeLink(x.FreezeLink), tx.PutPolicy(x.Policy), tx.PutPolicyLink(x.PolicyLink), tx.CreateTransaction(x.Transaction), tx.CreateTransaction(x.Open),
 		tx.CreateKey(x.Key, "sample secret"), tx.PutPortalToken(x.PortalToken, "sample portal token", 1), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutSendResult(x.Reply.Chat, x.Reply.Card, x.SendResult),
 		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
@@ -156,16 +158,7 @@ func (x Samples) Read(tx store.Tx) error {
 	check("policies", []wallet.WalletPolicy{x.Policy}, policies, err)
 	policyLink, err := tx.PolicyLink(x.PolicyLink.TokenHash)
 	check("policy link", x.PolicyLink, policyLink, err)
-	row, err := tx.Transaction(x.Transaction.ID)
-	check("transaction", x.Transaction, row, err)
-	row, err = tx.TransactionBySignID(x.Transaction.SignID)
-	check("transaction by sign id", x.Transaction, row, err)
-	row, err = tx.TransactionBySignature(x.Transaction.Signature)
-	check("transaction by signature", x.Transaction, row, err)
-	rows, err := tx.TransactionsOf(x.User.ID, store.Page{Limit: 10})
-	check("transactions", []wallet.Transaction{x.Transaction}, rows, err)
-	rows, err = tx.TransactionsAt(x.Transaction.From, store.Page{Limit: 10})
-	check("transactions of a wallet", []wallet.Transaction{x.Transaction}, rows, err)
+	errs = append(errs, x.readTransactions(tx))
 	k, err := tx.KeyBySecret("sample secret")
 	check("key", x.Key, k, err)
 	ks, err := tx.KeysOf(x.Key.Owner)
@@ -253,6 +246,33 @@ func (x Samples) Read(tx store.Tx) error {
 	check("dead letters", []store.DeadLetter{{Job: x.DeadJob, Reason: "sample reason", DiedAt: x.Job.NotBefore.Add(time.Hour)}}, dead, err)
 	announced, err := tx.OutboxEvents(10)
 	check("outbox_events", []store.OutboxEvent{{Number: 1, Event: x.Event}}, announced, err)
+	return errors.Join(errs...)
+}
+
+// readTransactions reads the samples of transactions in every way there is.
+func (x Samples) readTransactions(tx store.Tx) error {
+	var errs []error
+	check := func(what string, want, got any, err error) {
+		if err != nil || !reflect.DeepEqual(got, want) {
+			errs = append(errs, fmt.Errorf("%s: got %+v, %v\nwant %+v", what, got, err, want))
+		}
+	}
+	all := []wallet.Transaction{x.Transaction}
+	if x.Open.ID != "" {
+		all = []wallet.Transaction{x.Open, x.Transaction} // the newest first
+	}
+	for _, want := range all {
+		row, err := tx.Transaction(want.ID)
+		check("transaction", want, row, err)
+		row, err = tx.TransactionBySignID(want.SignID)
+		check("transaction by sign id", want, row, err)
+		row, err = tx.TransactionBySignature(want.Signature)
+		check("transaction by signature", want, row, err)
+		rows, err := tx.TransactionsAt(want.From, store.Page{Limit: 10})
+		check("transactions of a wallet", []wallet.Transaction{want}, rows, err)
+	}
+	rows, err := tx.TransactionsOf(x.User.ID, store.Page{Limit: 10})
+	check("transactions", all, rows, err)
 	return errors.Join(errs...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -93,13 +94,14 @@ func (s Scale) Proposal(n int) wallet.Transaction {
 		CreatedAt: s.created(n), Deadline: s.created(n).Add(cmp.Or(s.Window, wallet.ConfirmWindow)), Message: s.message(n)}
 }
 
-// message is the nth transaction's, in the form of a version 0 message of Solana with a zero blockhash: header, addresses,
+// message is the nth transaction's, as chain builds it: a version 0 message of Solana with a zero blockhash. Header, addresses,
 // blockhash, and three instructions, for the limit and the price of compute units and for the transfer.
 func (s Scale) message(n int) []byte {
 	from, to, reference := s.Wallet(n%s.People), bytesOf("to", n%(3*s.People), 32), bytesOf("reference", n, 32)
-	return slices.Concat([]byte{0x80, 1, 0, 3, 5}, from[:], to, reference, make([]byte, 32), bytesOf("compute budget", 0, 32), make([]byte, 32),
-		[]byte{3, 4, 0, 5, 2}, binary.LittleEndian.AppendUint32(nil, 1000), []byte{4, 0, 9, 3}, binary.LittleEndian.AppendUint64(nil, 10_000),
-		[]byte{3, 3, 0, 1, 2, 12, 2, 0, 0, 0}, binary.LittleEndian.AppendUint64(nil, uint64(1_000_000+n)), []byte{0})
+	budget, system := wallet.MustAddress("ComputeBudget111111111111111111111111111111"), make([]byte, 32)
+	return slices.Concat([]byte{0x80, 1, 0, 3, 5}, from[:], to, reference, budget[:], system, make([]byte, 32),
+		[]byte{3, 3, 0, 5, 2}, binary.LittleEndian.AppendUint32(nil, 1000), []byte{3, 0, 9, 3}, binary.LittleEndian.AppendUint64(nil, 10_000),
+		[]byte{4, 3, 0, 1, 2, 12, 2, 0, 0, 0}, binary.LittleEndian.AppendUint64(nil, uint64(1_000_000+n)), []byte{0})
 }
 
 // blockhashAt is where the blockhash lies in message.
@@ -113,7 +115,7 @@ func (s Scale) steps(n int) []func(*wallet.Transaction) wallet.TransitionInput {
 	final.Finalized, final.Confirmations = true, 32
 	return []func(*wallet.Transaction) wallet.TransitionInput{
 		func(t *wallet.Transaction) wallet.TransitionInput {
-			t.SignID = fmt.Sprintf("%x", bytesOf("sign", n, 16))
+			t.SignID = base64.RawURLEncoding.EncodeToString(bytesOf("sign", n, 16)) // as wallet.RandomToken writes it
 			t.IssuedBlockhashes = []wallet.IssuedBlockhash{{Blockhash: wallet.Blockhash{Hash: [32]byte(bytesOf("blockhash", n, 32)), LastValidBlockHeight: uint64(280_000_150 + n), Slot: uint64(300_000_000 + n)}, At: at(5)}}
 			return wallet.TransitionInput{By: wallet.OwnerConfirmed, At: at(5)}
 		},
