@@ -58,11 +58,11 @@ func unpackFirst(packed []byte) ([]byte, error) {
 	return lengthenFirst(short)
 }
 
-// lengthenFirst writes the texts that the first form keeps as bytes. ErrDamaged: bytes are missing behind a mark.
+// lengthenFirst writes the texts that the first form keeps as bytes. ErrDamaged: bytes are missing behind a mark, or there are more than maxPacked.
 func lengthenFirst(short []byte) ([]byte, error) {
 	out := make([]byte, 0, 2*len(short))
 	quoted := func(text string) { out = append(append(append(out, '"'), text...), '"') }
-	for len(short) > 0 {
+	for len(short) > 0 && len(out) <= maxPacked {
 		mark := short[0]
 		short = short[1:]
 		size := 0
@@ -105,6 +105,9 @@ func lengthenFirst(short []byte) ([]byte, error) {
 			}
 			out = append(out, ']')
 		}
+	}
+	if len(out) > maxPacked {
+		return nil, fmt.Errorf("%w: a packed part is too long", store.ErrDamaged)
 	}
 	return out, nil
 }

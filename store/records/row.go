@@ -290,8 +290,37 @@ func (w identity) field() (field, error) {
 	return field{"identity", raw}, err
 }
 
-// parseIdentity reads what identity.field wrote, packed or not.
+// besideForm is the first byte of an identity whose content is packed beside it (packedField).
+const besideForm = 3
+
+// packedField is field for a row that does not change any more. Memo, Terms, Message and Signed are packed. The rest is not: texts
+// of strangers stand there beside what only the owner may know, and the length of a ciphertext would tell whether one repeats the
+// other.
+func (w identity) packedField() (field, error) {
+	content := identity{Memo: w.Memo, Terms: w.Terms, Message: w.Message, Signed: w.Signed}
+	w.Memo, w.Terms, w.Message, w.Signed = "", nil, nil, nil
+	own, err := w.field()
+	if err != nil || content.Memo == "" && len(content.Terms) == 0 {
+		return own, err
+	}
+	raw, err := json.Marshal(content)
+	out := binary.AppendUvarint([]byte{besideForm}, uint64(len(own.value)))
+	out = append(out, own.value...)
+	return field{own.name, append(out, pack(raw, "")...)}, err
+}
+
+// parseIdentity reads what identity.field or packedField wrote, and what was packed as a whole before schema 2.
 func parseIdentity(raw []byte) (w identity, err error) {
+	if len(raw) > 0 && raw[0] == besideForm {
+		own, rest, err := cutPart(raw[1:])
+		if err != nil {
+			return identity{}, err
+		}
+		if err := json.Unmarshal(own, &w); err != nil {
+			return identity{}, fmt.Errorf("%w: %v", store.ErrDamaged, err)
+		}
+		raw = rest
+	}
 	if raw, err = unpacked(raw, ""); err != nil {
 		return identity{}, err
 	}

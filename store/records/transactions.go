@@ -205,6 +205,9 @@ func (t *tx) sealTransaction(in table, key []byte, n wallet.Transaction) (r tran
 		r.Memo, r.Terms, r.Message, r.Signed = "", nil, nil, nil
 	}
 	who, err := sealed.field()
+	if n.Closed {
+		who, err = sealed.packedField()
+	}
 	if err != nil {
 		return r, nil, err
 	}
@@ -218,7 +221,7 @@ func (t *tx) sealTransaction(in table, key []byte, n wallet.Transaction) (r tran
 		if err != nil {
 			return r, nil, err
 		}
-		plain, who.value = pack(plain, owner), pack(who.value, "")
+		plain = pack(plain, owner)
 	}
 	raw, err = t.sealBeside(in.String(), key, n.Owner, plain, who)
 	return r, raw, err
