@@ -31,7 +31,7 @@ func packages() map[string][]string {
 		"bot":               {"chat", "store", "work"},
 		"api":               {"handlers", "chat", "locale", "quota", "signer", "wallet", "store"},
 		"signer":            {},
-		"signer/bundle":     {}, // no part of the binary
+		"signer/bundle":     {"signer"}, // no part of the binary
 		"notify":            {"handlers", "store", "wallet", "work"},
 		"config":            {"quota", "wallet"},
 		"market":            {"egress", "store", "wallet", "work"},

@@ -125,16 +125,26 @@ var files = sync.OnceValue(func() map[string]File {
 		if name == index {
 			file.Headers = []Header{{"Content-Security-Policy", policyOf(plain)}}
 		} else {
-			sum := sha256.Sum256(plain)
-			file.ETag = base64.RawURLEncoding.EncodeToString(sum[:])
+			file.ETag = hash(plain)
 			file.Headers = []Header{{"Cache-Control", "public,max-age=31536000,immutable"}}
-			ext := path.Ext(name)
-			name = strings.TrimSuffix(name, ext) + "." + file.ETag + ext
+			name = HashedName(name, plain)
 		}
 		named[name] = file
 	}
 	return named
 })
+
+// HashedName returns the name by which a file is served: main.js becomes main.<SHA-256 in base64url>.js. The HTML names it so.
+func HashedName(name string, content []byte) string {
+	ext := path.Ext(name)
+	return strings.TrimSuffix(name, ext) + "." + hash(content) + ext
+}
+
+// hash is the SHA-256 of a file in base64url.
+func hash(content []byte) string {
+	sum := sha256.Sum256(content)
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
 
 // contents returns the files as they are, by plain name (main.js).
 func contents() map[string][]byte {

@@ -27,6 +27,8 @@ import (
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
+
+	"purser/signer"
 )
 
 // English is the catalogue that other languages take from what they lack.
@@ -218,12 +220,12 @@ func html(page, boot, icon []byte, served map[string][]byte) ([]byte, error) {
 	}
 	all := []exchange{
 		{`<script src="boot.js"></script>`, `<script>` + string(boot) + `</script>`, 1},
-		{`<link rel="stylesheet" href="style.css">`, `<link rel="stylesheet" href="` + Hashed("style.css", served["style.css"]) + `" integrity="` + Integrity(served["style.css"]) + `">`, 1},
+		{`<link rel="stylesheet" href="style.css">`, `<link rel="stylesheet" href="` + signer.HashedName("style.css", served["style.css"]) + `" integrity="` + Integrity(served["style.css"]) + `">`, 1},
 		{`"icon.svg"`, `"` + picture + `"`, 2},
 	}
 	for _, script := range Scripts() {
 		all = append(all,
-			exchange{` src="` + script + `"`, ` src="` + Hashed(script, served[script]) + `" integrity="` + Integrity(served[script]) + `"`, 1},
+			exchange{` src="` + script + `"`, ` src="` + signer.HashedName(script, served[script]) + `" integrity="` + Integrity(served[script]) + `"`, 1},
 			exchange{` data-texts="` + script + `"`, ` data-texts="` + strings.Join(textsOf(script, served), " ") + `"`, 1})
 	}
 	for _, one := range all {
@@ -245,17 +247,10 @@ func textsOf(script string, served map[string][]byte) []string {
 	for _, name := range slices.Sorted(maps.Keys(served)) {
 		language, of, _ := strings.Cut(strings.TrimSuffix(name, ".json"), ".")
 		if path.Ext(name) == ".json" && language != "" && of == part {
-			names = append(names, Hashed(name, served[name]))
+			names = append(names, signer.HashedName(name, served[name]))
 		}
 	}
 	return names
-}
-
-// Hashed returns the name that a file is served by: main.js becomes main.<SHA-256 in base64url>.js.
-func Hashed(name string, content []byte) string {
-	sum := sha256.Sum256(content)
-	ext := path.Ext(name)
-	return strings.TrimSuffix(name, ext) + "." + base64.RawURLEncoding.EncodeToString(sum[:]) + ext
 }
 
 // Integrity returns the value of the attribute `integrity` of a file.
