@@ -96,6 +96,9 @@ func TestNamesAreTheFieldsOwn(t *testing.T) {
 			if standard, ok := banned[name.Name]; ok {
 				t.Errorf("%s: %s is called %s", files.Position(name.Pos()), name.Name, standard)
 			}
+			if rest, bound := strings.CutPrefix(strings.ToLower(name.Name[:1])+name.Name[1:], "most"); bound && rest != "" && unicode.IsUpper(rune(rest[0])) {
+				t.Errorf("%s: %s is called max%s", files.Position(name.Pos()), name.Name, rest)
+			}
 		}
 	})
 	if seen < 5000 {

@@ -49,7 +49,7 @@ func (s *Server) alerts(c *fiber.Ctx, key wallet.Key) error {
 	if err != nil {
 		return err
 	}
-	data := alertsData{Alerts: []alertData{}, Limit: wallet.MostAlerts}
+	data := alertsData{Alerts: []alertData{}, Limit: wallet.MaxAlerts}
 	for _, a := range all {
 		data.Alerts = append(data.Alerts, alertOf(a))
 	}

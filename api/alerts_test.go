@@ -13,7 +13,7 @@ func TestAlertsAreServed(t *testing.T) {
 	r := newHarness(t)
 	r.savePrices(wallet.TokenPrice{Price: wallet.MustPrice("147"), At: r.Now(), Source: "jupiter"})
 	a := r.get("/v1/alerts", r.alice.secret)
-	if want := fmt.Sprintf(`"data":{"alerts":[],"limit":%d}`, wallet.MostAlerts); a.status != 200 || !strings.Contains(string(a.body), want) {
+	if want := fmt.Sprintf(`"data":{"alerts":[],"limit":%d}`, wallet.MaxAlerts); a.status != 200 || !strings.Contains(string(a.body), want) {
 		t.Errorf("%d %s, want %s", a.status, a.body, want)
 	}
 	set := func(body string, headers ...string) answer {
@@ -84,7 +84,7 @@ func TestAlertsAreRefused(t *testing.T) {
 			t.Errorf("%s: %d %s, want the field %q", body, a.status, a.body, want)
 		}
 	}
-	for n := range wallet.MostAlerts {
+	for n := range wallet.MaxAlerts {
 		if a := r.call("POST", "/v1/alerts", r.alice.secret, fmt.Sprintf(`{"token":"SOL","condition":"above","price":"%d"}`, 200+n)); a.status != 201 {
 			t.Fatalf("alert %d: %s", n+1, a.body)
 		}

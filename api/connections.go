@@ -19,8 +19,8 @@ import (
 // address, and trusted proxies have no limit of their own. A connection costs at most about 40 KB: readAhead, a
 // header buffer and a goroutine's stack.
 const (
-	mostConnections       = 1536
-	mostOfOneAddress      = 256
+	maxConnections        = 1536
+	maxOfOneAddress       = 256
 	descriptorsRunOutWait = 20 * time.Millisecond
 )
 
@@ -45,7 +45,7 @@ type Connections struct {
 
 // BoundConnections returns a new, separate limit for another of purser's listeners. It shares no counts with the Server's.
 func (s *Server) BoundConnections() *Connections {
-	return &Connections{Max: mostConnections, MaxPerAddress: mostOfOneAddress, TrustedProxies: s.TrustedProxies, Log: s.Log,
+	return &Connections{Max: maxConnections, MaxPerAddress: maxOfOneAddress, TrustedProxies: s.TrustedProxies, Log: s.Log,
 		full: failureError{Code: wallet.NetworkError, Message: s.text("connections.full"), Details: s.text(closeSome), Reason: closeSome,
 			Arguments: map[string]any{}}}
 }
@@ -160,7 +160,7 @@ func (l *Connections) forget(c *boundConn) {
 
 // longestWaiting returns the connection that has waited longest for its client; nil if all are being processed.
 func longestWaiting(of map[*boundConn]struct{}) (out *boundConn) {
-	// It looks at all of them. That is at most mostConnections, and only while the limit is reached.
+	// It looks at all of them. That is at most maxConnections, and only while the limit is reached.
 	first := int64(0)
 	for c := range of {
 		for _, number := range []int64{c.waits.Load(), c.sends.Load()} {

@@ -25,7 +25,7 @@ type hall struct {
 	log   *product.Log
 }
 
-func newHall(t *testing.T, most, mostOfOne int, trusted ...netip.Prefix) *hall {
+func newHall(t *testing.T, most, maxOfOne int, trusted ...netip.Prefix) *hall {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
 	check(t, ln.(*net.TCPListener).SetDeadline(time.Now().Add(20*time.Second))) // of Accept, where all are turned away
@@ -33,7 +33,7 @@ func newHall(t *testing.T, most, mostOfOne int, trusted ...netip.Prefix) *hall {
 	texts, err := locale.New()
 	check(t, err)
 	l := (&Server{Options: Options{TrustedProxies: trusted, Log: slog.New(slog.NewTextHandler(log, nil))}, english: texts.Printer("en", locale.Style{})}).BoundConnections()
-	l.Max, l.MaxPerAddress = most, mostOfOne
+	l.Max, l.MaxPerAddress = most, maxOfOne
 	h := &hall{t, l, l.Listener(ln), log}
 	t.Cleanup(func() { _ = h.ln.Close() })
 	return h

@@ -416,7 +416,7 @@ func TestTheDocumentsListsAndLimitsAreOurs(t *testing.T) {
 		"page":            {*schema("Transactions", "transactions").MaxItems, largestPage},
 		"webhooks":        {*schema("Webhooks", "webhooks").MaxItems, handlers.MaxWebhooks},
 		"deliveries":      {*schema("Deliveries", "deliveries").MaxItems, largestPage},
-		"waiting":         {uint64(*schema("WebhookHealth", "waiting").Max), handlers.MostWaiting},
+		"waiting":         {uint64(*schema("WebhookHealth", "waiting").Max), handlers.MaxWaiting},
 		"grace":           {uint64(*schema("SecretRotation", "grace_seconds").Max), handlers.LongestSecretGrace},
 		"Idempotency-Key": {*k.doc.Components.Parameters["Idempotency-Key"].Value.Schema.Value.MaxLength, maxIdempotencyKey},
 	} {

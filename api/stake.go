@@ -209,8 +209,8 @@ type validatorData struct {
 	Superminority    bool           `json:"superminority"`
 }
 
-// mostValidators is how many validators are listed: the best. Others can be named all the same.
-const mostValidators = 100
+// maxValidators is how many validators are listed: the best. Others can be named all the same.
+const maxValidators = 100
 
 // stakeValidators is GET /v1/stake/validators: the best first. The first is the default of POST /v1/stake.
 func (s *Server) stakeValidators(c *fiber.Ctx, _ wallet.Key) error {
@@ -222,7 +222,7 @@ func (s *Server) stakeValidators(c *fiber.Ctx, _ wallet.Key) error {
 		return err
 	}
 	data := validatorsData{Validators: []validatorData{}}
-	for _, v := range all[:min(len(all), mostValidators)] {
+	for _, v := range all[:min(len(all), maxValidators)] {
 		data.Validators = append(data.Validators, validatorData{ValidatorAddress: v.Vote, Name: v.Name, CommissionBPS: v.Commission,
 			Staked: wallet.Lamports(v.Stake).String(), Delinquent: v.Delinquent, Superminority: v.Superminority})
 	}

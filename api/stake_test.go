@@ -283,12 +283,12 @@ func TestTheListOfValidatorsEnds(t *testing.T) {
 	worst := best[0]
 	worst.Commission, worst.Stake = 10_000, 0
 	many := []wallet.Validator{worst, {Vote: r.Stranger(), Stake: 1_000_000 * sol}} // the superminority comes last
-	for range mostValidators {
+	for range maxValidators {
 		many = append(many, wallet.Validator{Vote: r.Stranger(), Stake: sol})
 	}
 	r.Stakes.Chain = validatorsOf{r.Stakes.Chain, many}
 	a := r.get("/v1/stake/validators", r.alice.secret)
-	if list := a.field("data", "validators").([]any); len(list) != mostValidators || strings.Contains(string(a.body), worst.Vote.String()) {
+	if list := a.field("data", "validators").([]any); len(list) != maxValidators || strings.Contains(string(a.body), worst.Vote.String()) {
 		t.Errorf("%d are listed", len(list))
 	}
 	if a := r.stakes(r.alice.secret, fmt.Sprintf(`,"action":"delegate","amount":"1","validator_address":%q`, worst.Vote)); a.status != 202 {

@@ -53,7 +53,7 @@ type healthData struct {
 	Failures    int         `json:"failures"`     // failed attempts in a row
 	LastStatus  int         `json:"last_status"`  // 0: no answer, or never tried
 	LastError   string      `json:"last_error"`
-	Waiting     int         `json:"waiting"` // deliveries that wait; counted up to handlers.MostWaiting
+	Waiting     int         `json:"waiting"` // deliveries that wait; counted up to handlers.MaxWaiting
 	Hours       []hourData  `json:"hours"`
 	Events      eventsUsage `json:"events"`
 }

@@ -215,8 +215,8 @@ func (m *message) calls(program wallet.Address) bool {
 	})
 }
 
-// mostCreated is how many token accounts a message may create: a swap needs one for each side.
-func (m *message) mostCreated() int {
+// maxCreated is how many token accounts a message may create: a swap needs one for each side.
+func (m *message) maxCreated() int {
 	if m.calls(wallet.SwapProgram) {
 		return 2
 	}

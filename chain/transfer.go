@@ -168,7 +168,7 @@ func decodeCreateAccount(c Call, before []wallet.Action) (wallet.Action, error) 
 		return wallet.Action{}, refuse(WrongAccount, "the token account is not the one that belongs to its owner")
 	case !c.Writable(account):
 		return wallet.Action{}, refuse(Malformed, "a token account that cannot change")
-	case countActions(before, wallet.ActionCreateAccount) >= c.m.mostCreated():
+	case countActions(before, wallet.ActionCreateAccount) >= c.m.maxCreated():
 		return wallet.Action{}, refuse(TooManyActions, "it creates too many token accounts")
 	}
 	return wallet.Action{Type: wallet.ActionCreateAccount, From: c.Payer(), To: owner, Account: c.At(account), Mint: mint, Program: program}, nil

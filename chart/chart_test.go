@@ -324,7 +324,7 @@ func TestTheTimeAxisHasRoundTimes(t *testing.T) {
 		for _, tick := range s.ticks() {
 			got = append(got, tick.label)
 		}
-		if len(got) > mostTicks+1 {
+		if len(got) > maxTicks+1 {
 			t.Errorf("%v has %d labels", c.span, len(got))
 		}
 		if c.want != "" && strings.Join(got, " ") != c.want {

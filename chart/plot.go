@@ -204,16 +204,16 @@ var steps = []time.Duration{
 
 const day = 24 * time.Hour
 
-// mostTicks is how many labels the time axis has room for.
-const mostTicks = 6
+// maxTicks is how many labels the time axis has room for.
+const maxTicks = 6
 
 // ticks returns the labels of the time axis, in UTC: hours if they are less than a day apart, else dates.
 func (s *Series) ticks() (ticks []tick) {
 	span := s.To.Sub(s.From)
-	i, _ := slices.BinarySearchFunc(steps, span/mostTicks, cmp.Compare[time.Duration])
+	i, _ := slices.BinarySearchFunc(steps, span/maxTicks, cmp.Compare[time.Duration])
 	step := steps[min(i, len(steps)-1)]
-	if span/step > mostTicks { // longer than any step is made for
-		step = span / mostTicks
+	if span/step > maxTicks { // longer than any step is made for
+		step = span / maxTicks
 	}
 	layout := "15:04"
 	if step >= day {

@@ -30,9 +30,9 @@ const (
 	asidesAre State = "asides open"
 )
 
-// mostAsides is how many asides are remembered per person and chat, which bounds the size of the row. Opening another one
+// maxAsides is how many asides are remembered per person and chat, which bounds the size of the row. Opening another one
 // closes the oldest.
-const mostAsides = 10
+const maxAsides = 10
 
 // asideTable returns the table of that conversation. It has no steps: asides come and go without any order.
 func asideTable() Flow { return Flow{idle: {}, asidesAre: {}} }
@@ -57,7 +57,7 @@ func (s *replyTx) openAside(a aside) error {
 		return err
 	}
 	open = append(otherThan(open, a.Card), a)
-	for len(open) > mostAsides {
+	for len(open) > maxAsides {
 		if err := s.closeAside(open[0]); err != nil {
 			return err
 		}

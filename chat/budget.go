@@ -32,8 +32,8 @@ type budget struct {
 	notified map[int64]time.Time // when a person last got a message about the limit; guarded by mu
 }
 
-// mostNotified is how many people are remembered before those are forgotten who may get a message again.
-const mostNotified = 1024
+// maxNotified is how many people are remembered before those are forgotten who may get a message again.
+const maxNotified = 1024
 
 // newBudget returns a budget in which each person has most lookups at once.
 func newBudget(most int) *budget {
@@ -51,7 +51,7 @@ func (b *budget) take(who int64, now time.Time) (wait time.Duration, notify bool
 	if last, ok := b.notified[who]; ok && now.Sub(last) < notifiedPause {
 		return wait, false
 	}
-	if len(b.notified) >= mostNotified {
+	if len(b.notified) >= maxNotified {
 		maps.DeleteFunc(b.notified, func(_ int64, at time.Time) bool { return now.Sub(at) >= notifiedPause })
 	}
 	b.notified[who] = now

@@ -42,7 +42,7 @@ func TestABudgetForgetsOnlyWhoHasAllOfItAgain(t *testing.T) {
 			b.take(who, at)
 		}
 	}
-	if len(b.notified) > mostNotified+1 {
+	if len(b.notified) > maxNotified+1 {
 		t.Errorf("%d people are remembered", len(b.notified))
 	}
 }

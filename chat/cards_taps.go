@@ -59,7 +59,7 @@ func (s *replyTx) cancelUnsigned() (bool, error) {
 			return false, err
 		}
 		s.asNew = true // as new messages: the old ones may be far up in the chat
-		for _, t := range waiting[:min(len(waiting), mostShown)] {
+		for _, t := range waiting[:min(len(waiting), maxShown)] {
 			if err := s.card(t); err != nil {
 				return false, err
 			}
@@ -71,8 +71,8 @@ func (s *replyTx) cancelUnsigned() (bool, error) {
 	return false, nil
 }
 
-// mostShown is the maximum number of waiting payments shown again at once.
-const mostShown = 5
+// maxShown is the maximum number of waiting payments shown again at once.
+const maxShown = 5
 
 // waitingPayments returns the person's payments that wait for Confirm, for the end of a delay or for a signature, and have not reached their
 // deadline.

@@ -218,8 +218,8 @@ func noContact(words string, meant []string) Action {
 	}
 }
 
-// mostListed is how many contacts fit into one message even if all names have the maximum length.
-const mostListed = 30
+// maxListed is how many contacts fit into one message even if all names have the maximum length.
+const maxListed = 30
 
 // listContacts shows the person's contacts with their addresses, and a button for each.
 func (s *replyTx) listContacts() error {
@@ -228,15 +228,15 @@ func (s *replyTx) listContacts() error {
 		return err
 	}
 	var lines []string
-	for _, contact := range all[:min(len(all), mostListed)] {
+	for _, contact := range all[:min(len(all), maxListed)] {
 		lines = append(lines, "<b>"+escape(contact.Name)+"</b>\n"+string(code(contact.Address.String())))
 	}
-	rows, err := s.contactButtons(all[:min(len(all), mostListed)])
+	rows, err := s.contactButtons(all[:min(len(all), maxListed)])
 	if err != nil {
 		return err
 	}
-	return s.reply("contacts.list", vars{"Contacts": html(strings.Join(lines, "\n")), "More": max(len(all)-mostListed, 0),
-		"Any": len(all) > 0, "All": len(all) <= mostListed, "Findable": s.user.PayableByID}, rows...)
+	return s.reply("contacts.list", vars{"Contacts": html(strings.Join(lines, "\n")), "More": max(len(all)-maxListed, 0),
+		"Any": len(all) > 0, "All": len(all) <= maxListed, "Findable": s.user.PayableByID}, rows...)
 }
 
 // contactButtons returns a button for each contact, two in a row.

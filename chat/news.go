@@ -15,7 +15,7 @@ import (
 // Bounds of a message with news.
 const (
 	newsAtOnce = 5
-	mostUnread = 50 // of the newest items that are read; damaged ones are passed over
+	maxUnread  = 50 // of the newest items that are read; damaged ones are passed over
 )
 
 // newsNotices is how people get what the operator's feeds have published.
@@ -32,7 +32,7 @@ func (s *replyTx) notifyNews() error {
 	if err != nil || newest <= s.user.NewsSeen {
 		return err
 	}
-	items, err := s.tx.NewsAfter(max(s.user.NewsSeen, newest-min(newest, mostUnread)), mostUnread)
+	items, err := s.tx.NewsAfter(max(s.user.NewsSeen, newest-min(newest, maxUnread)), maxUnread)
 	if err != nil || len(items) == 0 {
 		return err
 	}

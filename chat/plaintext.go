@@ -18,11 +18,11 @@ import (
 // Limits on the shape of an app's message. purser's own first line, which names the app, must stay visible or be repeated at
 // the end.
 const (
-	// mostLines is the maximum number of lines.
-	mostLines = 60
-	mostBlank = 2  // blank lines in a row
-	mostGap   = 24 // invisible characters in a row
-	mostMarks = 8  // combining accents in a row, since many of them cover the lines around
+	// maxLines is the maximum number of lines.
+	maxLines = 60
+	maxBlank = 2  // blank lines in a row
+	maxGap   = 24 // invisible characters in a row
+	maxMarks = 8  // combining accents in a row, since many of them cover the lines around
 
 	longText, longLines = 400, 10 // longer messages, in characters or lines, may not fit on a screen
 )
@@ -37,12 +37,12 @@ func (c *Chat) plainText(message, mode string) error {
 		if blank++; strings.ContainsFunc(line, wallet.Visible) {
 			blank = 0
 		}
-		if blank > mostBlank {
-			return badMessage("app_message.blank_lines", wallet.NumberArg("Most", mostBlank))
+		if blank > maxBlank {
+			return badMessage("app_message.blank_lines", wallet.NumberArg("Most", maxBlank))
 		}
 	}
-	if len(lines) > mostLines {
-		return badMessage("app_message.lines", wallet.NumberArg("Most", mostLines))
+	if len(lines) > maxLines {
+		return badMessage("app_message.lines", wallet.NumberArg("Most", maxLines))
 	}
 	// Gaps make a line look empty, and stacked accents draw over the lines around them.
 	gap, marks := 0, 0
@@ -54,10 +54,10 @@ func (c *Chat) plainText(message, mode string) error {
 			marks = 0
 		}
 		switch {
-		case gap > mostGap:
-			return badMessage("app_message.gaps", wallet.NumberArg("Most", mostGap))
-		case marks > mostMarks:
-			return badMessage("app_message.marks", wallet.NumberArg("Most", mostMarks))
+		case gap > maxGap:
+			return badMessage("app_message.gaps", wallet.NumberArg("Most", maxGap))
+		case marks > maxMarks:
+			return badMessage("app_message.marks", wallet.NumberArg("Most", maxMarks))
 		}
 	}
 	if mentions(message, mode, c.PublicURL.Hostname()) {

@@ -11,7 +11,7 @@ import (
 
 // What one message shows.
 const (
-	mostPools       = 8
+	maxPools        = 8
 	poolButtonsARow = 2
 )
 
@@ -56,7 +56,7 @@ func (c *Chat) poolsForApp(ctx context.Context, h Inbound) (Action, error) {
 
 // showPools lists pools. All of it is the source's word.
 func (s *replyTx) showPools(p handlers.TokenPools) error {
-	v := vars{"Token": shortTokenName(p.Token), "Mint": html(""), "Lines": html(""), "Source": html(""), "More": left(len(p.Pools) - mostPools)}
+	v := vars{"Token": shortTokenName(p.Token), "Mint": html(""), "Lines": html(""), "Source": html(""), "More": left(len(p.Pools) - maxPools)}
 	if p.Token.Symbol == "" {
 		v["Mint"] = code(p.Token.Mint.String())
 	}
@@ -68,7 +68,7 @@ func (s *replyTx) showPools(p handlers.TokenPools) error {
 	}
 	var lines []string
 	var buttons []Button
-	for i, pool := range p.Pools[:min(len(p.Pools), mostPools)] {
+	for i, pool := range p.Pools[:min(len(p.Pools), maxPools)] {
 		line := vars{"N": i + 1, "DEX": html(escape(wallet.CleanTokenText(pool.DEX))), "With": shortTokenName(pool.With), "Price": "", "Liquidity": "", "Volume": "", "Since": ""}
 		if pool.With.Native() || pool.With.Mint == wallet.WrappedSOL {
 			line["With"] = wallet.SOL.Symbol

@@ -25,10 +25,10 @@ type Prices interface {
 // priceDigits is how many significant digits of a price are shown.
 const priceDigits = 6
 
-// mostPriced and mostPriceButtons bound the list of /price.
+// maxPriced and maxPriceButtons bound the list of /price.
 const (
-	mostPriced       = 20
-	mostPriceButtons = 8
+	maxPriced        = 20
+	maxPriceButtons  = 8
 	priceButtonsARow = 4
 )
 
@@ -86,13 +86,13 @@ func (c *Chat) priceList(ctx context.Context, h Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		var lines []string
 		var known []handlers.PriceView
-		for i, view := range views[:min(len(views), mostPriced)] {
+		for i, view := range views[:min(len(views), maxPriced)] {
 			line, err := s.priceLine(view)
 			if err != nil {
 				return err
 			}
 			lines = append(lines, string(line))
-			if view.Known() && i < mostPriceButtons {
+			if view.Known() && i < maxPriceButtons {
 				known = append(known, view)
 			}
 		}

@@ -256,7 +256,7 @@ func (s *replyTx) drawLog(log handlers.SecurityLogView, newest uint64) error {
 	if len(row) > 0 {
 		rows = append(rows, row)
 	}
-	return s.show(securityLogCard, "security.log", vars{"State": state, "Entries": lines, "Zone": zoneName(s.now.In(s.words.clock)), "Most": wallet.MostSecurityEntries,
+	return s.show(securityLogCard, "security.log", vars{"State": state, "Entries": lines, "Zone": zoneName(s.now.In(s.words.clock)), "Most": wallet.MaxSecurityEntries,
 		"Bounded": log.Head.From > 1}, rows...)
 }
 

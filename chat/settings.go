@@ -184,8 +184,8 @@ func (c *Chat) setQuiet(text string) Action {
 // setLarge takes a whole number of the person's currency.
 func (c *Chat) setLarge(text string) Action {
 	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
-	if err != nil || n == 0 || n > wallet.MostLarge {
-		return askFor(largeWanted, wallet.Refuse(wallet.InvalidRequest, "setting_value.large", wallet.TextArg("Text", echo(text)), wallet.NumberArg("Most", wallet.MostLarge)))
+	if err != nil || n == 0 || n > wallet.MaxLarge {
+		return askFor(largeWanted, wallet.Refuse(wallet.InvalidRequest, "setting_value.large", wallet.TextArg("Text", echo(text)), wallet.NumberArg("Most", wallet.MaxLarge)))
 	}
 	return customize(func(to *wallet.Settings) { to.LargeFrom, to.LargeIn = n, to.Money() })
 }

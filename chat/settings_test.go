@@ -210,7 +210,7 @@ func TestNobodyDeletesAnothersAlert(t *testing.T) {
 	if wallet.CodeOf(err) != wallet.NotFound {
 		t.Errorf("Bob deletes it: %v", err)
 	}
-	for i := range wallet.MostAlerts - 1 {
+	for i := range wallet.MaxAlerts - 1 {
 		_, err := set(alice, fmt.Sprint(i+1))
 		r.Must(err)
 	}

@@ -15,8 +15,8 @@ import (
 
 // Bounds of a summary: Telegram allows 1024 characters below a picture.
 const (
-	mostHoldings = 6
-	mostFlows    = 4 // tokens in a line of what came or went
+	maxHoldings = 6
+	maxFlows    = 4 // tokens in a line of what came or went
 )
 
 // Summarize words the summary of a person's portfolio, with a picture of its value over time and of what it consists of. It draws the picture, and
@@ -86,7 +86,7 @@ func (s *replyTx) sendSummary(summary wallet.Summary, picture []byte) error {
 func (s *replyTx) holdingLines(summary wallet.Summary) (html, error) {
 	var lines []string
 	for i, h := range summary.Holdings {
-		if i == mostHoldings {
+		if i == maxHoldings {
 			more, err := s.words.text("summary.more", vars{"Count": len(summary.Holdings) - i})
 			if err != nil {
 				return "", err
@@ -155,8 +155,8 @@ func amountsOf(flows []wallet.TokenFlow, of func(wallet.TokenFlow) uint64) strin
 			all = append(all, f.Token.Amount(units).String()+" "+f.Token.Name())
 		}
 	}
-	if len(all) > mostFlows {
-		all = append(all[:mostFlows], "…")
+	if len(all) > maxFlows {
+		all = append(all[:maxFlows], "…")
 	}
 	return strings.Join(all, ", ")
 }

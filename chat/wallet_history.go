@@ -9,12 +9,12 @@ import (
 	"purser/wallet"
 )
 
-// mostPast is the number of payments on a page of /wallet history.
-const mostPast = 15
+// maxPast is the number of payments on a page of /wallet history.
+const maxPast = 15
 
-// mostPages bounds how many pages of the list one page of /wallet history is made of. Pages are short where a filter leaves
+// maxPages bounds how many pages of the list one page of /wallet history is made of. Pages are short where a filter leaves
 // out much, such as spam.
-const mostPages = 3
+const maxPages = 3
 
 // allHistory is the word after /wallet history that shows rejected and expired payments as well, and suspicious ones.
 const allHistory = "all"
@@ -58,7 +58,7 @@ func (c *Chat) tapOlderOfAll(ctx context.Context, h Inbound, cursor string) (Act
 	return c.historyPage(ctx, h, true, cursor)
 }
 
-// historyPage reads the page behind a cursor, and returns the action that words it. It may read up to mostPages pages of the
+// historyPage reads the page behind a cursor, and returns the action that words it. It may read up to maxPages pages of the
 // list, because a filter can leave few entries on each. It stops early when a node does not answer: the page then says that it
 // is incomplete. All reading happens before the transaction.
 func (c *Chat) historyPage(ctx context.Context, h Inbound, all bool, cursor string) (Action, error) {
@@ -66,8 +66,8 @@ func (c *Chat) historyPage(ctx context.Context, h Inbound, all bool, cursor stri
 		return nil, err
 	}
 	p := historyContent{all: all, next: cursor}
-	for read := 0; read < mostPages && len(p.entries) < mostPast && (read == 0 || p.next != "" && !p.incomplete); read++ {
-		page, err := c.History.List(ctx, h.caller(), handlers.Filter{Cursor: p.next, Limit: mostPast - len(p.entries), Fold: c.folding(all), Anonymous: h.app != nil})
+	for read := 0; read < maxPages && len(p.entries) < maxPast && (read == 0 || p.next != "" && !p.incomplete); read++ {
+		page, err := c.History.List(ctx, h.caller(), handlers.Filter{Cursor: p.next, Limit: maxPast - len(p.entries), Fold: c.folding(all), Anonymous: h.app != nil})
 		if err != nil {
 			return refuse(err)
 		}
@@ -220,8 +220,8 @@ func activityText(e handlers.HistoryEntry) string {
 // longestQuote is how many characters of a text of others a line of the history repeats.
 const longestQuote = 40
 
-// mostChanges bounds how many tokens a line of the history names.
-const mostChanges = 4
+// maxChanges bounds how many tokens a line of the history names.
+const maxChanges = 4
 
 // changes lists what an activity added and took, such as "−1 SOL, +150 USDC". "" for nothing.
 func (s *replyTx) changes(a *wallet.Activity) (html, error) {
@@ -230,7 +230,7 @@ func (s *replyTx) changes(a *wallet.Activity) (html, error) {
 	}
 	var parts []string
 	for i, change := range a.Net {
-		if i == mostChanges {
+		if i == maxChanges {
 			parts = append(parts, "…")
 			break
 		}

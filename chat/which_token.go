@@ -9,8 +9,8 @@ import (
 	"purser/wallet"
 )
 
-// mostMatches is how many tokens a person chooses from.
-const mostMatches = 5
+// maxMatches is how many tokens a person chooses from.
+const maxMatches = 5
 
 // tokenChoice is what a symbol outside the list may mean.
 type tokenChoice struct {
@@ -49,7 +49,7 @@ func (c *Chat) resolve(ctx context.Context, h Inbound, word string) (ref wallet.
 	if len(exact) > 0 {
 		found = exact
 	}
-	return ref, tokenChoice{word, len(exact) > 0, found[:min(len(found), mostMatches)]}, nil
+	return ref, tokenChoice{word, len(exact) > 0, found[:min(len(found), maxMatches)]}, nil
 }
 
 // whichToken is resolve for commands. If there is a choice, question asks with buttons that run command with a mint. For an app

@@ -228,10 +228,10 @@ func (ch *checker) watch() Watch {
 	if err != nil || n > most {
 		ch.wrong("watch.calls_per_minute", "must be a whole number from 0, which watches no wallet, to %d", most)
 	}
-	const mostAccounts = 10_000
+	const maxAccounts = 10_000
 	accounts, err := strconv.ParseUint(ch.values["watch.subscriptions"], 10, 32)
-	if err != nil || accounts > mostAccounts {
-		ch.wrong("watch.subscriptions", "must be a whole number from 0, which subscribes to none, to %d", mostAccounts)
+	if err != nil || accounts > maxAccounts {
+		ch.wrong("watch.subscriptions", "must be a whole number from 0, which subscribes to none, to %d", maxAccounts)
 	}
 	return Watch{Calls: int(n), Subscriptions: int(accounts)}
 }
@@ -362,7 +362,7 @@ func (ch *checker) limit(name string) uint64 {
 
 // Bounds of webhooks.
 const (
-	mostAttempts     = 20 // after the first
+	maxAttempts      = 20 // after the first
 	longestWait      = 24 * time.Hour
 	longestRetention = 720 * time.Hour
 )
@@ -379,8 +379,8 @@ func (ch *checker) webhooks() Webhooks {
 		ch.wrong("webhooks.allow_private", "is not set: webhooks.allow_http is for networks that it names")
 	}
 	waits := split(ch.values["webhooks.schedule"])
-	if len(waits) == 0 || len(waits) > mostAttempts {
-		ch.wrong("webhooks.schedule", "must hold 1 to %d waits, such as 1s,2s,4s,8s,16s", mostAttempts)
+	if len(waits) == 0 || len(waits) > maxAttempts {
+		ch.wrong("webhooks.schedule", "must hold 1 to %d waits, such as 1s,2s,4s,8s,16s", maxAttempts)
 	}
 	for _, item := range waits {
 		w.Schedule = append(w.Schedule, ch.duration("webhooks.schedule", item, time.Second, longestWait))

@@ -6,8 +6,8 @@ import (
 	"purser/wallet"
 )
 
-// mostFeeds is the most feeds that can be read.
-const mostFeeds = 20
+// maxFeeds is the most feeds that can be read.
+const maxFeeds = 20
 
 // news reads which feeds are read. They may be where webhooks may be: on the public internet by https, and in the networks that the
 // operator named. An address can hold a key, so no problem repeats one.
@@ -22,8 +22,8 @@ func (ch *checker) news(w Webhooks) (n News) {
 			n.Feeds = append(n.Feeds, feed)
 		}
 	}
-	if len(n.Feeds) > mostFeeds {
-		ch.wrong("news.feeds", "must name at most %d feeds", mostFeeds)
+	if len(n.Feeds) > maxFeeds {
+		ch.wrong("news.feeds", "must name at most %d feeds", maxFeeds)
 	}
 	return n
 }

@@ -38,7 +38,7 @@ const (
 	connectTimeout   = 5 * time.Second // for one address; the system repeats SYN after 1 and 3 s
 	dialTimeout      = 15 * time.Second
 	handshakeTimeout = 10 * time.Second
-	mostAddresses    = 4 // tried, of the addresses of one name
+	maxAddresses     = 4 // tried, of the addresses of one name
 )
 
 // Why no connection was made. These errors contain no address and no detail, so they may be shown to the person who chose the
@@ -171,7 +171,7 @@ func (d *Dialer) connect(ctx context.Context, address string, judge func(netip.A
 	return nil, err
 }
 
-// reachable looks a host up and returns the addresses that may be dialed, at most mostAddresses. The error is one of
+// reachable looks a host up and returns the addresses that may be dialed, at most maxAddresses. The error is one of
 // those above.
 func (d *Dialer) reachable(ctx context.Context, host string, judge func(netip.Addr) error) ([]netip.Addr, error) {
 	found, err := d.lookup(ctx, host)
@@ -185,7 +185,7 @@ func (d *Dialer) reachable(ctx context.Context, host string, judge func(netip.Ad
 	for _, a := range found {
 		if err := judge(a); err != nil {
 			refused = err
-		} else if len(good) < mostAddresses {
+		} else if len(good) < maxAddresses {
 			good = append(good, a)
 		}
 	}

@@ -31,12 +31,12 @@ func (a *Alerts) Of(ctx context.Context, who Caller) ([]wallet.Alert, error) {
 }
 
 // Set creates an alert. If the caller has the same one already, it returns that. An alert whose level is reached already waits until the price has gone back, so
-// that it tells of a crossing and not of what is so now. Errors: INVALID_REQUEST for what is no alert; CONFLICT if the caller has wallet.MostAlerts; USER_NOT_FOUND.
+// that it tells of a crossing and not of what is so now. Errors: INVALID_REQUEST for what is no alert; CONFLICT if the caller has wallet.MaxAlerts; USER_NOT_FOUND.
 func (a *Alerts) Set(tx store.Tx, who Caller, req AlertRequest) (wallet.Alert, error) {
 	alert := wallet.Alert{ID: wallet.AlertID(a.NewID("alr")), Owner: who.User, Token: req.Token, Condition: req.Condition, Price: req.Price, Change: req.Change, Span: req.Span,
 		KeyID: who.KeyID, CreatedAt: a.Now().UTC()}
 	if err := alert.Check(); err != nil {
-		return alert, wallet.Refuse(wallet.InvalidRequest, "alert_refused.wrong", wallet.TextArg("Least", wallet.Change(wallet.LeastAlertMove).Percent()), wallet.TextArg("Most", wallet.Change(wallet.MostAlertMove).Percent()))
+		return alert, wallet.Refuse(wallet.InvalidRequest, "alert_refused.wrong", wallet.TextArg("Least", wallet.Change(wallet.LeastAlertMove).Percent()), wallet.TextArg("Most", wallet.Change(wallet.MaxAlertMove).Percent()))
 	}
 	all, err := tx.AlertsOf(who.User)
 	if err != nil {
@@ -53,7 +53,7 @@ func (a *Alerts) Set(tx store.Tx, who Caller, req AlertRequest) (wallet.Alert, e
 	}
 	switch err := tx.PutAlert(alert); {
 	case errors.Is(err, store.ErrConflict):
-		return alert, wallet.Refuse(wallet.Conflict, "alert_refused.too_many", wallet.NumberArg("Most", wallet.MostAlerts))
+		return alert, wallet.Refuse(wallet.Conflict, "alert_refused.too_many", wallet.NumberArg("Most", wallet.MaxAlerts))
 	case err != nil:
 		return alert, found(err, wallet.UserNotFound, "person.gone")
 	}

@@ -20,7 +20,7 @@ const (
 	signaturesAtOnce  = 4               // wallets, or transactions, that are read from a node at the same time
 	maxOwnCursor      = 64              // characters of a transaction's id
 	minSignatures     = 50              // of a page
-	mostSignatures    = 1000            // of a page that looks for the time Until
+	maxSignatures     = 1000            // of a page that looks for the time Until
 	pagesAtOnce       = 4               // in the whole process that ask nodes; the others wait in line
 	historyPatience   = 8 * time.Second // for the line and all calls; what is not read by then is missing
 )
@@ -141,7 +141,7 @@ func (h *History) signaturesOf(ctx context.Context, w wallet.Wallet, from chainP
 			}
 			l.entries = append(l.entries, chainEntry{entry, last})
 		}
-		l.ended, limit = !more, mostSignatures
+		l.ended, limit = !more, maxSignatures
 	}
 	return l
 }

@@ -85,8 +85,8 @@ type knownKey struct {
 	used    atomic.Int64 // when touch last recorded a use, in nanoseconds of Unix time; 0: not since the key was read
 }
 
-// mostKnown bounds the cache: an entry takes about half a kilobyte. A full cache is emptied.
-const mostKnown = 16384
+// maxKnown bounds the cache: an entry takes about half a kilobyte. A full cache is emptied.
+const maxKnown = 16384
 
 // bySecret returns the key of a secret, from the cache if no key has changed since. The version is read before the key,
 // so a change in between only makes the entry stale.
@@ -118,7 +118,7 @@ func (k *Keys) bySecret(ctx context.Context, secret string) (*knownKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	// A full cache is dropped as a whole: the keys in use are back after one read each.
-	if k.known == nil || len(k.known) >= mostKnown {
+	if k.known == nil || len(k.known) >= maxKnown {
 		k.known = map[[32]byte]*knownKey{}
 	}
 	k.known[sum] = known

@@ -33,8 +33,8 @@ type Client struct {
 	Device  string // wallet.DeviceName of the User-Agent
 }
 
-// mostSeen bounds the memory of Security: an entry takes about 100 bytes. A full one is emptied.
-const mostSeen = 16384
+// maxSeen bounds the memory of Security: an entry takes about 100 bytes. A full one is emptied.
+const maxSeen = 16384
 
 // What a person's things are seen by: subjects of wallet.Seen.
 const (
@@ -174,7 +174,7 @@ func (s *Security) isKnown(one remembered) bool {
 func (s *Security) remember(one remembered) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.known == nil || len(s.known) >= mostSeen {
+	if s.known == nil || len(s.known) >= maxSeen {
 		s.known = map[remembered]struct{}{}
 	}
 	s.known[one] = struct{}{}

@@ -27,8 +27,8 @@ type Summaries struct {
 }
 
 const (
-	// mostSummedUp bounds how many of the newest transactions a summary counts.
-	mostSummedUp = 1000
+	// maxSummedUp bounds how many of the newest transactions a summary counts.
+	maxSummedUp = 1000
 	// longestOpen is longer than any transaction may take from its proposal until it lands.
 	longestOpen = 24 * time.Hour
 	// longestSummary bounds what time a summary is about, for somebody who had turned summaries off.
@@ -197,7 +197,7 @@ func (s *Summaries) move(ctx context.Context, out *PortfolioSummary) error {
 	sum, flows := out.Summary, map[wallet.Address]wallet.TokenFlow{}
 	err := s.Store.View(ctx, func(tx store.Tx) error {
 		page := store.Page{Limit: 200}
-		for seen := 0; seen < mostSummedUp; {
+		for seen := 0; seen < maxSummedUp; {
 			list, err := tx.TransactionsOf(out.Person.ID, page)
 			if err != nil || len(list) == 0 {
 				return err

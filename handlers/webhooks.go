@@ -419,13 +419,13 @@ func (w *Webhooks) RotateSecret(tx store.Tx, who Caller, id wallet.WebhookID, se
 // HookStatus is a webhook with figures about its deliveries.
 type HookStatus struct {
 	HookRecord
-	Waiting     int                   // deliveries; counted up to MostWaiting
+	Waiting     int                   // deliveries; counted up to MaxWaiting
 	Hours       []store.AttemptCounts // of the last day, oldest first; hours without attempts are left out
 	Used, Limit uint64                // events in the last hour, and their limit
 }
 
-// MostWaiting is where counting waiting deliveries stops.
-const MostWaiting = 10_000
+// MaxWaiting is where counting waiting deliveries stops.
+const MaxWaiting = 10_000
 
 // Status returns a webhook with figures about its deliveries. They are read one after the other, not at one instant.
 func (w *Webhooks) Status(ctx context.Context, who Caller, id wallet.WebhookID) (HookStatus, error) {
@@ -433,7 +433,7 @@ func (w *Webhooks) Status(ctx context.Context, who Caller, id wallet.WebhookID) 
 		if s.HookRecord, err = recordOf(tx, who, id); err != nil {
 			return s, err
 		}
-		s.Waiting, err = tx.Waiting(s.ID, MostWaiting)
+		s.Waiting, err = tx.Waiting(s.ID, MaxWaiting)
 		return s, err
 	})
 	if err != nil {

@@ -25,8 +25,8 @@ type fill struct {
 // fillAgain is how long the history of a token is not asked for again.
 const fillAgain = 10 * time.Minute
 
-// mostFills bounds how many of these questions are remembered.
-const mostFills = 10_000
+// maxFills bounds how many of these questions are remembered.
+const maxFills = 10_000
 
 // step returns the distance of the points of a chart over a span: at most 300 of them.
 func step(span time.Duration) time.Duration {
@@ -94,7 +94,7 @@ func (p *Prices) mayFill(f fill) bool {
 	if at, ok := p.filled[f]; ok && now.Sub(at) < fillAgain {
 		return false
 	}
-	if p.filled == nil || len(p.filled) >= mostFills {
+	if p.filled == nil || len(p.filled) >= maxFills {
 		p.filled = map[fill]time.Time{}
 	}
 	p.filled[f] = now

@@ -33,9 +33,9 @@ const (
 	geckoTerminalURL = "https://api.geckoterminal.com"
 	geckoCalls       = 30                 // a minute, without a key
 	poolKept         = time.Hour          // how long the deepest pool of a token is remembered
-	mostPools        = 20                 // of one token that are returned
-	mostPoolsKept    = 10_000             // of these
-	mostCandles      = 1000               // in an answer
+	maxPools         = 20                 // of one token that are returned
+	maxPoolsKept     = 10_000             // of these
+	maxCandles       = 1000               // in an answer
 	geckoNetwork     = "solana"           // the id of Solana there
 	geckoTokenPrefix = geckoNetwork + "_" // before the address of a token or pool in an id
 )
@@ -83,7 +83,7 @@ func (g *GeckoTerminal) Pools(ctx context.Context, priority Priority, mint walle
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Pool) int { return cmpWorth(b.Liquidity, a.Liquidity) })
-	out = out[:min(len(out), mostPools)]
+	out = out[:min(len(out), maxPools)]
 	return out, nil
 }
 
@@ -196,7 +196,7 @@ func (g *GeckoTerminal) PastPrices(ctx context.Context, priority Priority, mint 
 	case step < 24*time.Hour:
 		timeframe, aggregate, each = "hour", 4, 4*time.Hour
 	}
-	limit := min(mostCandles, int(until.Sub(since)/each)+2)
+	limit := min(maxCandles, int(until.Sub(since)/each)+2)
 	side := "base"
 	if pool.Quote == ProviderMint(mint) {
 		side = "quote"
@@ -215,7 +215,7 @@ func (g *GeckoTerminal) PastPrices(ctx context.Context, priority Priority, mint 
 		return nil, err
 	}
 	var out []wallet.PricePoint
-	for _, raw := range answer.Data.Attributes.Candles[:min(len(answer.Data.Attributes.Candles), mostCandles)] {
+	for _, raw := range answer.Data.Attributes.Candles[:min(len(answer.Data.Attributes.Candles), maxCandles)] {
 		var row []number
 		if json.Unmarshal(raw, &row) != nil || len(row) < 5 {
 			continue
@@ -248,7 +248,7 @@ func (g *GeckoTerminal) deepest(ctx context.Context, priority Priority, mint wal
 			known.pool = pools[0]
 		}
 		g.mu.Lock()
-		if g.deep == nil || len(g.deep) >= mostPoolsKept {
+		if g.deep == nil || len(g.deep) >= maxPoolsKept {
 			g.deep = map[wallet.Address]knownPool{}
 		}
 		g.deep[mint] = known

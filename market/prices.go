@@ -53,8 +53,8 @@ const (
 	AskTimeout = 1500 * time.Millisecond
 	// unpricedFor is how long a token that no source knows is not asked for again.
 	unpricedFor = 10 * time.Minute
-	// mostUnpriced bounds how many of them are remembered.
-	mostUnpriced = 10_000
+	// maxUnpriced bounds how many of them are remembered.
+	maxUnpriced = 10_000
 	// MaxAsked is the most tokens that one Lookup asks the sources for.
 	MaxAsked = 50
 )
@@ -219,7 +219,7 @@ func (p *Prices) isUnpriced(mint wallet.Address, now time.Time) bool {
 func (p *Prices) noteUnpriced(mints []wallet.Address) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.unpriced == nil || len(p.unpriced)+len(mints) > mostUnpriced {
+	if p.unpriced == nil || len(p.unpriced)+len(mints) > maxUnpriced {
 		p.unpriced = map[wallet.Address]time.Time{}
 	}
 	now := p.Now()

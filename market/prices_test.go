@@ -470,12 +470,12 @@ func TestAThousandTokensFitAFreePlan(t *testing.T) {
 			for last < len(calls) && calls[last].Sub(at) < time.Minute {
 				last++
 			}
-			if last-i > 30+mostAtOnce {
+			if last-i > 30+maxAtOnce {
 				t.Errorf("%d calls within a minute", last-i)
 				break
 			}
 		}
-		if n := len(calls); n > int(span/time.Minute)*30+mostAtOnce {
+		if n := len(calls); n > int(span/time.Minute)*30+maxAtOnce {
 			t.Errorf("%d calls in %s", n, span)
 		}
 	})

@@ -66,14 +66,14 @@ type budget struct {
 	span  time.Duration
 }
 
-// mostAtOnce bounds how many calls may come at once.
-const mostAtOnce = 15
+// maxAtOnce bounds how many calls may come at once.
+const maxAtOnce = 15
 
 // newProvider makes a provider. A fifth of its budget stays for swaps, however much else is asked, and at most three fifths are for sampling.
 func newProvider(name, header string, o Options, b budget) *provider {
 	client := *o.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return errors.New("it redirects") } // a key would go along
-	each, burst := float64(b.calls)/b.span.Seconds(), min(max(1, b.calls/2), mostAtOnce)
+	each, burst := float64(b.calls)/b.span.Seconds(), min(max(1, b.calls/2), maxAtOnce)
 	return &provider{name: name, base: o.URL, header: header, key: o.Key, client: &client, now: o.Now,
 		all: rate.NewLimiter(rate.Limit(each), burst), common: rate.NewLimiter(rate.Limit(each*4/5), max(1, burst*4/5)),
 		sampling: rate.NewLimiter(rate.Limit(each*3/5), max(1, burst*3/5))}

@@ -22,9 +22,9 @@ const (
 	pythURL       = "https://hermes.pyth.network"
 	pythMaxTokens = 20
 	pythCalls     = 60 // a minute: well below 30 in 10 seconds
-	// mostWidth is the most that a confidence interval may be wide, as a part of the price: one in fifty. Wider ones come from
+	// maxWidth is the most that a confidence interval may be wide, as a part of the price: one in fifty. Wider ones come from
 	// markets that nearly stand still.
-	mostWidth = 50
+	maxWidth = 50
 )
 
 // NewPyth returns a source of prices.
@@ -95,7 +95,7 @@ func (p *Pyth) Prices(ctx context.Context, priority Priority, mints []wallet.Add
 		width, errWidth := strconv.ParseUint(string(row.Price.Confidence), 10, 64)
 		exponent, errExponent := strconv.ParseInt(string(row.Price.Exponent), 10, 8)
 		seconds, errTime := strconv.ParseInt(string(row.Price.PublishTime), 10, 64)
-		if err != nil || errWidth != nil || errExponent != nil || errTime != nil || width > mantissa/mostWidth {
+		if err != nil || errWidth != nil || errExponent != nil || errTime != nil || width > mantissa/maxWidth {
 			continue
 		}
 		price, err := wallet.NewPrice(mantissa, int(exponent))

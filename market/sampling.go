@@ -20,9 +20,9 @@ const (
 	sampleTick = 10 * time.Second
 	// wantedFor is how long a token is sampled after somebody asked for its price.
 	wantedFor = 24 * time.Hour
-	// mostSampled bounds the tokens that are sampled. A free plan leaves 18 calls a minute for sampling: for 900 tokens each minute, or for 10,000 in
+	// maxSampled bounds the tokens that are sampled. A free plan leaves 18 calls a minute for sampling: for 900 tokens each minute, or for 10,000 in
 	// eleven minutes (TestAThousandTokensFitAFreePlan).
-	mostSampled = 10_000
+	maxSampled = 10_000
 	// listPage is how many tokens are read from the store at once.
 	listPage = 500
 	// compareEvery is how often the other sources are asked for the well-known tokens, to notice that one is wrong.
@@ -127,10 +127,10 @@ func (p *Prices) due(ctx context.Context) ([]wallet.Address, error) {
 	}), nil
 }
 
-// pages appends what list returns page by page, without what was seen, up to mostSampled.
+// pages appends what list returns page by page, without what was seen, up to maxSampled.
 func pages(out []wallet.Address, seen map[wallet.Address]bool, list func(after wallet.Address) ([]wallet.Address, error)) ([]wallet.Address, error) {
 	var after wallet.Address
-	for len(out) < mostSampled {
+	for len(out) < maxSampled {
 		page, err := list(after)
 		if err != nil || len(page) == 0 {
 			return out, err
@@ -143,7 +143,7 @@ func pages(out []wallet.Address, seen map[wallet.Address]bool, list func(after w
 		}
 		after = page[len(page)-1]
 	}
-	return out[:mostSampled], nil
+	return out[:maxSampled], nil
 }
 
 // compare asks the sources that were not needed for SOL and the well-known tokens, and notes which prices they contradict.

@@ -32,8 +32,8 @@ const (
 	searchCalls                   = accountsASearch + readsASearch
 	// arrivingPage is how many of an account's newest transactions are listed.
 	arrivingPage = 20
-	// mostArriving is how many arriving payments of one person are shown at a time, so that a flood is no flood of cards.
-	mostArriving = 10
+	// maxArriving is how many arriving payments of one person are shown at a time, so that a flood is no flood of cards.
+	maxArriving = 10
 	// followAfter is the wait before an arriving payment is looked at again: most are final and announced by then. It grows with
 	// the payment's age.
 	followAfter = 45 * time.Second
@@ -208,7 +208,7 @@ func (w *Watcher) showArriving(tx store.Tx, of wallet.Wallet, found []wallet.Act
 // addArrival shows one payment, unless it is shown already or too many are.
 func (w *Watcher) addArrival(tx store.Tx, of wallet.Wallet, a store.Arrival) error {
 	shown, err := tx.CountJobs(store.ArrivingPayments, string(of.Owner))
-	if err != nil || shown >= mostArriving {
+	if err != nil || shown >= maxArriving {
 		return err
 	}
 	if shown, err := store.IsArriving(tx, a.TransactionID); err != nil || shown {

@@ -22,7 +22,7 @@ func (l *look) addAccounts(ctx context.Context) {
 	}
 	from := max(l.row.Since, l.row.FullSlot-min(l.row.FullSlot, lagSlots))
 	for i, at := range all {
-		if i < few && len(l.row.Accounts) >= mostAccounts && !l.row.Lists(at) {
+		if i < few && len(l.row.Accounts) >= maxAccounts && !l.row.Lists(at) {
 			l.giveWay()
 		}
 		// What it held before nobody knows: see missing.
@@ -34,14 +34,14 @@ func (l *look) addAccounts(ctx context.Context) {
 func (l *look) add(a wallet.WatchedAccount) {
 	switch {
 	case l.row.Lists(a.Address):
-	case len(l.row.Accounts) >= mostAccounts:
-		if len(l.without) < mostAccounts {
+	case len(l.row.Accounts) >= maxAccounts:
+		if len(l.without) < maxAccounts {
 			l.without = append(l.without, a)
 		}
 	default:
 		l.row.Accounts = append(l.row.Accounts, a)
-		if len(l.row.Accounts) == mostAccounts {
-			l.Log.Warn("watch: a wallet has as many token accounts as are watched: payments into others are not announced", "wallet", l.of.Address, "accounts", mostAccounts)
+		if len(l.row.Accounts) == maxAccounts {
+			l.Log.Warn("watch: a wallet has as many token accounts as are watched: payments into others are not announced", "wallet", l.of.Address, "accounts", maxAccounts)
 		}
 	}
 }

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// mostUnread bounds the transactions of a wallet that are kept to be tried again, and unreadFor for how long.
-	mostUnread = 64
-	unreadFor  = 7 * 24 * time.Hour
+	// maxUnread bounds the transactions of a wallet that are kept to be tried again, and unreadFor for how long.
+	maxUnread = 64
+	unreadFor = 7 * 24 * time.Hour
 	// firstUnread and unreadEvery are the waits before another try: the first one, and the longest.
 	firstUnread, unreadEvery = time.Minute, 6 * time.Hour
 	// garbageFor is how long a transaction is kept that nodes show in a way that can't be read, when there is no room for others. Anybody can
@@ -48,7 +48,7 @@ func (l *look) isUnread(signature wallet.Signature) bool {
 // make it all lost.
 func (l *look) keepUnread(entry wallet.SignatureEntry, cause error) error {
 	now := l.Now().UTC()
-	if len(l.row.Unread) >= mostUnread {
+	if len(l.row.Unread) >= maxUnread {
 		at := slices.IndexFunc(l.row.Unread, func(u wallet.UnreadTransaction) bool { return u.Shown && pastDue(u.Since, garbageFor, now) })
 		if at < 0 && now.Sub(l.row.Unread[0].Since) <= unreadFor {
 			return fmt.Errorf("%w: %w", errManyUnread, cause)

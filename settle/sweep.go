@@ -33,8 +33,8 @@ type lookout struct {
 	news     hinted
 }
 
-// mostBehind is how many such calls a pass makes before it ends: the nodes lag, and asking more does not help.
-const mostBehind = 200
+// maxBehind is how many such calls a pass makes before it ends: the nodes lag, and asking more does not help.
+const maxBehind = 200
 
 // behindLook is for how long all nodes have been behind what is known of a wallet before a look is ordered, which tries on
 // alone and heals a row with a slot that does not exist.
@@ -270,7 +270,7 @@ func (w *Watcher) sweep(ctx context.Context, out *lookout, targets []target) err
 	for len(targets) > 0 {
 		n, accounts, slot := batch(targets)
 		balances, err := w.Chain.Sweep(ctx, accounts, slot)
-		if errors.Is(err, wallet.ErrNodeBehind) && out.behind < mostBehind {
+		if errors.Is(err, wallet.ErrNodeBehind) && out.behind < maxBehind {
 			out.behind++
 			if err := w.apart(ctx, out, targets[:n], err); err != nil {
 				return err

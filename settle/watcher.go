@@ -292,8 +292,8 @@ func (w *Watcher) sinceConnected(ctx context.Context, of wallet.Wallet, a wallet
 	return a, nil
 }
 
-// mostAccounts bounds the accounts of a wallet that are watched. Anybody can open token accounts for a wallet.
-const mostAccounts = 256
+// maxAccounts bounds the accounts of a wallet that are watched. Anybody can open token accounts for a wallet.
+const maxAccounts = 256
 
 // accountsOf lists what is watched of a wallet: itself, the accounts that it is expected to be paid to, and those that it
 // has. Those of SOL and of listed tokens come first, and are the first few of them: strangers can open any number of accounts of worthless ones.
@@ -301,7 +301,7 @@ func (w *Watcher) accountsOf(ctx context.Context, owner wallet.Address) (out []w
 	out = []wallet.Address{owner}
 	known := map[wallet.Address]bool{owner: true}
 	add := func(at wallet.Address) {
-		if !known[at] && len(out) < mostAccounts {
+		if !known[at] && len(out) < maxAccounts {
 			known[at] = true
 			out = append(out, at)
 		}

@@ -13,7 +13,7 @@ type AlertCrossing struct {
 type Alerts interface {
 	// Alert finds an alert of an owner. ErrNotFound.
 	Alert(owner wallet.UserID, id wallet.AlertID) (wallet.Alert, error)
-	// AlertsOf lists a person's alerts by their ids, at most wallet.MostAlerts. A damaged row is left out, and can be deleted.
+	// AlertsOf lists a person's alerts by their ids, at most wallet.MaxAlerts. A damaged row is left out, and can be deleted.
 	AlertsOf(owner wallet.UserID) ([]wallet.Alert, error)
 	// PutAlert creates or replaces an alert, and what it waits for. The first one of a series removes the series' mark: it may be old. ErrNotFound: its owner was erased. ErrConflict: the owner has as many as are allowed.
 	PutAlert(wallet.Alert) error

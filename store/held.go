@@ -28,13 +28,13 @@ func RescheduleHeld(tx Tx, who wallet.UserID, now, until time.Time) error {
 	return err
 }
 
-// mostHeldAtOnce bounds how many held events one transaction takes.
-const mostHeldAtOnce = 100
+// maxHeldAtOnce bounds how many held events one transaction takes.
+const maxHeldAtOnce = 100
 
 // TakeHeldEvents removes what is held for a person, at most 100 events, and returns it in its order. except is the job that the
 // caller handles and ends itself: it is neither removed nor returned. A damaged job is left to its own attempt.
 func TakeHeldEvents(tx Tx, who wallet.UserID, except JobID) ([]wallet.Event, error) {
-	jobs, err := tx.JobsOfKey(HeldEvents, string(who), mostHeldAtOnce)
+	jobs, err := tx.JobsOfKey(HeldEvents, string(who), maxHeldAtOnce)
 	if err != nil {
 		return nil, err
 	}

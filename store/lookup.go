@@ -17,8 +17,8 @@ type keyed struct {
 	sum  Hash
 }
 
-// mostText is how many bytes of input memory a keyed hash keeps for the next caller.
-const mostText = 4096
+// maxText is how many bytes of input memory a keyed hash keeps for the next caller.
+const maxText = 4096
 
 // Label says what a keyed hash is of. Each label has a key of its own, so equal values under different labels have
 // different hashes.
@@ -119,7 +119,7 @@ func (l *Lookup) end(label Label, k *keyed) Hash {
 	k.mac.Write(k.text)
 	k.mac.Sum(k.sum[:0])
 	sum := k.sum
-	if cap(k.text) > mostText {
+	if cap(k.text) > maxText {
 		k.text = nil
 	}
 	l.macs[label].Put(k)

@@ -13,7 +13,7 @@ import (
 // them.
 type SecurityLogs interface {
 	// AppendSecurityEntry appends an entry to its owner's log. It sets Number and Before, and returns the entry as stored. Of
-	// more than wallet.MostSecurityEntries it removes the oldest one. A damaged log takes new entries too, since the fact
+	// more than wallet.MaxSecurityEntries it removes the oldest one. A damaged log takes new entries too, since the fact
 	// must not fail with it: the damage stays visible (wallet.CheckSecurityLog). ErrNotFound: the owner was erased.
 	AppendSecurityEntry(wallet.SecurityEntry) (wallet.SecurityEntry, error)
 	// SecurityEntry reads one entry. ErrNotFound; ErrDamaged.
@@ -98,9 +98,9 @@ func NoteSeen(tx Tx, person wallet.UserID, subject, mark string, at time.Time, r
 }
 
 // SecurityLog reads a person's whole log and checks it. The rows are in the order of their places, and at most
-// wallet.MostSecurityEntries.
+// wallet.MaxSecurityEntries.
 func SecurityLog(tx Tx, person wallet.UserID) (rows []wallet.SecurityRow, head wallet.SecurityHead, faults []wallet.SecurityFault, err error) {
-	newest, err := tx.SecurityEntries(person, 0, wallet.MostSecurityEntries+1)
+	newest, err := tx.SecurityEntries(person, 0, wallet.MaxSecurityEntries+1)
 	if err != nil {
 		return nil, head, nil, err
 	}

@@ -49,9 +49,9 @@ const (
 
 // Limits of alerts.
 const (
-	MostAlerts      = 50     // of one person
+	MaxAlerts       = 50     // of one person
 	LeastAlertMove  = 10     // hundredths of a percent
-	MostAlertMove   = 90_000 // 900 %
+	MaxAlertMove    = 90_000 // 900 %
 	alertHysteresis = 100    // how far a price goes back before an alert is armed again, in hundredths of a percent
 )
 
@@ -79,7 +79,7 @@ func (a Alert) Check() error {
 		return fmt.Errorf("%w: condition %q", ErrAlert, a.Condition)
 	case level && (!a.Price.Known() || a.Change != 0 || a.Span != 0):
 		return fmt.Errorf("%w: a level without a price", ErrAlert)
-	case moves && (a.Price.Known() || a.Change < LeastAlertMove || a.Change > MostAlertMove || !knownSpan):
+	case moves && (a.Price.Known() || a.Change < LeastAlertMove || a.Change > MaxAlertMove || !knownSpan):
 		return fmt.Errorf("%w: a move by %d in %s", ErrAlert, a.Change, a.Span)
 	case a.Fired != AlertArmed && a.Fired != FiredUp && a.Fired != FiredDown, a.Condition == AlertAbove && a.Fired == FiredDown, a.Condition == AlertBelow && a.Fired == FiredUp:
 		return fmt.Errorf("%w: it fired %q", ErrAlert, a.Fired)

@@ -123,7 +123,7 @@ func TestWhatIsNoAlert(t *testing.T) {
 		"a move over no time":   func(a *Alert) { a.Condition, a.Price, a.Change = AlertMoves, Price{}, 500 },
 		"a move over two hours": func(a *Alert) { a.Condition, a.Price, a.Change, a.Span = AlertMoves, Price{}, 500, 2*time.Hour },
 		"a move by too much": func(a *Alert) {
-			a.Condition, a.Price, a.Change, a.Span = AlertMoves, Price{}, MostAlertMove+1, time.Hour
+			a.Condition, a.Price, a.Change, a.Span = AlertMoves, Price{}, MaxAlertMove+1, time.Hour
 		},
 		"a move with a price": func(a *Alert) { a.Condition, a.Change, a.Span = AlertMoves, 500, time.Hour },
 	} {

@@ -11,8 +11,8 @@ import (
 	"purser/wallet"
 )
 
-// mostWarned is the share of ordinary payments, in hundredths of a percent, that may need more than a tap.
-const mostWarned = 200
+// maxWarned is the share of ordinary payments, in hundredths of a percent, that may need more than a tap.
+const maxWarned = 200
 
 // payer is somebody with an ordinary life: a salary, rent, friends, shops, an exchange, and now and then somebody new.
 type payer struct {
@@ -177,7 +177,7 @@ func TestOrdinaryPeopleAreSeldomWarned(t *testing.T) {
 	}
 	share := warned * 10_000 / payments
 	t.Logf("%d of %d payments of %d people need more than a tap: %d.%02d %%; by rule %v; %d people never met one", warned, payments, people, share/100, share%100, by, never)
-	if share > mostWarned {
+	if share > maxWarned {
 		t.Errorf("%d.%02d %% of ordinary payments are warned of", share/100, share%100)
 	}
 	if payments < int(people)*300 || warned == 0 {

@@ -185,8 +185,8 @@ func (p Price) ChangeFrom(before Price) (change Change, ok bool) {
 	ratio := new(big.Rat).Quo(p.rat(), before.rat())
 	ratio.Sub(ratio, big.NewRat(1, 1)).Mul(ratio, big.NewRat(wholeChange, 1))
 	moved := new(big.Int).Quo(ratio.Num(), ratio.Denom())
-	if !moved.IsInt64() || moved.Int64() > mostChange {
-		return mostChange, true
+	if !moved.IsInt64() || moved.Int64() > maxChange {
+		return maxChange, true
 	}
 	return Change(moved.Int64()), true
 }
@@ -226,7 +226,7 @@ func (u USD) Below(v USD) (below int64, ok bool) {
 		return 0, false
 	}
 	parts, _ := bits.Div64(high, low, uint64(v))
-	if parts > mostChange {
+	if parts > maxChange {
 		return 0, false
 	}
 	if u > v {
@@ -240,7 +240,7 @@ type Change int64
 
 const (
 	wholeChange = 10_000            // 100 %
-	mostChange  = 1_000_000_000_000 // a factor of a hundred million
+	maxChange   = 1_000_000_000_000 // a factor of a hundred million
 )
 
 // ParseChange parses a change in percent as providers print it ("-3.2815", "1e-2"), rounded towards zero to a hundredth of a
@@ -255,7 +255,7 @@ func ParseChange(text string) (Change, error) {
 	whole, fraction, _ := strings.Cut(d.String(), ".")
 	fraction = (fraction + "00")[:percentDecimals]
 	n, err := strconv.ParseInt(whole+fraction, 10, 64)
-	if err != nil || n > mostChange || negative && n > wholeChange {
+	if err != nil || n > maxChange || negative && n > wholeChange {
 		return 0, ErrPrice
 	}
 	if negative {

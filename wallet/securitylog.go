@@ -195,8 +195,8 @@ func (e SecurityEntry) Check() error {
 	return nil
 }
 
-// MostSecurityEntries is how many entries of a person are kept: the newest.
-const MostSecurityEntries = 1000
+// MaxSecurityEntries is how many entries of a person are kept: the newest.
+const MaxSecurityEntries = 1000
 
 // SecurityHead says where a log ends and begins. It is stored apart from the entries, so that newest entries that were cut off are missed.
 type SecurityHead struct {

@@ -20,8 +20,8 @@ type Settings struct {
 // DefaultLarge is from which value on a payment is large for somebody who chose nothing, in whole dollars.
 const DefaultLarge = 1000
 
-// MostLarge bounds Settings.LargeFrom.
-const MostLarge = 1_000_000_000_000
+// MaxLarge bounds Settings.LargeFrom.
+const MaxLarge = 1_000_000_000_000
 
 // Large returns from which value on a payment is large, in whole units of a currency.
 func (s Settings) Large() (whole uint64, in Currency) {

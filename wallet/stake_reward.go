@@ -22,11 +22,11 @@ type InflationReward struct {
 	Commission uint64 // what its validator kept of it, in basis points; UnknownCommission
 }
 
-// MostYield is the highest yield of AnnualYield, in basis points: a thousand times the stake.
-const MostYield = 10_000_000
+// MaxYield is the highest yield of AnnualYield, in basis points: a thousand times the stake.
+const MaxYield = 10_000_000
 
 // AnnualYield is what stakes that gain so much in one epoch gain in a year, compounded, in basis points. It is 0 without a
-// base, and at most MostYield.
+// base, and at most MaxYield.
 func (e StakeEpoch) AnnualYield(gained, base uint64) uint64 {
 	epoch := e.EndsAfter(2).Sub(e.EndsAfter(1))
 	if base == 0 || gained == 0 || epoch <= 0 {
@@ -37,7 +37,7 @@ func (e StakeEpoch) AnnualYield(gained, base uint64) uint64 {
 	one := big.NewInt(1_000_000_000_000_000_000)
 	rate := new(big.Int).Mul(new(big.Int).SetUint64(gained), one)
 	rate.Add(rate.Quo(rate, new(big.Int).SetUint64(base)), one)
-	most := new(big.Int).Mul(one, big.NewInt(MostYield))
+	most := new(big.Int).Mul(one, big.NewInt(MaxYield))
 	grown := new(big.Int).Set(one)
 	for n := uint64(year / epoch); n > 0; n >>= 1 {
 		if n&1 == 1 {
@@ -47,10 +47,10 @@ func (e StakeEpoch) AnnualYield(gained, base uint64) uint64 {
 			rate.Set(most)
 		}
 		if grown.Cmp(most) > 0 {
-			return MostYield
+			return MaxYield
 		}
 	}
 	points := grown.Sub(grown, one)
 	points.Quo(points.Mul(points, big.NewInt(10_000)), one)
-	return min(points.Uint64(), MostYield)
+	return min(points.Uint64(), MaxYield)
 }

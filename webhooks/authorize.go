@@ -103,7 +103,7 @@ func (k *subscriptionSnapshot) holders(tx store.Tx, person wallet.UserID) []wall
 		return owners
 	}
 	k.mu.Lock()
-	if len(k.holding) >= mostRemembered {
+	if len(k.holding) >= maxRemembered {
 		clear(k.holding)
 	}
 	k.holding[person] = owners

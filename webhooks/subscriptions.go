@@ -39,8 +39,8 @@ type consent struct {
 	consentQuery
 }
 
-// mostRemembered bounds each of the maps by person. A full one is emptied: the next events fill it again.
-const mostRemembered = 10_000
+// maxRemembered bounds each of the maps by person. A full one is emptied: the next events fill it again.
+const maxRemembered = 10_000
 
 // consented returns what consents returned before, without reading the store.
 func (k *subscriptionSnapshot) consented(person wallet.UserID, of consentQuery) (wish *wallet.Notifications, given bool) {
@@ -54,7 +54,7 @@ func (k *subscriptionSnapshot) consented(person wallet.UserID, of consentQuery) 
 func (k *subscriptionSnapshot) remember(person wallet.UserID, of consentQuery, wish *wallet.Notifications) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.allowed) >= mostRemembered {
+	if len(k.allowed) >= maxRemembered {
 		clear(k.allowed)
 	}
 	k.allowed[consent{person, of}] = wish

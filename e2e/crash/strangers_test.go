@@ -19,7 +19,7 @@ import (
 // Bounds of what strangers may cost. The attackers share the machine with whom they attack, so how soon a probe is
 // answered is logged and not judged: that it is answered before its client gives up is.
 const (
-	mostMemory     = 150 << 20 // of the process, resident, at any moment
+	maxMemory      = 150 << 20 // of the process, resident, at any moment
 	fewestProbes   = 40
 	fromOneAddress = 1
 	fromMany       = 200
@@ -54,7 +54,7 @@ func TestStrangersCostLittle(t *testing.T) {
 				median, worst := took[len(took)/2], took[len(took)-1]
 				peak := memory(t, p.PID(), "VmHWM")
 				t.Logf("%d MB before, %d MB at the peak; %d probes, half within %s, the worst %s", quiet>>20, peak>>20, len(took), median, worst)
-				if peak > mostMemory {
+				if peak > maxMemory {
 					t.Errorf("%d MB of memory", peak>>20)
 				}
 				for _, c := range held {

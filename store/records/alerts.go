@@ -64,7 +64,7 @@ func (t *tx) alertAt(key []byte) (wallet.Alert, error) {
 // AlertsOf walks a person's rows.
 func (t *tx) AlertsOf(owner wallet.UserID) ([]wallet.Alert, error) {
 	var out []wallet.Alert
-	for _, e := range t.firstOf(alerts, userPrefix(owner), wallet.MostAlerts) {
+	for _, e := range t.firstOf(alerts, userPrefix(owner), wallet.MaxAlerts) {
 		a, err := t.alertAt(e.key)
 		switch {
 		case errors.Is(err, store.ErrDamaged): // one that nobody can read hides no other
@@ -90,7 +90,7 @@ func (t *tx) PutAlert(a wallet.Alert) error {
 	before, err := t.alertAt(key)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		if len(t.firstOf(alerts, userPrefix(a.Owner), wallet.MostAlerts)) == wallet.MostAlerts {
+		if len(t.firstOf(alerts, userPrefix(a.Owner), wallet.MaxAlerts)) == wallet.MaxAlerts {
 			return store.ErrConflict
 		}
 		if key, _ := t.first(alertLevels, engine.Prefix(seriesKey(a.Series()))); key == nil { // nobody watched: the mark may be old

@@ -14,14 +14,14 @@ import (
 type recentEvents struct {
 	mu    sync.Mutex
 	all   map[uint64]wallet.Event
-	order []uint64 // the oldest first; may name some that are gone: at most 2*mostRecent in all
+	order []uint64 // the oldest first; may name some that are gone: at most 2*maxRecent in all
 	bytes int      // of their data
 }
 
 // The bounds of recentEvents. The oldest goes first: another node may have relayed it.
 const (
-	mostRecent      = 4096
-	mostRecentBytes = 8 << 20
+	maxRecent      = 4096
+	maxRecentBytes = 8 << 20
 )
 
 // numberedEvent is an event with its number in the outbox.
@@ -45,12 +45,12 @@ func (r *recentEvents) add(events []numberedEvent) {
 		r.order = append(r.order, e.number)
 		r.bytes += len(e.event.Data)
 	}
-	for len(r.all) > mostRecent || r.bytes > mostRecentBytes {
+	for len(r.all) > maxRecent || r.bytes > maxRecentBytes {
 		r.remove(r.order[0])
 		r.order = r.order[1:]
 	}
 	// One that stays at the front must not keep the places of those that came and went behind it.
-	if len(r.order) > 2*mostRecent {
+	if len(r.order) > 2*maxRecent {
 		r.order = slices.DeleteFunc(r.order, func(number uint64) bool { _, here := r.all[number]; return !here })
 	}
 }

@@ -105,33 +105,33 @@ func TestMemoryListsNoEventOfAnErasedPerson(t *testing.T) {
 func TestOneEventThatStaysInMemoryHoldsNoOthers(t *testing.T) {
 	var r recentEvents
 	r.add([]numberedEvent{{1, wallet.Event{ID: "stays"}}})
-	for n := uint64(2); n < 10*mostRecent; n++ {
+	for n := uint64(2); n < 10*maxRecent; n++ {
 		r.add([]numberedEvent{{n, wallet.Event{Data: []byte("x")}}})
 		r.done([]uint64{n})
 	}
 	if _, stays := r.get(1); !stays || len(r.all) != 1 || r.bytes != 0 {
 		t.Errorf("%d events and %d bytes are kept", len(r.all), r.bytes)
 	}
-	if len(r.order) > 2*mostRecent {
+	if len(r.order) > 2*maxRecent {
 		t.Errorf("%d places for one event", len(r.order))
 	}
 }
 
 func TestMemoryOfEventsIsBounded(t *testing.T) {
 	var r recentEvents
-	for n := range uint64(3 * mostRecent) {
+	for n := range uint64(3 * maxRecent) {
 		r.add([]numberedEvent{{n, wallet.Event{ID: fmt.Sprint(n)}}})
 	}
-	if len(r.all) > mostRecent || len(r.order) > mostRecent+1 {
+	if len(r.all) > maxRecent || len(r.order) > maxRecent+1 {
 		t.Errorf("%d events, %d places", len(r.all), len(r.order))
 	}
-	if _, newest := r.get(3*mostRecent - 1); !newest {
+	if _, newest := r.get(3*maxRecent - 1); !newest {
 		t.Error("the newest was dropped")
 	}
 	for n := range uint64(40) {
 		r.add([]numberedEvent{{1<<40 + n, wallet.Event{Data: bytes.Repeat([]byte("x"), 1<<20)}}})
 	}
-	if r.bytes > mostRecentBytes || len(r.all) == 0 {
+	if r.bytes > maxRecentBytes || len(r.all) == 0 {
 		t.Errorf("%d bytes of %d events", r.bytes, len(r.all))
 	}
 	var all []uint64

@@ -35,8 +35,8 @@ type rowTag [tagSize]byte
 
 // What each half holds at most: so many entries, and so many bytes of rows.
 const (
-	mostReservations  = 1 << 14
-	mostReservedBytes = 8 << 20
+	maxReservations  = 1 << 14
+	maxReservedBytes = 8 << 20
 )
 
 // get returns what is known of a transaction.
@@ -56,7 +56,7 @@ func (r *reservations) get(id []byte) (reservation, bool) {
 func (r *reservations) put(id, raw []byte, known reservation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.size+len(raw) <= mostReservedBytes {
+	if r.size+len(raw) <= maxReservedBytes {
 		known.raw = bytes.Clone(raw)
 	}
 	r.keep(string(id), known)
@@ -64,10 +64,10 @@ func (r *reservations) put(id, raw []byte, known reservation) {
 
 // keep puts an entry into the newer half. r.mu is held.
 func (r *reservations) keep(id string, known reservation) {
-	if r.newer == nil || len(r.newer) >= mostReservations {
+	if r.newer == nil || len(r.newer) >= maxReservations {
 		r.newer, r.older, r.size = map[string]reservation{}, r.newer, 0
 	}
-	if r.size+len(known.raw) > mostReservedBytes {
+	if r.size+len(known.raw) > maxReservedBytes {
 		known.raw = nil
 	}
 	r.size += len(known.raw) - len(r.newer[id].raw)

@@ -78,8 +78,8 @@ func TestWhatIsRememberedHidesNoDamage(t *testing.T) {
 func TestReservationsAreBounded(t *testing.T) {
 	var r reservations
 	id := func(n int) []byte { return fmt.Appendf(nil, "tx_%d", n) }
-	large := make([]byte, mostReservedBytes/8)
-	for n := range 3 * mostReservations {
+	large := make([]byte, maxReservedBytes/8)
+	for n := range 3 * maxReservations {
 		raw := large[:100]
 		if n%1000 == 0 {
 			raw = large
@@ -94,13 +94,13 @@ func TestReservationsAreBounded(t *testing.T) {
 				for _, known := range half {
 					bytes += len(known.raw)
 				}
-				if len(half) > mostReservations || bytes > mostReservedBytes {
+				if len(half) > maxReservations || bytes > maxReservedBytes {
 					t.Fatalf("after %d, a half has %d entries of %d bytes", n, len(half), bytes)
 				}
 			}
 		}
 	}
-	if _, ok := r.get(id(mostReservations / 2)); ok {
+	if _, ok := r.get(id(maxReservations / 2)); ok {
 		t.Error("what nobody reads stays for good")
 	}
 	r = reservations{}
@@ -117,7 +117,7 @@ func TestReservationsAreBounded(t *testing.T) {
 		t.Errorf("without room for its row: %v, %d bytes", ok, len(known.raw))
 	}
 	r.put(id(0), large[:5], reservation{})
-	if known, _ := r.get(id(0)); len(known.raw) > 5 || r.size > mostReservedBytes {
+	if known, _ := r.get(id(0)); len(known.raw) > 5 || r.size > maxReservedBytes {
 		t.Errorf("a newer row has %d bytes, all have %d", len(known.raw), r.size)
 	}
 }

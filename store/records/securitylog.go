@@ -44,7 +44,7 @@ func (t *tx) AppendSecurityEntry(e wallet.SecurityEntry) (wallet.SecurityEntry, 
 		return e, err
 	}
 	head.Count, head.Hash = e.Number, e.Hash()
-	for head.Count-head.From >= wallet.MostSecurityEntries {
+	for head.Count-head.From >= wallet.MaxSecurityEntries {
 		if head.Anchor, err = t.removeOldest(e.Owner, head.From); err != nil {
 			return e, err
 		}
@@ -56,7 +56,7 @@ func (t *tx) AppendSecurityEntry(e wallet.SecurityEntry) (wallet.SecurityEntry, 
 // lostHead is the head that takes the place of one that is missing or damaged: it ends at the newest entry that can be read. Its
 // Hash is zero, so that the next entry names no entry before it: what was cut off, if anything was, shows there for good.
 func (t *tx) lostHead(owner wallet.UserID) (wallet.SecurityHead, error) {
-	rows, err := t.SecurityEntries(owner, 0, wallet.MostSecurityEntries+1)
+	rows, err := t.SecurityEntries(owner, 0, wallet.MaxSecurityEntries+1)
 	if err != nil {
 		return wallet.SecurityHead{}, err
 	}

@@ -281,7 +281,7 @@ func TestADamagedSecurityLogTakesEntries(t *testing.T) {
 // TestADamagedOldestEntryIsRemovedInItsTurn: neither the bound nor the chain depends on it.
 func TestADamagedOldestEntryIsRemovedInItsTurn(t *testing.T) {
 	for _, damagedRows := range [][]uint64{{1}, {2}, {1, 2}} {
-		path := loggedFile(t, wallet.MostSecurityEntries)
+		path := loggedFile(t, wallet.MaxSecurityEntries)
 		edit(t, path, func(bucket func(table) *bbolt.Bucket) error {
 			var errs []error
 			for _, n := range damagedRows {
@@ -296,7 +296,7 @@ func TestADamagedOldestEntryIsRemovedInItsTurn(t *testing.T) {
 		if got := faultsIn(t, s); got != "" {
 			t.Errorf("%v: %q", damagedRows, got)
 		}
-		if got := rowsIn(t, s, securityLog); got != 2*wallet.MostSecurityEntries {
+		if got := rowsIn(t, s, securityLog); got != 2*wallet.MaxSecurityEntries {
 			t.Errorf("%v: %d rows", damagedRows, got)
 		}
 		closed(t, s)

@@ -92,7 +92,7 @@ func testAlerts(t *testing.T, open Open) {
 	same(t, "hers then", of(alice), []wallet.Alert{second})
 
 	update(t, s, func(tx store.Tx) error {
-		for i := range wallet.MostAlerts - 1 {
+		for i := range wallet.MaxAlerts - 1 {
 			if err := tx.PutAlert(alertAt(alice, fmt.Sprint("alr_more_", i), 8, wallet.AlertAbove, fmt.Sprint(i+1))); err != nil {
 				return err
 			}

@@ -87,7 +87,7 @@ func testSecurityLogBound(t *testing.T, open Open) {
 	const more = 7
 	for range 10 { // in several transactions, of which each has several entries
 		update(t, s, func(tx store.Tx) error {
-			for i := range wallet.MostSecurityEntries / 10 {
+			for i := range wallet.MaxSecurityEntries / 10 {
 				if err := logs(tx, "usr_a", noon(), fmt.Sprint(i)); err != nil {
 					return err
 				}
@@ -96,13 +96,13 @@ func testSecurityLogBound(t *testing.T, open Open) {
 		})
 	}
 	rows, head, faults := checkedLog(t, s, "usr_a")
-	same(t, "full", fmt.Sprint(len(rows), head.From, head.Anchor, len(faults)), fmt.Sprint(wallet.MostSecurityEntries, 1, wallet.SecurityHash{}, 0))
+	same(t, "full", fmt.Sprint(len(rows), head.From, head.Anchor, len(faults)), fmt.Sprint(wallet.MaxSecurityEntries, 1, wallet.SecurityHash{}, 0))
 	last := rows[more-1].Entry.Hash()
 	for range more {
 		update(t, s, func(tx store.Tx) error { return logs(tx, "usr_a", noon(), "more") })
 	}
 	rows, head, faults = checkedLog(t, s, "usr_a")
-	same(t, "bounded", fmt.Sprint(len(rows), rows[0].Number, head.From, head.Count, len(faults)), fmt.Sprint(wallet.MostSecurityEntries, more+1, more+1, wallet.MostSecurityEntries+more, 0))
+	same(t, "bounded", fmt.Sprint(len(rows), rows[0].Number, head.From, head.Count, len(faults)), fmt.Sprint(wallet.MaxSecurityEntries, more+1, more+1, wallet.MaxSecurityEntries+more, 0))
 	same(t, "anchor", head.Anchor, last)
 }
 
