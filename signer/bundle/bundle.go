@@ -34,8 +34,8 @@ import (
 // English is the catalogue that other languages take from what they lack.
 const English = "en.json"
 
-// oldest are the browsers that the page is written for; esbuild writes nothing newer.
-const oldest = api.ES2022
+// target is the oldest JavaScript version that the page supports. esbuild writes nothing newer.
+const target = api.ES2022
 
 // Whole is the script that has every flow; it needs every text.
 const Whole = "main.js"
@@ -83,7 +83,7 @@ func compile(entry string, format api.Format) ([]byte, error) {
 		plugins = append(plugins, withoutCreate())
 	}
 	made := api.Build(api.BuildOptions{
-		EntryPoints: []string{entry}, Bundle: true, Format: format, Target: oldest, Charset: api.CharsetUTF8, Plugins: plugins,
+		EntryPoints: []string{entry}, Bundle: true, Format: format, Target: target, Charset: api.CharsetUTF8, Plugins: plugins,
 		LogOverride:  map[string]api.LogLevel{"empty-import-meta": api.LogLevelSilent}, // in a function of catalogue.js that boot.js does not use
 		MinifySyntax: true, MinifyWhitespace: true, MinifyIdentifiers: true, LegalComments: api.LegalCommentsNone,
 	})

@@ -37,7 +37,7 @@ func pack(plain []byte, owner wallet.UserID) []byte {
 	if len(out) >= len(plain) {
 		return plain
 	}
-	// The row is money's, and this is the last time that its JSON is known.
+	// This row records money, and its JSON is not available again after this: check that it can be restored.
 	if back, err := unpack(out, owner); err != nil || !bytes.Equal(back, plain) {
 		return plain
 	}
@@ -57,7 +57,7 @@ func isPacked(part []byte) bool {
 	return len(part) > 0 && (part[0] == packedForm || part[0] == firstForm)
 }
 
-// unpack returns the plain part that was packed. ErrDamaged: it is none.
+// unpack returns the plain part that was packed. It returns ErrDamaged if the part is not packed, or does not decode.
 func unpack(packed []byte, owner wallet.UserID) ([]byte, error) {
 	if !isPacked(packed) {
 		return nil, fmt.Errorf("%w: not packed", store.ErrDamaged)

@@ -49,7 +49,8 @@ var unpacker = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
-// unpackFirst returns the plain part of a packed one of the first form, without its first byte. ErrDamaged: it is none.
+// unpackFirst returns the plain part of a packed one of the first form, without its first byte. It returns ErrDamaged
+// if the part does not decode.
 func unpackFirst(packed []byte) ([]byte, error) {
 	short, err := unpacker().DecodeAll(packed, make([]byte, 0, 4*len(packed)))
 	if err != nil {

@@ -9,10 +9,9 @@ import (
 	"purser/wallet"
 )
 
-// reservations are what the rows of transactions hold back, by the id of the transaction: a proposal of a payment sums up all that is
-// under way from its wallet, and checking and decoding those rows again each time was the largest cost of a payment. An entry
-// counts for the row that it was made of and no other, so nothing here is ever out of date, and no damage is hidden. Any goroutine
-// may use it.
+// reservations caches how much each transaction under way reserves, by the transaction's id. Each payment adds these up for its
+// wallet, and checking and decoding every row again was the largest cost of a payment. An entry counts only for the row that it was
+// made of, so nothing here is ever out of date, and no damage is hidden. Any goroutine may use it.
 type reservations struct {
 	mu sync.Mutex
 	// What is full becomes the older half, and the older half is forgotten: what is read often is copied to the newer half in time.

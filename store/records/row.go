@@ -28,8 +28,7 @@ const tagSize = 16
 //
 // A length is a uvarint, in bytes. owner is the user whose data key sealed the fields, "" for the system's. Anyone
 // with the file can read the JSON (rows of jobs have a binary form instead: jobRow; JSON that never changes again is
-// packed: pack.go). Each sealed field is a
-// ciphertext of its own, so a change of the JSON encrypts nothing again.
+// packed: pack.go). Each sealed field is a ciphertext of its own, so a change of the JSON encrypts nothing again.
 //
 // The tag is a keyed hash of the table, the key and everything before the tag. Without the keys, somebody who can
 // write to the file can change no plain value, move no row, and put no other row's ciphertext beside it. They can put
