@@ -336,7 +336,7 @@ func TestThePagesRunNothingOfAnybodyElses(t *testing.T) {
 					t.Errorf("%s /: to %q", method, to)
 				}
 			}
-			if resp.StatusCode != http.StatusOK || want != 200 && !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") || method == "HEAD" && body != "" {
+			if resp.StatusCode != want || want != 200 && !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") || method == "HEAD" && body != "" {
 				t.Errorf("%s %s: %d %q", method, path, resp.StatusCode, body[:min(len(body), 80)])
 			}
 		}
