@@ -6,8 +6,8 @@
 // sources are plain ES modules in page/. signer/bundle makes the files in served/ from them, which are embedded
 // (docs/decisions/0057):
 //
-//   - boot.js runs inside the HTML, chooses the part of the page that the link needs (link.js), and asks for its script and texts. files.js knows the
-//     files that the HTML names by their hash.
+//   - boot.js runs inside the HTML, chooses the part of the page that the link needs (link.js), and asks for its script and texts, and for what
+//     the link is about (ask.js). files.js knows the files that the HTML names by their hash.
 //   - main.js is the whole page, connecting.js and signing.js are parts for what is opened most. Each begins with start.js, which starts
 //     a flow: bind.js connects a wallet, sign.js approves a payment (outcome.js follows
 //     it), limits.js sets spending limits, home.js lists the wallets on the device, create.js creates, restores and imports one. whole.js stands for

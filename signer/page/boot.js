@@ -1,7 +1,9 @@
-// Runs before everything else: chooses the part of the page that the link needs, asks for its catalogue at the same time as for its script, so that a
-// first visit takes two round trips in every language, and says so when a file of the page does not come or is another one than the HTML names.
+// Runs before everything else: chooses the part of the page that the link needs, and asks for its catalogue and for what the link is about at the same time
+// as for its script, so that a first visit takes two round trips. It says so when a file of the page does not come or is another one than the HTML names.
 // It stands in the HTML itself, and the policy there names its hash.
 
+import { askAhead } from './ask.js';
+import { insideTelegram } from './browser.js';
 import { catalogueFor, request, wanted } from './files.js';
 import { wish } from './link.js';
 
@@ -13,7 +15,7 @@ addEventListener('error', ({ target }) => {
   else show();
 }, true);
 
-const { kind, language, restore } = wish();
+const { kind, language, secret, restore } = wish();
 const { content } = document.getElementById('parts');
 const part = (!restore && content.querySelector(`[data-kind=${kind}]`)) || content.firstElementChild;
 const script = part.cloneNode();
@@ -23,3 +25,5 @@ const name = catalogueFor(wanted(language));
 const response = request(name);
 response.catch(() => {}); // files.js sees the error when it takes the response
 globalThis.firstCatalogue = { name, response };
+// start.js asks nothing of the server where this is no secure page, nor inside Telegram before the person goes on there.
+if (globalThis.isSecureContext && !insideTelegram()) askAhead(kind, secret);

@@ -1,9 +1,8 @@
 // Talks to the server that this page came from: JSON in, JSON out. Knows the paths and nothing of
 // keys. What it returns is the server's word; the callers check it.
 
+import { ask, takeFirst } from './ask.js';
 import { LocalizedError, t } from './catalogue.js';
-
-const PATIENCE = 20_000; // milliseconds
 
 /** The server answered with a refusal; its message is the server's own. */
 export class Refused extends Error {
@@ -26,16 +25,7 @@ async function post(path, body) {
   let response;
   let answer;
   try {
-    response = await fetch(path, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-      credentials: 'omit',
-      cache: 'no-store',
-      redirect: 'error',
-      referrerPolicy: 'no-referrer',
-      signal: AbortSignal.timeout(PATIENCE),
-    });
+    response = await (takeFirst(path, body) ?? ask(path, body));
     answer = await response.json();
   } catch {
     throw new NoAnswer();

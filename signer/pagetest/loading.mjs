@@ -3,8 +3,8 @@
 // a payment that is signed. `node loading.mjs ORIGIN` measures the list of wallets as the server at ORIGIN/w/ serves it, and the rest likewise. Prints JSON, times in
 // milliseconds as medians.
 //
-// The network has 150 ms of latency for each request, as Chromium emulates it, and 4 Mbit/s. The processor is 4 times slower. Behind a link the page asks the server what
-// it is for, which takes one more round trip than the list of wallets.
+// The network has 150 ms of latency for each request, as Chromium emulates it, and 4 Mbit/s. The processor is 4 times slower. Behind a link the page also asks the server
+// what it is about, at the same time as for its script.
 
 import { BIND, SIGN, approve, follow, install, launch, serve, title, visit } from './harness.mjs';
 

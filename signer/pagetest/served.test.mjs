@@ -180,6 +180,55 @@ it('the catalogue is asked for with the script, not after it', async () => {
   await context.close();
 });
 
+for (const [hash, script, path, heading] of [[SIGN, /signing\.[^/]*\.js$/, '/w/tx/get', 'A payment is waiting for you'], [BIND, /connecting\.[^/]*\.js$/, '/w/bind/challenge', 'Create or connect a wallet']]) {
+  it(`what a link is about is asked for with the script, not after it, and once: ${path}`, async () => {
+    server.reset();
+    let go;
+    const held = new Promise((resolve) => { go = resolve; });
+    const context = await browser.newContext();
+    const tab = await context.newPage();
+    await tab.route(script, async (route) => { await held; await route.continue(); });
+    const answered = tab.waitForResponse((r) => r.url().endsWith(path));
+    await tab.goto(`${server.origin}/w/${hash}`, { waitUntil: 'commit' });
+    await answered; // the script is not there yet
+    go();
+    await title(tab, heading);
+    assert.equal(server.posted(path).length, 1);
+    await context.close();
+  });
+}
+
+it('inside Telegram a link asks the server for nothing before the person goes on there', () => {
+  server.reset();
+  return on(SIGN, async (tab) => {
+    await title(tab, 'Open this in your browser');
+    assert.equal(server.posted('/w/tx/get').length, 0);
+    await press(tab, 'Continue here');
+    await title(tab, 'A payment is waiting for you');
+    assert.equal(server.posted('/w/tx/get').length, 1);
+  }, { userAgent: 'Mozilla/5.0 (Linux; Android 15) Telegram-Android/12.0' });
+});
+
+it('links that act, or are none, ask the server for nothing ahead', async () => {
+  for (const [hash, heading] of [[FREEZE, 'Freeze your account?'], ['#s=short', 'This link is incomplete']]) {
+    server.reset();
+    await on(hash, async (tab) => {
+      await title(tab, heading);
+      assert.equal(await tab.evaluate(() => performance.getEntriesByType('resource').filter((r) => /\/w\/(tx|bind|freeze)/.test(r.name)).length), 0);
+    });
+  }
+});
+
+it('an answer that was asked for ahead and did not come is like any other: the page says so', () => {
+  server.reset();
+  return on('', async (tab) => {
+    await tab.route('**/w/tx/get', (route) => route.abort());
+    await tab.goto('about:blank');
+    await tab.goto(`${server.origin}/w/${SIGN}`);
+    await title(tab, 'Something went wrong');
+  });
+});
+
 it('a later visit asks for the HTML alone', () => on(`${SIGN}&lang=ru`, async (tab) => {
   await tab.locator('.amount').waitFor();
   server.got.length = 0;

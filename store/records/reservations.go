@@ -1,7 +1,7 @@
 package records
 
 import (
-	"bytes"
+	"hash/maphash"
 	"sync"
 
 	"purser/store"
@@ -13,10 +13,12 @@ import (
 // wallet, and checking and decoding every row again was the largest cost of a payment. An entry counts only for the row that it was
 // made of, so nothing here is ever out of date, and no damage is hidden. Any goroutine may use it.
 type reservations struct {
+	// seed makes the hash of a row unknown to everybody who could write into the file.
+	seed maphash.Seed
+
 	mu sync.Mutex
 	// What is full becomes the older half, and the older half is forgotten: what is read often is copied to the newer half in time.
 	newer, older map[string]reservation // by transaction
-	size         int                    // bytes of rows in newer
 }
 
 // reservation is what a row holds back; holds is false if that is nothing.
@@ -24,19 +26,16 @@ type reservation struct {
 	wallet.Reservation
 	holds bool
 	owner wallet.UserID // whose data key sealed the row
-	tag   rowTag        // of the row
-	// raw is the row itself: the same bytes need no check of their tag. nil where there was no room for it.
-	raw []byte
+	row   uint64        // hash of the row with its tag: a row of the same hash needs no check of its tag
 }
 
-// rowTag is the tag at the end of a row (see row).
-type rowTag [tagSize]byte
+// maxReservations is how many entries each half holds at most. An entry takes about 300 bytes.
+const maxReservations = 1 << 15
 
-// What each half holds at most: so many entries, and so many bytes of rows.
-const (
-	maxReservations  = 1 << 14
-	maxReservedBytes = 8 << 20
-)
+func newReservations() *reservations { return &reservations{seed: maphash.MakeSeed()} }
+
+// hash returns what a row with its tag is recognised by.
+func (r *reservations) hash(raw []byte) uint64 { return maphash.Bytes(r.seed, raw) }
 
 // get returns what is known of a transaction.
 func (r *reservations) get(id []byte) (reservation, bool) {
@@ -51,25 +50,18 @@ func (r *reservations) get(id []byte) (reservation, bool) {
 	return known, ok
 }
 
-// put remembers what a row holds back, and takes a copy of the row.
-func (r *reservations) put(id, raw []byte, known reservation) {
+// put remembers what a row holds back.
+func (r *reservations) put(id string, known reservation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.size+len(raw) <= maxReservedBytes {
-		known.raw = bytes.Clone(raw)
-	}
-	r.keep(string(id), known)
+	r.keep(id, known)
 }
 
 // keep puts an entry into the newer half. r.mu is held.
 func (r *reservations) keep(id string, known reservation) {
 	if r.newer == nil || len(r.newer) >= maxReservations {
-		r.newer, r.older, r.size = map[string]reservation{}, r.newer, 0
+		r.newer, r.older = map[string]reservation{}, r.newer
 	}
-	if r.size+len(known.raw) > maxReservedBytes {
-		known.raw = nil
-	}
-	r.size += len(known.raw) - len(r.newer[id].raw)
 	r.newer[id] = known
 }
 
@@ -93,21 +85,13 @@ func (t *tx) ReservationsFrom(from wallet.Address) ([]wallet.Reservation, error)
 	return out, nil
 }
 
-// reservation returns what a transaction holds back. Its row is read and checked each time, and its owner must not be erased.
+// reservation returns what a transaction holds back. Its row is read each time, and its owner must not be erased.
 func (t *tx) reservation(id []byte) (reservation, error) {
 	raw := t.get(transactions, id)
 	if raw == nil {
 		return reservation{}, store.ErrNotFound
 	}
-	known, ok := t.store.reservations.get(id)
-	if ok && !bytes.Equal(known.raw, raw) {
-		checked, err := t.row(transactions, id, raw)
-		if err != nil {
-			return reservation{}, err
-		}
-		ok = checked.owner == known.owner && rowTag(raw[len(raw)-tagSize:]) == known.tag
-	}
-	if ok {
+	if known, ok := t.store.reservations.get(id); ok && known.row == t.store.reservations.hash(raw) {
 		_, err := t.dataKey(known.owner)
 		return known, err
 	}
@@ -128,8 +112,8 @@ func (s *Store) remember(n wallet.Transaction, rules wallet.Rules, raw []byte) (
 	if err != nil {
 		return reservation{}, err
 	}
-	known := reservation{owner: written.owner, tag: rowTag(raw[len(raw)-tagSize:])}
+	known := reservation{owner: written.owner, row: s.reservations.hash(raw)}
 	known.Reservation, known.holds = rules.Reservation(n)
-	s.reservations.put([]byte(n.ID), raw, known)
+	s.reservations.put(string(n.ID), known)
 	return known, nil
 }

@@ -74,93 +74,61 @@ func TestWhatIsRememberedHidesNoDamage(t *testing.T) {
 	}
 }
 
-// TestReservationsAreBounded: in entries and in bytes. What is read now and then stays, and what has no room for its row keeps its tag.
+// TestReservationsAreBounded: what is read now and then stays, and what nobody reads goes.
 func TestReservationsAreBounded(t *testing.T) {
-	var r reservations
-	id := func(n int) []byte { return fmt.Appendf(nil, "tx_%d", n) }
-	large := make([]byte, maxReservedBytes/8)
+	r := newReservations()
+	id := func(n int) string { return fmt.Sprintf("tx_%d", n) }
 	for n := range 3 * maxReservations {
-		raw := large[:100]
-		if n%1000 == 0 {
-			raw = large
+		r.put(id(n), reservation{row: 1})
+		if _, ok := r.get([]byte(id(0))); !ok {
+			t.Fatalf("after %d, what is read each time is gone", n)
 		}
-		r.put(id(n), raw, reservation{tag: rowTag{1}})
-		if known, ok := r.get(id(0)); !ok || len(known.raw) != len(large) {
-			t.Fatalf("after %d, what is read each time is kept with %d bytes: %v", n, len(known.raw), ok)
-		}
-		if n%1000 == 0 {
-			for _, half := range []map[string]reservation{r.newer, r.older} {
-				bytes := 0
-				for _, known := range half {
-					bytes += len(known.raw)
-				}
-				if len(half) > maxReservations || bytes > maxReservedBytes {
-					t.Fatalf("after %d, a half has %d entries of %d bytes", n, len(half), bytes)
-				}
-			}
+		if len(r.newer) > maxReservations || len(r.older) > maxReservations {
+			t.Fatalf("after %d, the halves have %d and %d entries", n, len(r.newer), len(r.older))
 		}
 	}
-	if _, ok := r.get(id(maxReservations / 2)); ok {
+	if _, ok := r.get([]byte(id(maxReservations / 2))); ok {
 		t.Error("what nobody reads stays for good")
-	}
-	r = reservations{}
-	row := []byte{1, 2, 3}
-	r.put(id(0), row, reservation{})
-	row[0] = 9 // the database's memory changes when its transaction is over
-	if known, _ := r.get(id(0)); !bytes.Equal(known.raw, []byte{1, 2, 3}) {
-		t.Errorf("the row is remembered as %v", known.raw)
-	}
-	for n := range 20 {
-		r.put(id(n), large, reservation{tag: rowTag{2}})
-	}
-	if known, ok := r.get(id(19)); !ok || known.raw != nil || known.tag != (rowTag{2}) {
-		t.Errorf("without room for its row: %v, %d bytes", ok, len(known.raw))
-	}
-	r.put(id(0), large[:5], reservation{})
-	if known, _ := r.get(id(0)); len(known.raw) > 5 || r.size > maxReservedBytes {
-		t.Errorf("a newer row has %d bytes, all have %d", len(known.raw), r.size)
 	}
 }
 
-// TestARowWithoutRoomIsCheckedByItsTag: neither damage nor a newer row is taken for the one that is remembered.
-func TestARowWithoutRoomIsCheckedByItsTag(t *testing.T) {
+// TestANewerRowIsReadAgain: what is remembered of an older row, or of one whose commit failed, does not count.
+func TestANewerRowIsReadAgain(t *testing.T) {
 	from := wallet.Address{1}
 	s, sent := reserving(t, from)
 	defer closed(t, s)
-	forget := func() {
-		for id, known := range s.reservations.newer {
-			known.raw = nil
-			s.reservations.newer[id] = known
+	reserved := func(want uint64) {
+		t.Helper()
+		if err := s.View(t.Context(), func(tx store.Tx) error {
+			held, err := tx.ReservationsFrom(from)
+			if len(held) != 1 || held[0].Spending.Lamports != want {
+				t.Errorf("reserved are %+v, want %d lamports", held, want)
+			}
+			return err
+		}); err != nil {
+			t.Error(err)
 		}
-		s.reservations.size = 0
 	}
-	reserved := func() (held []wallet.Reservation, err error) {
-		err = s.View(t.Context(), func(tx store.Tx) error { held, err = tx.ReservationsFrom(from); return err })
-		return held, err
+	put := func(amount uint64, fails error) error {
+		return s.Update(t.Context(), func(tx store.Tx) error {
+			n, err := tx.Transaction(sent.ID)
+			n.Amount = amount
+			return errors.Join(err, tx.PutTransaction(n), fails)
+		})
 	}
-	forget()
-	if held, err := reserved(); err != nil || len(held) != 1 || held[0].Spending.Lamports != 7 {
-		t.Errorf("without its row: %+v, %v", held, err)
-	}
-	mustUpdate(t, s, func(tx store.Tx) error {
-		n, err := tx.Transaction(sent.ID)
-		n.Amount = 9
-		return errors.Join(err, tx.PutTransaction(n))
-	})
 	older := s.reservations.newer[string(sent.ID)]
-	older.tag, older.Spending.Lamports, older.raw = rowTag{}, 7, nil // as it was remembered before the change
-	s.reservations.newer[string(sent.ID)] = older
-	if held, err := reserved(); err != nil || len(held) != 1 || held[0].Spending.Lamports != 9 {
-		t.Errorf("a newer row: %+v, %v", held, err)
+	if err := put(9, nil); err != nil {
+		t.Fatal(err)
 	}
-	forget()
-	mustUpdate(t, s, func(contract store.Tx) error {
-		tx, key := contract.(*tx), []byte(sent.ID)
-		raw := bytes.Clone(tx.get(transactions, key))
-		raw[len(raw)-tagSize-1] ^= 1
-		return tx.put(transactions, key, raw)
-	})
-	if held, err := reserved(); !errors.Is(err, store.ErrDamaged) {
-		t.Errorf("a damaged row: %+v, %v", held, err)
+	reserved(9)
+	s.reservations.put(string(sent.ID), older)
+	reserved(9)
+	refused := errors.New("refused")
+	if err := put(11, refused); !errors.Is(err, refused) {
+		t.Fatal(err)
 	}
+	if known := s.reservations.newer[string(sent.ID)]; known.Spending.Lamports != 11 {
+		t.Fatalf("remembered are %d lamports: the test shows nothing", known.Spending.Lamports)
+	}
+	reserved(9)
 }

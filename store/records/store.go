@@ -61,7 +61,7 @@ type Store struct {
 	dataKeys      keyring
 	damageReports damageReports
 	recent        recentEvents
-	reservations  reservations
+	reservations  *reservations
 	version       atomic.Uint64 // as far as this Store knows: see AccessVersion
 }
 
@@ -101,7 +101,7 @@ func newStore(in engine.Engine, o Options) (*Store, error) {
 		return nil, err
 	}
 	return &Store{
-		engine: in, master: master, random: random, log: o.Log, kinds: o.Kinds, dataKeys: keyring{master: master, random: random},
+		engine: in, master: master, random: random, log: o.Log, kinds: o.Kinds, dataKeys: keyring{master: master, random: random}, reservations: newReservations(),
 	}, nil
 }
 
