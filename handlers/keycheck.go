@@ -18,7 +18,7 @@ import (
 // The secret is looked up by a keyed hash and compared with nothing, so response times reveal nothing about near guesses.
 func (k *Keys) Check(ctx context.Context, now time.Time, secret string, want wallet.KeyKind) (wallet.Key, error) {
 	refused := func() (wallet.Key, error) {
-		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "credential.missing")
+		return wallet.Key{}, wallet.Refuse(wallet.InvalidAPIKey, "credential.invalid")
 	}
 	known, err := k.bySecret(ctx, secret)
 	if wallet.CodeOf(err) == wallet.InvalidAPIKey {
