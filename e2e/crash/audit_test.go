@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
+	"testing"
 	"time"
 
 	"purser/sandbox/telegram"
@@ -13,8 +15,62 @@ import (
 	"purser/wallet"
 )
 
-// slack is how close to a kill a message may reach Telegram without purser having noted that.
+// slack is how close to a kill a message may reach Telegram without purser having noted that, on a machine that keeps up.
 const slack = time.Second
+
+// pace watches how late this machine wakes what waits: everything that purser does takes as much longer.
+type pace struct {
+	mu   sync.Mutex
+	late []lateness
+}
+
+type lateness struct {
+	at time.Time
+	by time.Duration
+}
+
+// What counts as late, around which time, and how many such delays there are between a message at Telegram and its mark in the store.
+const (
+	paceEvery  = 20 * time.Millisecond
+	paceAround = 3 * time.Second
+	paceSteps  = 10
+)
+
+// watchPace watches until the test ends.
+func watchPace(t *testing.T) *pace {
+	p := &pace{}
+	ticks := time.NewTicker(paceEvery)
+	t.Cleanup(ticks.Stop)
+	go func() {
+		for last := time.Now(); t.Context().Err() == nil; {
+			select {
+			case <-t.Context().Done():
+			case <-ticks.C:
+			}
+			now := time.Now()
+			if by := now.Sub(last) - paceEvery; by > paceEvery {
+				p.mu.Lock()
+				p.late = append(p.late, lateness{now, by})
+				p.mu.Unlock()
+			}
+			last = now
+		}
+	}()
+	return p
+}
+
+// slack is how close to a kill, around a time, a message may reach Telegram without purser having noted that.
+func (p *pace) slack(at time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	worst := time.Duration(0)
+	for _, l := range p.late {
+		if l.at.Sub(at).Abs() < paceAround {
+			worst = max(worst, l.by)
+		}
+	}
+	return slack + paceSteps*worst
+}
 
 // audit compares, when all is quiet, what the persons were told with what purser remembers and with
 // what the chain holds.
@@ -148,7 +204,7 @@ func (c *crowd) toldOnce() {
 			continue
 		}
 		if !slices.ContainsFunc(c.kills, func(k time.Time) bool {
-			return k.Sub(before).Abs() < slack && k.Before(call.At)
+			return k.Sub(before).Abs() < c.pace.slack(before) && k.Before(call.At)
 		}) {
 			c.Errorf("chat %s was told twice for no reason: %s", what.chat, what.text)
 		}
