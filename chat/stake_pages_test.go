@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"purser/handlers"
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -119,10 +120,11 @@ func TestUndelegatingEverythingAsksWhichStake(t *testing.T) {
 			t.Errorf("%s is answered %s", text, got)
 		}
 	}
-	r.presses("alice", "Undelegate 2", "alice")
-	got := r.newest("alice")
-	if terms := got.StakeTerms(); got.Kind != wallet.Unstake || terms.Account != all[3].Address || got.Amount != 17*sol || len(terms.Merged) > 0 {
-		t.Errorf("the second is %s %d of %v", got.Kind, got.Amount, got.StakeTerms())
+	b, _ := r.button("alice", "Undelegate 2")
+	var stored store.Button
+	r.View(func(tx store.Tx) (err error) { stored, err = tx.Button(b.Data); return err })
+	if want := "run:/stake undelegate max " + all[3].Address.String(); stored.Action != want {
+		t.Errorf("the second button is %q, want %q", stored.Action, want)
 	}
 	if got, err := r.byApp("alice", "/stake undelegate max"); wallet.ReasonOf(err).Key != "stakes.several" {
 		t.Errorf("for an app it is %q, %v", got, err)
