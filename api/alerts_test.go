@@ -27,7 +27,7 @@ func TestAlertsAreServed(t *testing.T) {
 	if above.status != 201 || string(above.body) != want {
 		t.Errorf("%d\n%s, want\n%s", above.status, above.body, want)
 	}
-	if again := set(`{"token":"SOL","condition":"above","price":"200.5"}`); again.text("data", "alert_id") != id {
+	if again := set(`{"token":"SOL","condition":"above","price":"200.5"}`); again.text("data", "alert_id") != id || again.text("message") != "You already have this price alert." {
 		t.Errorf("the same again: %s", again.body)
 	}
 	change := set(`{"token":"SOL","condition":"change","change_percent":"5"}`)

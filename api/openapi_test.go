@@ -170,7 +170,8 @@ func judged(method string, a answer, response *openapi3.Response) error {
 }
 
 // elsewhere are the messages of answers that the document has no example for.
-var elsewhere = []string{"Sign the transaction and submit the signature.", "Waiting before it can be signed. The owner can cancel it until then.", "The key was shown when it was created. It can't be shown again.", "The test was sent, but not delivered."}
+var elsewhere = []string{"Sign the transaction and submit the signature.", "Waiting before it can be signed. The owner can cancel it until then.", "The key was shown when it was created. It can't be shown again.", "The test was sent, but not delivered.",
+	"You already have this price alert."}
 
 // sameMessage compares the message of a success with the one of its example; numbers and plural forms may differ.
 func sameMessage(told, example any) error {

@@ -105,7 +105,7 @@ func readAlert(words []string) (req handlers.AlertRequest, ok bool) {
 
 // setAlert stores an alert and confirms it.
 func (s *replyTx) setAlert(req handlers.AlertRequest, view handlers.PriceView) error {
-	set, err := s.Alerts.Set(s.tx, s.caller(), req)
+	set, already, err := s.Alerts.Set(s.tx, s.caller(), req)
 	if err != nil {
 		return s.refuse(err)
 	}
@@ -114,6 +114,7 @@ func (s *replyTx) setAlert(req handlers.AlertRequest, view handlers.PriceView) e
 		return err
 	}
 	v["Price"], v["Reached"] = view.Price.Price.Rounded(priceDigits).String(), set.Fired != wallet.AlertArmed
+	v["Already"] = already
 	rows, err := s.alertButtons(set)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"purser/handlers"
@@ -260,12 +261,29 @@ func (s *replyTx) dropAccess() error {
 	return s.reply("access.cancelled", vars{"Proven": len(dev.Verified) > 0, "App": dataOf[access](s).Request.App})
 }
 
-// leaveAccess runs when the person begins something else. It says that /api was left only after another typed command.
+// leaveAccess runs when the person begins something else: with a command, a button, or a payment that is written or linked. It
+// says so and keeps the answers for the next /api. It does nothing if what begins is /api again.
 func (s *replyTx) leaveAccess() error {
-	if s.inbound.line.command == "" || s.inbound.line.command == "api" { // a button, or /api again: nothing to say
+	action, object, _ := strings.Cut(s.inbound.button.Action, ":")
+	command := s.inbound.line.command
+	if action == runAction {
+		command = s.registry.asMeant(read(object)).command
+	}
+	if _, own := apiCallbacks()[action]; own || command == apiFlow {
 		return nil
 	}
-	return s.reply("access.left", nil)
+	dev, err := s.tx.Developer(s.user.ID)
+	if err != nil {
+		return err
+	}
+	// A request that goOn has saved goes on where it was.
+	wanted := dataOf[access](s).Request
+	if dev.Request == nil || dev.Request.Abandoned || dev.Request.App != wanted.App {
+		if err := s.Developers.Leave(s.tx, s.user.ID, wanted); err != nil {
+			return err
+		}
+	}
+	return s.reply("access.left", vars{"App": wanted.App})
 }
 
 // pauseAccess runs when nobody answered in time. Once app, purpose and terms are known, goOn has saved the request.
@@ -279,7 +297,7 @@ func (c *Chat) receiveApp(_ context.Context, h Inbound) (Action, error) {
 		if err != nil && !labelled(err) {
 			return err
 		}
-		return s.receivedPart(&dataOf[access](s).Request.App, name, err)
+		return s.receivedPart(&dataOf[access](s).Request.App, name, appUnknown, err)
 	}, nil
 }
 
@@ -287,15 +305,16 @@ func (c *Chat) receiveApp(_ context.Context, h Inbound) (Action, error) {
 func (c *Chat) receivePurpose(_ context.Context, h Inbound) (Action, error) {
 	return func(s *replyTx) error {
 		purpose, err := wallet.ParsePurpose(h.Text)
-		return s.receivedPart(&dataOf[access](s).Request.Purpose, purpose, err)
+		return s.receivedPart(&dataOf[access](s).Request.Purpose, purpose, purposeUnknown, err)
 	}, nil
 }
 
-// receivedPart stores an answer in part and asks for what is missing next. If err is set, it explains what is wrong instead
-// and stores nothing.
-func (s *replyTx) receivedPart(part *string, value string, err error) error {
+// receivedPart stores an answer in part and asks for what is missing next. If err is set, it stores nothing and asks the same
+// question again by its trigger, with what was wrong and a Cancel button.
+func (s *replyTx) receivedPart(part *string, value string, again Trigger, err error) error {
 	if err != nil {
-		return s.notThat(err)
+		s.refusal = err
+		return s.transition(apiFlow, again)
 	}
 	*part = value
 	return s.goOn()
@@ -323,7 +342,7 @@ func (c *Chat) tapApp(_ context.Context, h Inbound, id string) (Action, error) {
 		if err != nil {
 			return err
 		}
-		return s.receivedPart(&dataOf[access](s).Request.App, app.Name, nil)
+		return s.receivedPart(&dataOf[access](s).Request.App, app.Name, appUnknown, nil)
 	}), nil
 }
 

@@ -201,7 +201,7 @@ func (s *replyTx) facts(t wallet.Transaction) (_ vars, err error) {
 		"SOL": t.Token.Native(),
 		"To":  code(t.To.String()), "From": code(t.From.String()), "Sender": senderAddress(t),
 		"Fee": code(wallet.Lamports(t.Fee).String()), "Left": code(t.Token.Amount(t.BalanceLeft).String()),
-		"Unfunded": t.Unfunded, "ByApp": t.KeyID != "", "Network": s.network(),
+		"Unfunded": t.Unfunded, "ByApp": t.KeyID != "", "Network": s.network(), "NetworkName": s.networkName(),
 		"Replaced": handlers.IsReplaced(t), "ByFreeze": handlers.IsByFreeze(t), "Signature": html(""), "Why": html(""), "KeyHint": html(""), "App": "", "Foreign": false, "Final": t.Closed, "ID": code(string(t.ID)),
 		"ByProgram": t.KeyID != "" && t.Signer == wallet.DeveloperWallet, "Tail": code("…" + t.From.Tail()), "Asked": !t.PaymentRequestRef.IsZero(),
 		"Who": code("…" + t.From.Tail()),

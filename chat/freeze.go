@@ -222,5 +222,9 @@ func (s *replyTx) notifyUnfrozen(data wallet.AccountUnfrozenData) error {
 	if err != nil {
 		return err
 	}
-	return s.reply("freeze.off", vars{"Tail": tail}, rows...)
+	hooks, err := s.tx.WebhooksOfOwner(s.user.ID)
+	if err != nil {
+		return err
+	}
+	return s.reply("freeze.off", vars{"Tail": tail, "Webhooks": len(hooks) > 0}, rows...)
 }

@@ -192,12 +192,19 @@ func (s *replyTx) keep(subject string) (Button, error) {
 }
 
 // network returns the variable of texts that name a test network, because its money is worthless. On mainnet it is "".
-func (c *Chat) network() any {
+func (c *Chat) network() any { return c.testNetwork("cluster.devnet", "cluster.localnet") }
+
+// networkName is network for a text that names it after a label: it has no article.
+func (c *Chat) networkName() any {
+	return c.testNetwork("cluster_name.devnet", "cluster_name.localnet")
+}
+
+func (c *Chat) testNetwork(devnet, localnet textKey) any {
 	switch c.Cluster {
 	case wallet.Devnet:
-		return textKey("cluster.devnet")
+		return devnet
 	case wallet.Localnet:
-		return textKey("cluster.localnet")
+		return localnet
 	}
 	return ""
 }

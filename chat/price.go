@@ -165,7 +165,7 @@ func (s *replyTx) chartButtons(views []handlers.PriceView) (rows [][]Button, _ e
 	return rows, nil
 }
 
-// change words a change over 24 hours; "" if it is not known.
+// change words how a price moved; "" if it is not known.
 func (s *replyTx) change(change *wallet.Change) (html, error) {
 	if change == nil {
 		return "", nil

@@ -53,6 +53,7 @@ type priceContent struct {
 	handlers.PriceView
 	span   chartSpan
 	points []wallet.PricePoint
+	change *wallet.Change // over the span; nil if it is unknown
 }
 
 // tapChart shows another span in the place of the chart that the button stands below. The object is "7d:TOKEN".
@@ -88,8 +89,9 @@ func (c *Chat) priceChart(ctx context.Context, h Inbound, word string, span char
 		}, nil
 	}
 	if h.app != nil {
+		p.change = p.moved(p.series(c.Now()))
 		return func(s *replyTx) error {
-			caption, err := s.priceText(p.PriceView)
+			caption, err := s.priceText(p)
 			if err != nil {
 				return err
 			}
@@ -99,7 +101,9 @@ func (c *Chat) priceChart(ctx context.Context, h Inbound, word string, span char
 	if p.points, err = c.Prices.Chart(ctx, p.Token, span.length); err != nil {
 		return refuse(err)
 	}
-	picture, err := c.drawChart(p, c.wordsFor(h.reader()))
+	s := p.series(c.Now())
+	p.change = p.moved(s)
+	picture, err := c.drawChart(p, s, c.wordsFor(h.reader()))
 	if err != nil {
 		return nil, err
 	}
@@ -149,23 +153,21 @@ func trendOf(change *wallet.Change) chart.Trend {
 	return chart.Down
 }
 
-// drawChart draws the picture of a price.
-func (c *Chat) drawChart(p priceContent, words catalogue) ([]byte, error) {
+// drawChart draws the picture of a price from its series.
+func (c *Chat) drawChart(p priceContent, s chart.Series, words catalogue) ([]byte, error) {
 	words = c.pictureWords(words)
-	s := p.series(c.Now())
 	s.Name, s.Price = shortTokenName(p.Token), "$"+p.Price.Price.Rounded(priceDigits).String()
 	r := &replyTx{Chat: c, words: words}
 	name, err := r.sourceName(p.Price.Source)
 	if err != nil {
 		return nil, err
 	}
-	moved := p.moved(s)
-	change, err := r.change(moved)
+	change, err := r.change(p.change)
 	if err != nil {
 		return nil, err
 	}
 	s.Change = stdhtml.UnescapeString(string(change))
-	s.Trend = trendOf(moved)
+	s.Trend = trendOf(p.change)
 	texts := map[string]*string{p.span.title: &s.Span, "price_chart.source": &s.Source, "price_chart.empty": &s.Empty}
 	if p.unlisted() {
 		texts["price_chart.unlisted"] = &s.Warning
@@ -184,9 +186,11 @@ func (c *Chat) drawChart(p priceContent, words catalogue) ([]byte, error) {
 	return picture, nil
 }
 
-// priceText words what a token costs.
-func (s *replyTx) priceText(view handlers.PriceView) (html, error) {
-	v := vars{"Token": shortTokenName(view.Token), "Mint": html(""), "Price": view.Price.Price.Rounded(priceDigits).String(), "Stale": view.Stale}
+// priceText words what a token costs, and how that moved over the span of its chart.
+func (s *replyTx) priceText(p priceContent) (html, error) {
+	view := p.PriceView
+	v := vars{"Token": shortTokenName(view.Token), "Mint": html(""), "Price": view.Price.Price.Rounded(priceDigits).String(), "Stale": view.Stale,
+		"Span": p.span.name}
 	if view.Token.Symbol == "" {
 		v["Mint"] = code(view.Token.Mint.String())
 	}
@@ -194,7 +198,7 @@ func (s *replyTx) priceText(view handlers.PriceView) (html, error) {
 	if v["Local"], err = s.localPrice(view.Price.Price); err != nil {
 		return "", err
 	}
-	if v["Change"], err = s.change(view.Price.Change24h); err != nil {
+	if v["Change"], err = s.change(p.change); err != nil {
 		return "", err
 	}
 	if v["Age"], err = s.age(view.Price.At); err != nil {
@@ -212,7 +216,7 @@ func (s *replyTx) priceText(view handlers.PriceView) (html, error) {
 // sendChart sends a chart with a button for each span. If such a button was tapped, the chart takes the place of the one above
 // it. Of several that wait to be sent for one message, only the newest is.
 func (s *replyTx) sendChart(p priceContent, picture []byte) error {
-	caption, err := s.priceText(p.PriceView)
+	caption, err := s.priceText(p)
 	if err != nil {
 		return err
 	}

@@ -174,6 +174,9 @@ func TestAChartShowsItsSpanAndTheChangeOverIt(t *testing.T) {
 		if got.Kind != chat.Photo || !bytes.Equal(got.PNG, want) {
 			t.Errorf("%s: another picture (%d bytes, %s)", c.command, len(got.PNG), got.Text)
 		}
+		if !strings.Contains(got.Text, "\n"+c.change+" in "+c.span+"\n") {
+			t.Errorf("%s: the caption is %q", c.command, got.Text)
+		}
 		if asked := f.spans[len(f.spans)-1]; asked != c.length {
 			t.Errorf("%s asked for %v", c.command, asked)
 		}
@@ -185,6 +188,12 @@ func TestAChartShowsItsSpanAndTheChangeOverIt(t *testing.T) {
 		From: r.Now().Add(-24 * time.Hour), To: r.Now(), Gap: 2 * time.Hour, Points: append(slices.Clone(f.points), wallet.PricePoint{At: r.Now(), Price: f.view.Price.Price})})
 	if !bytes.Equal(r.last().PNG, want) {
 		t.Error("a change is shown that nobody knows")
+	}
+	day := wallet.Change(125) // says nothing of another span
+	f.view.Price.Change24h = &day
+	r.says("alice", "/price SOL 7d")
+	if got := r.last().Text; strings.Contains(got, "1.25%") || strings.Contains(got, " in ") {
+		t.Errorf("the caption is %q", got)
 	}
 }
 

@@ -194,17 +194,21 @@ func TestNobodyDeletesAnothersAlert(t *testing.T) {
 	r.rich("alice", sol)
 	r.rich("bob", sol)
 	alice, bob := handlers.Caller{User: r.userOf("alice")}, handlers.Caller{User: r.userOf("bob")}
+	var there bool
 	set := func(who handlers.Caller, price string) (a wallet.Alert, err error) {
 		err = r.Update(func(tx store.Tx) (err error) {
-			a, err = r.Alerts.Set(tx, who, handlers.AlertRequest{Token: wallet.SOL, Condition: wallet.AlertAbove, Price: wallet.MustPrice(price)})
+			a, there, err = r.Alerts.Set(tx, who, handlers.AlertRequest{Token: wallet.SOL, Condition: wallet.AlertAbove, Price: wallet.MustPrice(price)})
 			return err
 		})
 		return a, err
 	}
 	first, err := set(alice, "200")
 	r.Must(err)
-	if again, err := set(alice, "200"); err != nil || again.ID != first.ID {
-		t.Errorf("the same again is %s, %v", again.ID, err)
+	if there {
+		t.Error("the first is said to be there already")
+	}
+	if again, err := set(alice, "200"); err != nil || again.ID != first.ID || !there {
+		t.Errorf("the same again is %s, there %v, %v", again.ID, there, err)
 	}
 	err = r.Update(func(tx store.Tx) error { _, err := r.Alerts.Delete(tx, bob, first.ID); return err })
 	if wallet.CodeOf(err) != wallet.NotFound {
@@ -221,7 +225,7 @@ func TestNobodyDeletesAnothersAlert(t *testing.T) {
 		t.Errorf("Bob's own: %v", err)
 	}
 	err = r.Update(func(tx store.Tx) error {
-		_, err := r.Alerts.Set(tx, bob, handlers.AlertRequest{Token: wallet.SOL, Condition: wallet.AlertMoves, Change: 5, Span: time.Hour})
+		_, _, err := r.Alerts.Set(tx, bob, handlers.AlertRequest{Token: wallet.SOL, Condition: wallet.AlertMoves, Change: 5, Span: time.Hour})
 		return err
 	})
 	if wallet.CodeOf(err) != wallet.InvalidRequest {
@@ -238,7 +242,7 @@ func TestAnAlertBeginsWhereThePriceIs(t *testing.T) {
 	set := func(condition wallet.AlertCondition, price string) (a wallet.Alert) {
 		t.Helper()
 		r.Must(r.Update(func(tx store.Tx) (err error) {
-			a, err = r.Alerts.Set(tx, who, handlers.AlertRequest{Token: wallet.SOL, Condition: condition, Price: wallet.MustPrice(price)})
+			a, _, err = r.Alerts.Set(tx, who, handlers.AlertRequest{Token: wallet.SOL, Condition: condition, Price: wallet.MustPrice(price)})
 			return err
 		}))
 		return a

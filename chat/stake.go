@@ -121,6 +121,9 @@ func (c *Chat) proposeStake(ctx context.Context, h Inbound) (Action, error) {
 		return nil, err
 	}
 	proposal, err := c.Stakes.Prepare(ctx, h.caller(), req)
+	if handlers.ChoosesStake(err) {
+		return c.askWhichStake(ctx, h)
+	}
 	if err != nil {
 		return refuse(err)
 	}
@@ -129,6 +132,41 @@ func (c *Chat) proposeStake(ctx context.Context, h Inbound) (Action, error) {
 			return err
 		}
 		return s.card(proposal.Transaction)
+	}, nil
+}
+
+// askWhichStake answers an undelegation of everything, where one transaction cannot undelegate all stakes: it shows those that
+// can be undelegated, with a button for each that runs the step for it alone.
+func (c *Chat) askWhichStake(ctx context.Context, h Inbound) (Action, error) {
+	w, err := c.Wallets.Default(ctx, h.user.ID)
+	if err != nil {
+		return refuse(err)
+	}
+	p, err := c.Stakes.Positions(ctx, w.Address)
+	if err != nil {
+		return refuse(err)
+	}
+	open := slices.DeleteFunc(p.All, func(one handlers.Position) bool { return !canUndelegate(one) })
+	return func(s *replyTx) error {
+		var lines []string
+		var rows [][]Button
+		for i, one := range open[:min(len(open), stakesAPage)] {
+			line, err := s.stakeText(i+1, one)
+			if err != nil {
+				return err
+			}
+			b, err := s.stakeButton("stake_button.undelegate", "undelegate", i+1, one)
+			if err != nil {
+				return err
+			}
+			lines, rows = append(lines, string(line)), append(rows, []Button{b})
+		}
+		all, err := s.menu("stake_button.stakes", "/stake")
+		if err != nil {
+			return err
+		}
+		v := vars{"Lines": html(strings.Join(lines, "\n\n")), "More": left(len(open) - stakesAPage)}
+		return s.reply("staking.ask_which", v, append(rows, all...)...)
 	}, nil
 }
 
@@ -245,9 +283,13 @@ func left(n int) string {
 	return strconv.Itoa(n)
 }
 
-// stakeLine returns the text about a position, numbered n, and a row with the buttons of its next steps. There is no row for a
-// position that nobody can move now, such as one under a lockup (p.Hold).
-func (s *replyTx) stakeLine(n int, p handlers.Position) (html, [][]Button, error) {
+// canUndelegate reports whether a position can be undelegated now.
+func canUndelegate(p handlers.Position) bool {
+	return p.Hold == wallet.HoldNone && (p.State == wallet.StakeActive || p.State == wallet.StakeActivating)
+}
+
+// stakeText returns the text about a position, numbered n.
+func (s *replyTx) stakeText(n int, p handlers.Position) (html, error) {
 	v := vars{"N": n, "Staked": wallet.Lamports(p.Stake).String(), "Balance": wallet.Lamports(p.Lamports).String(), "Withdrawable": html(""),
 		"Validator": validatorName(p.Validator.Name), "Tail": html(""), "State": string(p.State), "Hold": string(p.Hold), "ChangesAt": "", "Delinquent": p.Validator.Delinquent && p.Delegated()}
 	if p.Delegated() {
@@ -259,24 +301,35 @@ func (s *replyTx) stakeLine(n int, p handlers.Position) (html, [][]Button, error
 	if !p.ChangesAt.IsZero() {
 		v["ChangesAt"] = s.words.moment(p.ChangesAt)
 	}
-	text, err := s.words.text("staking.position", v)
-	if err != nil || p.Hold != wallet.HoldNone {
-		return text, nil, err
+	return s.words.text("staking.position", v)
+}
+
+// stakeButton is a button that runs a step for the whole of a position, numbered n.
+func (s *replyTx) stakeButton(label, step string, n int, p handlers.Position) (Button, error) {
+	name, err := s.words.text(label, vars{"N": n})
+	if err != nil {
+		return Button{}, err
+	}
+	return s.button(name, "run:/stake "+step+" max "+p.Address.String(), "menu", s.now.Add(menuLife))
+}
+
+// stakeLine returns the text about a position, numbered n, and a row with the buttons of its next steps. There is no row for a
+// position that nobody can move now, such as one under a lockup (p.Hold).
+func (s *replyTx) stakeLine(n int, p handlers.Position) (html, [][]Button, error) {
+	text, err := s.stakeText(n, p)
+	if err != nil {
+		return "", nil, err
 	}
 	var row []Button
 	add := func(label, step string) error {
-		name, err := s.words.text(label, vars{"N": n})
-		if err != nil {
-			return err
-		}
-		b, err := s.button(name, "run:/stake "+step+" max "+p.Address.String(), "menu", s.now.Add(menuLife))
+		b, err := s.stakeButton(label, step, n, p)
 		row = append(row, b)
 		return err
 	}
-	if p.State == wallet.StakeActive || p.State == wallet.StakeActivating {
+	if canUndelegate(p) {
 		err = add("stake_button.undelegate", "undelegate")
 	}
-	if p.Withdrawable > 0 && err == nil {
+	if p.Hold == wallet.HoldNone && p.Withdrawable > 0 && err == nil {
 		err = add("stake_button.withdraw", "withdraw")
 	}
 	if len(row) == 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"purser/handlers"
+	"purser/store"
 	"purser/wallet"
 )
 
@@ -83,5 +84,49 @@ func TestStakesHavePages(t *testing.T) {
 		if got, err := r.byApp("alice", text); wallet.CodeOf(err) != wallet.InvalidRequest {
 			t.Errorf("for an app %s is %q, %v", text, got, err)
 		}
+	}
+}
+
+// TestUndelegatingEverythingAsksWhichStake where one transaction cannot do it: each stake that can be undelegated has a button for
+// it alone. A program gets the refusal, which says how to name one.
+func TestUndelegatingEverythingAsksWhichStake(t *testing.T) {
+	r := newHarness(t)
+	r.rich("alice", 10*sol)
+	alice := r.people["alice"].Address()
+	validators, err := r.Stakes.Validators(r.Context())
+	r.Must(err)
+	var all []wallet.StakeAccount
+	for i := range 14 {
+		a := wallet.StakeAccount{Address: wallet.Address{9, byte(i)}, Staker: alice, Withdrawer: alice, Voter: validators[i%2].Vote,
+			Lamports: uint64(20-i)*sol + 5, Stake: uint64(20-i) * sol, Deactivated: wallet.NeverEpoch}
+		switch i {
+		case 0: // of somebody else too
+			a.Withdrawer = r.Stranger()
+		case 1: // cooled down
+			a.Activated, a.Deactivated = 0, 0
+		}
+		all = append(all, a)
+	}
+	r.Stakes.Chain = staked{r.Stakes.Chain, all}
+	for _, text := range []string{"/stake undelegate max", "/unstake"} {
+		got := r.asked(func() { r.says("alice", text) })
+		for _, part := range []string{"Which stake do you want to undelegate?", "1. <b>18 SOL</b>", "2. <b>17 SOL</b> with", "10. <b>9 SOL</b>",
+			"And 2 more", "/stake undelegate 2", "[Your stakes]"} {
+			if !strings.Contains(got, part) {
+				t.Errorf("%s lacks %q:\n%s", text, part, got)
+			}
+		}
+		if strings.Count(got, "[Undelegate") != 10 || strings.Contains(got, "[Withdraw") || strings.Contains(got, "19 SOL") || strings.Contains(got, "20 SOL") {
+			t.Errorf("%s is answered %s", text, got)
+		}
+	}
+	b, _ := r.button("alice", "Undelegate 2")
+	var stored store.Button
+	r.View(func(tx store.Tx) (err error) { stored, err = tx.Button(b.Data); return err })
+	if want := "run:/stake undelegate max " + all[3].Address.String(); stored.Action != want {
+		t.Errorf("the second button is %q, want %q", stored.Action, want)
+	}
+	if got, err := r.byApp("alice", "/stake undelegate max"); wallet.ReasonOf(err).Key != "stakes.several" {
+		t.Errorf("for an app it is %q, %v", got, err)
 	}
 }

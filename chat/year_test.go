@@ -528,7 +528,7 @@ func (y *year) sets(p *reader) {
 	}
 	var alert wallet.Alert
 	y.Must(y.Update(func(tx store.Tx) (err error) {
-		alert, err = y.Alerts.Set(tx, y.caller(p), req)
+		alert, _, err = y.Alerts.Set(tx, y.caller(p), req)
 		return err
 	}))
 	if w.condition == wallet.AlertMoves { // it may begin on a side, if the change is known already

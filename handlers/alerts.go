@@ -30,37 +30,38 @@ func (a *Alerts) Of(ctx context.Context, who Caller) ([]wallet.Alert, error) {
 	return read(ctx, a.Store, func(tx store.Tx) ([]wallet.Alert, error) { return tx.AlertsOf(who.User) })
 }
 
-// Set creates an alert. If the caller has the same one already, it returns that. An alert whose level is reached already waits until the price has gone back, so
-// that it tells of a crossing and not of what is so now. Errors: INVALID_REQUEST for what is no alert; CONFLICT if the caller has wallet.MaxAlerts; USER_NOT_FOUND.
-func (a *Alerts) Set(tx store.Tx, who Caller, req AlertRequest) (wallet.Alert, error) {
-	alert := wallet.Alert{ID: wallet.AlertID(a.NewID("alr")), Owner: who.User, Token: req.Token, Condition: req.Condition, Price: req.Price, Change: req.Change, Span: req.Span,
+// Set creates an alert. If the caller has the same one already, it changes nothing, and returns that one and there. An alert whose
+// level is reached already waits until the price has gone back, so that it tells of a crossing and not of what is so now. Errors:
+// INVALID_REQUEST for what is no alert; CONFLICT if the caller has wallet.MaxAlerts; USER_NOT_FOUND.
+func (a *Alerts) Set(tx store.Tx, who Caller, req AlertRequest) (alert wallet.Alert, there bool, err error) {
+	alert = wallet.Alert{ID: wallet.AlertID(a.NewID("alr")), Owner: who.User, Token: req.Token, Condition: req.Condition, Price: req.Price, Change: req.Change, Span: req.Span,
 		KeyID: who.KeyID, CreatedAt: a.Now().UTC()}
 	if err := alert.Check(); err != nil {
-		return alert, wallet.Refuse(wallet.InvalidRequest, "alert_refused.wrong", wallet.TextArg("Least", wallet.Change(wallet.LeastAlertMove).Percent()), wallet.TextArg("Most", wallet.Change(wallet.MaxAlertMove).Percent()))
+		return alert, false, wallet.Refuse(wallet.InvalidRequest, "alert_refused.wrong", wallet.TextArg("Least", wallet.Change(wallet.LeastAlertMove).Percent()), wallet.TextArg("Most", wallet.Change(wallet.MaxAlertMove).Percent()))
 	}
 	all, err := tx.AlertsOf(who.User)
 	if err != nil {
-		return alert, err
+		return alert, false, err
 	}
 	for _, other := range all {
 		if other.Token.Mint == alert.Token.Mint && other.Condition == alert.Condition && other.Price == alert.Price && other.Change == alert.Change && other.Span == alert.Span {
-			return other, nil
+			return other, true, nil
 		}
 	}
 	alert, mark, err := begin(tx, alert)
 	if err != nil {
-		return alert, err
+		return alert, false, err
 	}
 	switch err := tx.PutAlert(alert); {
 	case errors.Is(err, store.ErrConflict):
-		return alert, wallet.Refuse(wallet.Conflict, "alert_refused.too_many", wallet.NumberArg("Most", wallet.MaxAlerts))
+		return alert, false, wallet.Refuse(wallet.Conflict, "alert_refused.too_many", wallet.NumberArg("Most", wallet.MaxAlerts))
 	case err != nil:
-		return alert, found(err, wallet.UserNotFound, "person.gone")
+		return alert, false, found(err, wallet.UserNotFound, "person.gone")
 	}
 	if mark != nil {
 		err = tx.PutAlertMark(alert.Series(), *mark)
 	}
-	return alert, err
+	return alert, false, err
 }
 
 // begin sets a new alert's initial state. If nobody watches its series, mark is the newest known price. If mark is nil, the next reading starts the

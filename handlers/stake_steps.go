@@ -7,6 +7,12 @@ import (
 	"purser/wallet"
 )
 
+// severalStakes is the reason why all of it cannot be undelegated at once: the owner has to say which stake.
+const severalStakes = "stakes.several"
+
+// ChoosesStake reports whether an undelegation was refused only because the owner has to choose one of several stakes.
+func ChoosesStake(err error) bool { return wallet.ReasonOf(err).Key == severalStakes }
+
 // maxMerged is how many stake accounts are merged in one transaction at most, so that it fits into a packet.
 const maxMerged = 6
 
@@ -114,7 +120,7 @@ func (f stakeSnapshot) chooseStakes(amount uint64, everything bool) ([]wallet.St
 		}
 		merged := f.mergeable(all[0].Voter)
 		if len(merged) != len(all) || len(merged) > maxMerged {
-			return nil, wallet.About(FieldAccount, wallet.Refuse(wallet.InvalidRequest, "stakes.several"))
+			return nil, wallet.About(FieldAccount, wallet.Refuse(wallet.InvalidRequest, severalStakes))
 		}
 		return merged, nil
 	}

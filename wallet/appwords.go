@@ -51,9 +51,9 @@ func unseen(r rune) bool { return !unicode.IsPrint(r) || Unseen(r) }
 // ParsePurpose parses what an app is for, in its developer's words: one line of visible characters. INVALID_REQUEST.
 func ParsePurpose(text string) (string, error) {
 	purpose := strings.Join(strings.Fields(text), " ")
-	switch length := utf8.RuneCountInString(purpose); {
-	case length < shortest(purpose):
-		return "", Refuse(InvalidRequest, "app_purpose.too_short")
+	switch length, least := utf8.RuneCountInString(purpose), shortest(purpose); {
+	case length < least:
+		return "", Refuse(InvalidRequest, "app_purpose.too_short", NumberArg("Least", least))
 	case length > MaxAppPurpose:
 		return "", Refuse(InvalidRequest, "app_purpose.too_long", NumberArg("Most", MaxAppPurpose))
 	case !utf8.ValidString(purpose) || strings.ContainsFunc(purpose, unseen) || !shows(purpose):
