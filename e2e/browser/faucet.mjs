@@ -40,7 +40,7 @@ await play(async (settings, ask) => {
   await holds(alice.tab, hers);
 
   const bob = await Chat.open(context, settings.chat, 'bob');
-  const his = await connect(bob, ['Used for another Telegram account (ID 1001)']);
+  const his = await connect(bob, ['Signed for another Telegram account (ID 1001)']);
   assert.notEqual(his, hers);
   await holds(bob.tab, his);
   await alice.tab.bringToFront();

@@ -124,7 +124,10 @@ function knownUse(w, c, taken) {
   return { fits: true, text: '' };
 }
 
-/** The wallets to choose from. When all of them are somebody else's, creating one is proposed instead. */
+/**
+ * The wallets to choose from. When all of them are somebody else's, creating one is proposed instead. What continues with the choice
+ * stands under it all the same.
+ */
 function withWallets(wallets, c, taken, text, chosen, others) {
   const known = wallets.map((w) => ({ ...w, ...knownUse(w, c, taken) }));
   const fitting = known.filter((w) => w.fits).length;
@@ -137,7 +140,7 @@ function withWallets(wallets, c, taken, text, chosen, others) {
   for (const input of inputs) input.addEventListener('change', pick);
   pick();
   return form(
-    h('fieldset', null, h('legend', null, t('bind.which')), choices), fitting ? t('common.continue') : [t('common.continue'), 'secondary'],
+    h('fieldset', null, h('legend', null, t('bind.which')), choices), fitting ? t('common.continue') : [t('common.continue'), 'plain'],
     () => {
       const at = inputs.findIndex((input) => input.checked);
       if (at < 0) throw new Problem(t('bind.choose_one'), inputs[0]);

@@ -36,11 +36,13 @@ export async function createWallet(ui, { next = HOME } = {}) {
   const indexes = await toIndexes(entropy);
   try {
     do {
-      await ui.ask(t('create.words_title'), (done) => [
+      const written = await ui.ask(t('create.words_title'), (done) => [
         h('p', null, t('create.words')),
         wordList(toWords(indexes)),
-        h('div', { class: 'actions' }, button(t('create.written'), 'primary', () => done())),
+        h('div', { class: 'actions' },
+          button(t('create.written'), 'primary', () => done(true)), button(t('common.back'), 'secondary', () => done(false))),
       ]);
+      if (!written) return null; // nothing was stored: these words are of no wallet
     } while (!(await quiz(ui, indexes)));
     return await keep(ui, indexes, entropy, next);
   } finally {

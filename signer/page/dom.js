@@ -109,11 +109,9 @@ export function button(label, kind, click) {
  */
 export function form(content, label, work, ...others) {
   const error = h('p', { class: 'error', role: 'alert' });
-  // What cannot be undone is given as [label, "destructive"]. [label, "secondary"] leaves the first place to the others,
-  // [label, "plain"] only looks like that.
+  // What cannot be undone is given as [label, "destructive"]. [label, "plain"] leaves it to another button to stand out.
   const [name, kind] = [label].flat();
-  const last = kind === 'secondary';
-  const submit = h('button', { type: 'submit', class: last || kind === 'plain' ? 'secondary' : `primary ${kind ?? ''}`.trim() }, name);
+  const submit = h('button', { type: 'submit', class: kind === 'plain' ? 'secondary' : `primary ${kind ?? ''}`.trim() }, name);
   const further = [];
   let busy = false;
   const toggle = (pressed, label, on) => {
@@ -148,7 +146,7 @@ export function form(content, label, work, ...others) {
     run(submit, name, work);
   };
   return h('form', { novalidate: true, autocomplete: 'off', on: { submit: submitted, input: () => { error.textContent = ''; } } }, parts, error,
-    h('div', { class: 'actions' }, last ? [...others, submit] : [submit, ...others]));
+    h('div', { class: 'actions' }, submit, ...others));
 }
 
 /** A text field that no browser remembers, corrects or sends elsewhere for checking. */

@@ -15,14 +15,21 @@ const HOUR = 3_600_000; // milliseconds
 /**
  * What was signed before: {same, alike}, each a record or null. `same` has the intent or the reference of
  * this payment, so a second signature may pay it twice. `alike` pays the same amount of the same token to
- * the same recipient, signed within a day. A record is {intent, reference, address, paid, spends, at, before, signature, handed}: spends as
- * in violations (policy.js), before the times of earlier signatures of the same intent that still count.
+ * the same recipient, signed within a day. A record is {intent, reference, address, paid, spends, shown, at, before, signature,
+ * handed}: spends as in violations (policy.js), shown as shownOf returns it (payment.js; older records have none), before the times of
+ * earlier signatures of the same intent that still count.
  */
 export async function signedBefore({ intent, reference, address, paid }, now = Date.now()) {
   const all = (await run(HISTORY, 'readonly', (store) => store.getAll())).sort((a, b) => b.at - a.at);
   const same = all.find(isSame({ intent, reference })) ?? null;
   const alike = all.find((r) => r.address === address && r.paid === paid && now - r.at < ALIKE_HOURS * HOUR) ?? null;
   return { same, alike: same ? null : alike };
+}
+
+/** What this device signed with a signature, as it was shown then, or null where it does not remember. */
+export async function signedWith(signature) {
+  const all = await run(HISTORY, 'readonly', (store) => store.getAll());
+  return all.find((r) => r.signature === signature)?.shown ?? null;
 }
 
 /** Whether a record is of the same payment as another. */

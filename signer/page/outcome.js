@@ -2,8 +2,10 @@
 
 import { rich, t } from './catalogue.js';
 import { foreign, h, mark } from './dom.js';
+import { signedWith } from './history.js';
 import { check } from './offer.js';
 import { rows } from './parts.js';
+import { brief } from './payment.js';
 import * as server from './server.js';
 
 /** The statuses of a transaction that is not waiting for a signature; each has two texts, status.<name> and its title. */
@@ -12,20 +14,25 @@ const STATUSES = ['awaiting_confirmation', 'delayed', 'signed', 'pending', 'conf
 /** The reasons why a payment failed, by the server's code in lower case. */
 const FAILURES = ['insufficient_balance', 'blockhash_expired', 'simulation_failed', 'chain_error'];
 
-/** Ends with the status of a transaction that is not waiting for a signature; follows one that is on its way. */
-export function showStatus(ui, id, offer) {
-  const { status } = offer;
+/**
+ * Ends with the status of a transaction that is not waiting for a signature; follows one that is on its way. `signed` is what was signed
+ * with the signature, as shownOf returns it (payment.js). Without it, what this device remembers of that signature is shown, or nothing:
+ * the server's words are no proof of what was signed.
+ */
+export async function showStatus(ui, id, offer) {
+  const { status, signature, signed = await signedWith(signature).catch(() => null) } = offer;
   if (!STATUSES.includes(status)) {
     return ui.end(t('status.unknown_title'), h('p', { class: 'lead' }, rich('status.unknown', { status: foreign(status, 40) })), wayBack(offer.bot));
   }
   const title = t(`status.${status}_title`);
-  if (status === 'signed' || status === 'pending') return followUp(ui, id, title, offer);
+  if (status === 'signed' || status === 'pending') return followUp(ui, id, title, { ...offer, signed });
   const failure = FAILURES.find((code) => code.toUpperCase() === offer.code);
   return ui.end(title,
     status === 'confirmed' && mark('ok'),
     status === 'failed' && mark('stop'),
     h('p', { class: 'lead' }, t(`status.${status === 'failed' && failure ? failure : status}`)),
-    offer.signature && signatureRow(offer.signature),
+    signed && brief(signed),
+    signature && signatureRow(signature),
     wayBack(offer.bot));
 }
 
@@ -48,7 +55,7 @@ const isDead = (err) => err instanceof server.Refused && [401, 403, 404, 409, 41
 /**
  * Shows the progress of a signed payment until it ends; the title follows it. Where the page cannot learn more, it says so: the chat shows the rest.
  */
-export async function followUp(ui, id, title, { status, signature, bot }) {
+export async function followUp(ui, id, title, { status, signature, signed, bot }) {
   const reached = (s) => ({ pending: 2, confirmed: 3 })[s] ?? 1;
   const steps = ['step_signed', 'step_sent', 'step_confirmed'].map((step) => h('li', null, t(`status.${step}`)));
   const note = h('p', { class: 'hint' }, t('status.follow'));
@@ -65,6 +72,7 @@ export async function followUp(ui, id, title, { status, signature, bot }) {
   const left = ui.end(title,
     mark('ok'),
     h('p', { class: 'lead' }, t('status.handed_over')),
+    signed && brief(signed),
     h('ol', { class: 'steps' }, steps), note,
     signature && signatureRow(signature), wayBack(bot));
   for (let look = 0; look < LOOKS; look++) {
@@ -78,7 +86,8 @@ export async function followUp(ui, id, title, { status, signature, bot }) {
     }
     if (now.message !== null || now.status === status && !now.held) continue;
     if (now.status !== 'signed' && now.status !== 'pending') {
-      return Promise.race([left, showStatus(ui, id, { ...now, signature: now.signature || signature, bot: now.bot || bot })]);
+      const same = now.signature === '' || now.signature === signature; // of another one this device may know something else
+      return Promise.race([left, showStatus(ui, id, { ...now, signature: now.signature || signature, ...(same && { signed }), bot: now.bot || bot })]);
     }
     status = now.status;
     show(status);

@@ -226,6 +226,8 @@ const amountLine = (pay) => h('p', { class: 'amount' }, pay.symbol
 
 const target = (pay) => h('p', { class: 'to' }, shown(pay.to || pay.account));
 
+const recipient = (pay) => [h('p', { class: 'label' }, t(pay.to ? 'sign.to' : 'sign.to_account')), target(pay)];
+
 /** What is paid to whom. Warnings stand beside what they warn of, never below the buttons. */
 export const summary = (pay, offer) => (pay.kind === 'swap' ? swapSummary(pay, offer) : pay.kind === 'revoke' ? revokeSummary(pay, offer) : pay.kind ? stakeSummary(pay, offer) : [
   h('p', { class: 'label' }, t('sign.you_send')),
@@ -233,8 +235,7 @@ export const summary = (pay, offer) => (pay.kind === 'swap' ? swapSummary(pay, o
   pay.mint && !pay.symbol && [
     notice('warn', t('sign.unknown_token')),
     h('p', { class: 'label' }, t('sign.mint')), h('p', null, shown(pay.mint))],
-  h('p', { class: 'label' }, t(pay.to ? 'sign.to' : 'sign.to_account')),
-  target(pay),
+  recipient(pay),
   (offer.contact || offer.app || offer.keyHint || offer.label) && h('div', { class: 'claimed' },
     h('p', { class: 'label' }, t('sign.server_says')),
     offer.contact && h('p', null, rich('sign.contact', { name: foreign(offer.contact, 64) })),
@@ -243,5 +244,8 @@ export const summary = (pay, offer) => (pay.kind === 'swap' ? swapSummary(pay, o
   !pay.to && notice('warn', t('sign.unknown_owner')),
 ].flat());
 
-/** What stands above the passphrase: what is about to be signed, without the server's words. */
-export const brief = (pay) => (pay.kind ? summary(pay, {}) : [amountLine(pay), target(pay)]);
+/** What is signed, without the server's words: above the passphrase, and when it was signed. */
+export const brief = (pay) => h('div', { class: 'card pay small' }, pay.kind ? summary(pay, {}) : [amountLine(pay), ...recipient(pay)]);
+
+/** What brief needs of a payment, to be kept with its signature. */
+export const shownOf = ({ kind, whole, amount: much, symbol, mint, to, account, least }) => ({ kind, whole, amount: much, symbol, mint, to, account, least });

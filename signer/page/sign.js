@@ -15,7 +15,7 @@ import { check } from './offer.js';
 import { followUp, showStatus } from './outcome.js';
 import { address as shown, rows } from './parts.js';
 import { passkeyOf } from './passkey.js';
-import { brief, comparing, heading, moreTerms, payment, summary } from './payment.js';
+import { brief, comparing, heading, moreTerms, payment, shownOf, summary } from './payment.js';
 import { onlyWaits } from './policy.js';
 import { unlockWallet } from './proof.js';
 import { untilAnswered } from './retry.js';
@@ -60,7 +60,7 @@ export async function signFlow(ui, id, link = '', able = true, { earlier = [], r
     return refuse(ui, id, err);
   }
 
-  const record = { intent: decoded.intent, reference: pay.reference, address: offer.address, paid: pay.paid };
+  const record = { intent: decoded.intent, reference: pay.reference, address: offer.address, paid: pay.paid, shown: shownOf(pay) };
   const known = await recall(record, offer, able, earlier);
   if (known.same) {
     const answer = await signedAlready(ui, pay, known.same);
@@ -162,9 +162,9 @@ function unchecked(ui, { offer, pay, link }) {
 }
 
 /** The very signature that was given before, to be handed over once more. */
-function again(id, { signature, handed }) {
+function again(id, { signature, shown, handed }) {
   return {
-    signature,
+    signature, shown,
     send: () => (handed.transaction ? server.sendSigned(id, handed.transaction) : server.sendSignature(id, handed.sha256, signature)),
   };
 }
@@ -284,14 +284,14 @@ function elsewhere(ui, offer, decoded, pay, link) {
 }
 
 /**
- * Unlocks, refreshes, compares, signs. Resolves to {sha256, signature}, to an answer without message
+ * Unlocks, refreshes, compares, signs. Resolves to {signature, shown, send}, to an answer without message
  * when the transaction has moved on, to a Changed or Outdated, to the server's Refused, or to null when the person
  * goes back or has restored the wallet.
  */
 function approve(ui, id, offer, decoded, pay, wallet, known) {
   return unlockWallet(ui, wallet, {
     title: t(passkeyOf(ui, wallet) ? 'sign.unlock_title' : 'sign.passphrase_title'),
-    about: h('div', { class: 'card pay small' }, brief(pay)),
+    about: brief(pay),
     label: t('sign.submit'),
     next: RESTORED,
     restored: () => null, // the payment is reviewed again
@@ -314,7 +314,7 @@ function approve(ui, id, offer, decoded, pay, wallet, known) {
     const hash = toHex(await sha256(fresh.message));
     const signature = encode(await sign(key, offer.address, fresh.message));
     if (!(await remember(offer, known, { signature, handed: { sha256: hash } }))) return new Outdated();
-    return { signature, send: () => server.sendSignature(id, hash, signature) };
+    return { signature, shown: known.record.shown, send: () => server.sendSignature(id, hash, signature) };
   });
 }
 
@@ -372,7 +372,7 @@ async function approveInApp(ui, id, offer, decoded, link, known) {
   const signature = encode(signed.slice(1, 65));
   const transaction = toBase64(signed);
   if (!(await remember(offer, known, { signature, handed: { transaction } }))) return new Outdated();
-  return { signature, send: () => server.sendSigned(id, transaction) };
+  return { signature, shown: known.record.shown, send: () => server.sendSigned(id, transaction) };
 }
 
 /** How many blocks a signature needs to get to the network: some seconds, however short slots become. */
@@ -449,7 +449,7 @@ async function compare(offer, decoded, fresh) {
 }
 
 /** Sends the signature; when no answer comes, the same one can be sent again without harm. */
-async function handOver(ui, id, { signature, send }, bot) {
+async function handOver(ui, id, { signature, shown: signed, send }, bot) {
   let answer;
   try {
     answer = await untilAnswered(ui, { working: t('sign.sending'), unknown: t('sign.no_answer') }, send);
@@ -460,9 +460,9 @@ async function handOver(ui, id, { signature, send }, bot) {
   }
   const { status } = answer;
   if (status === 'signed' || status === 'pending' || status === 'awaiting_signature') {
-    return followUp(ui, id, t('status.approved_title'), { status, signature, bot });
+    return followUp(ui, id, t('status.approved_title'), { status, signature, signed, bot });
   }
-  return showStatus(ui, id, { status, signature, bot });
+  return showStatus(ui, id, { status, signature, signed, bot });
 }
 
 async function reject(ui, id) {

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { ed25519 } from '@noble/curves/ed25519';
 import { base58 } from '@scure/base';
 import { EVE, allText, it, on, server, stored, text } from './browser.mjs';
-import { ADDRESS, BIND, OTHER_WORDS, PASSPHRASE, answerQuiz, choosePassphrase, follow, press, readWords, restore, title } from './harness.mjs';
+import { ADDRESS, BIND, OTHER_WORDS, PASSPHRASE, SIGN, answerQuiz, choosePassphrase, follow, press, readWords, restore, title } from './harness.mjs';
 
 it('a wallet that is somebody else\'s is refused, and the same link goes on with another', () => on(BIND, async (tab) => {
   server.world.fail['/w/bind'] = { status: 409, code: 'CONFLICT', message: 'This address is connected to another Telegram account.' };
@@ -147,6 +147,35 @@ it('a lost answer to the proof: the same proof again', () => on('', async (tab) 
   assert.deepEqual(first, second);
 }));
 
+it('times are in the zone of the device, and name it', () => on('', async (tab) => {
+  server.world.challenge = { issued_at: '2026-11-21T20:00:00Z', expires_at: '2099-11-21T20:10:00Z' };
+  await follow(tab, server, BIND);
+  await title(tab, 'Create or connect a wallet');
+  assert.match(await text(tab), /This link works until 01:55 GMT\+5:45\./);
+  server.world.view = { default_wallet_changed_at: '2026-11-20T20:00:00Z' };
+  await follow(tab, server, '');
+  await restore(tab);
+  await follow(tab, server, SIGN);
+  await title(tab, 'Approve this payment?');
+  assert.match(await text(tab), /on 21 Nov 2026 at 01:45 GMT\+5:45\./);
+}, { timezoneId: 'Asia/Kathmandu' }));
+
+it('a recovery phrase that was shown can be left: nothing is stored, and the next one is another', () => on(BIND, async (tab) => {
+  const show = async () => {
+    await press(tab, 'Create a wallet');
+    await press(tab, 'Show recovery phrase');
+    return (await readWords(tab)).join(' ');
+  };
+  const first = await show();
+  await press(tab, 'I wrote it down');
+  await title(tab, 'Confirm your recovery phrase');
+  await press(tab, 'Show it again');
+  await press(tab, 'Back');
+  await title(tab, 'Create or connect a wallet');
+  assert.equal(await stored(tab), '[]');
+  assert.notEqual(await show(), first);
+}));
+
 /** Which wallets are offered: their last six characters, a + for the chosen one, what is said of them. */
 const offered = async (tab) => {
   await title(tab, 'Create or connect a wallet');
@@ -161,23 +190,23 @@ it('of the wallets on a device, one is chosen beforehand only if it alone fits',
     await tab.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE);
     await press(tab, 'Connect');
   };
-  const proposed = () => tab.locator('.actions button').first().evaluate((b) => `${b.textContent}, ${b.className}`);
+  const buttons = () => tab.locator('.actions button').evaluateAll((all) => all.map((b) => b.textContent + (b.className === 'primary' ? '!' : '')));
+  const MORE = ['Restore a wallet', 'Use a wallet app'];
   const first = ADDRESS.slice(-6);
   await restore(tab);
 
   await follow(tab, server, BIND); // nobody's yet, and the only one
   assert.deepEqual(await offered(tab), [[`${first}+`, '']]);
-  assert.equal(await proposed(), 'Continue, primary');
+  assert.deepEqual(await buttons(), ['Continue!', 'Create a wallet', ...MORE]);
   await connect();
   await title(tab, 'Go back to the chat');
   await follow(tab, server, BIND);
-  assert.deepEqual(await offered(tab), [[`${first}+`, 'Used for this Telegram account before']]);
+  assert.deepEqual(await offered(tab), [[`${first}+`, 'Signed for this Telegram account before']]);
 
   as('700200'); // somebody else at the same device
   await follow(tab, server, BIND);
-  assert.deepEqual(await offered(tab), [[first, 'Used for another Telegram account (ID 700100)']]);
-  assert.equal(await proposed(), 'Create a wallet, primary');
-  assert.equal(await tab.locator('button.primary').count(), 1);
+  assert.deepEqual(await offered(tab), [[first, 'Signed for another Telegram account (ID 700100)']]);
+  assert.deepEqual(await buttons(), ['Continue', 'Create a wallet!', ...MORE], 'what continues with the choice does not follow it');
   await press(tab, 'Continue');
   await tab.getByRole('alert').filter({ hasText: 'Choose one of these wallets' }).waitFor();
   assert.equal(await tab.evaluate(() => document.activeElement.type), 'radio', 'the choice has not the focus');
@@ -190,15 +219,15 @@ it('of the wallets on a device, one is chosen beforehand only if it alone fits',
   await tab.getByText('The link still works').waitFor();
   const both = await offered(tab);
   const second = both[1][0];
-  assert.deepEqual(both, [[first, 'Used for another Telegram account (ID 700100)'], [second, 'Already connected']]);
+  assert.deepEqual(both, [[first, 'Signed for another Telegram account (ID 700100)'], [second, 'Already connected']]);
 
   as('700100'); // two that fit
   await follow(tab, server, BIND);
-  assert.deepEqual(await offered(tab), [[first, 'Used for this Telegram account before'], [second, '']]);
+  assert.deepEqual(await offered(tab), [[first, 'Signed for this Telegram account before'], [second, '']]);
 
   as('700300'); // the only one that fits is not the first
   await follow(tab, server, BIND);
-  assert.deepEqual(await offered(tab), [[first, 'Used for another Telegram account (ID 700100)'], [`${second}+`, '']]);
+  assert.deepEqual(await offered(tab), [[first, 'Signed for another Telegram account (ID 700100)'], [`${second}+`, '']]);
   await connect();
   await title(tab, 'Go back to the chat');
   assert.ok(server.posted('/w/bind')[0].address.endsWith(second));

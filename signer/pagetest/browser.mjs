@@ -62,6 +62,8 @@ export const inSight = (locator) => locator.evaluate((e) => {
   const { left, right, top, bottom } = e.getBoundingClientRect();
   return top >= 0 && bottom <= innerHeight && [top + 2, bottom - 2].every((y) => e.contains(document.elementFromPoint((left + right) / 2, y)));
 });
+/** What the last screen says was signed. */
+export const what = (tab) => tab.locator('main .card.pay').allTextContents();
 /** All text of the screen, folded text too. */
 export const allText = async (tab) => (await tab.locator('main').textContent()).replace(/\s+/g, ' ');
 

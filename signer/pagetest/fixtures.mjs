@@ -275,8 +275,14 @@ refuse('memo', 'a wrong memo comes before a second transfer is counted', build([
 const USDC = 'CLpKfvqp1swFzmEVcet1uKo9qv9CggxRdfXfCKpp2Acj';
 const OTHER_MINT = addr(0x3e);
 
-export const associated = (owner, mint = USDC, program = TOKEN) =>
-  PublicKey.findProgramAddressSync([key(owner).toBytes(), key(program).toBytes(), key(mint).toBytes()], key(ASSOCIATED))[0].toBase58();
+const derived = new Map(); // deriving one takes as long as reading a thousand addresses
+export function associated(owner, mint = USDC, program = TOKEN) {
+  const name = `${owner} ${mint} ${program}`;
+  if (!derived.has(name)) {
+    derived.set(name, PublicKey.findProgramAddressSync([key(owner).toBytes(), key(program).toBytes(), key(mint).toBytes()], key(ASSOCIATED))[0].toBase58());
+  }
+  return derived.get(name);
+}
 
 const meta = (pubkey, flags = '') =>
   ({ pubkey: key(pubkey), isSigner: flags.includes('s'), isWritable: flags.includes('w') });

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { base58 } from '@scure/base';
-import { allText, it, kept, on, server, text } from './browser.mjs';
+import { allText, it, kept, on, server, text, what } from './browser.mjs';
 import { ADDRESS, BIND, BOB, LIMITS, NO_LIMITS, SIGN, WORDS, choosePassphrase, press, revisit, title } from './harness.mjs';
 import { keep, keptIn } from './keep.mjs';
 import { BLOCKED, DAILY, ONE, TWO, blocked, limit, limited, nothingLeft, offer, policies, policy, rowsOf, signed, withApp } from './limiting.mjs';
@@ -49,6 +49,7 @@ for (const [why, spoil] of Object.entries(UNREADABLE)) {
     await press(tab, 'Approve anyway');
     await press(tab, 'Test Wallet');
     await title(tab, 'Transaction signed');
+    assert.ok((await what(tab)).join().startsWith('1.5 SOL'), 'what was signed is known without the storage');
     assert.deepEqual(asked, ['transaction']);
   }));
 }

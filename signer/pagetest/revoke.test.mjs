@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { PublicKey } from '@solana/web3.js';
-import { above, allText, it, offerAgain, onSign, server } from './browser.mjs';
+import { above, allText, it, offerAgain, onSign, server, what } from './browser.mjs';
 import { associated, memo, revoke } from './fixtures.mjs';
 import { ADDRESS, PASSPHRASE, REFERENCE, SIGN, USDC, approve, payment, press, revisit, title } from './harness.mjs';
 import { TOKENS } from '../page/tokens.js';
@@ -45,6 +45,7 @@ for (const [name, { steps, parts, not, can = 'up to 2500.00025 of these tokens n
       for (const part of [...not, 'GOLD', 'You send', 'You pay exactly', 'elegate', addr(0xee)]) assert.ok(!whole.includes(part), `${part} is shown: ${whole}`);
       await approve(tab, PASSPHRASE, 'Revoke');
       await title(tab, 'Transaction signed');
+      assert.deepEqual(await what(tab), [['You revoke the approval to spend', ...parts.slice(0, -1), 'From the token account', parts.at(-1)].join('')]);
       assert.equal(server.posted('/w/tx/signature').length, 1);
     });
   });

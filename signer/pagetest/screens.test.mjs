@@ -8,7 +8,7 @@ import { complaintsOf } from './pseudo.mjs';
 import { DESKTOP, PHONE, launch, noBrowser as skip, serve } from './harness.mjs';
 import { walk } from './walk.mjs';
 
-const it = (name, work) => test(name, { skip, timeout: 300_000 }, work);
+const it = (name, work) => test(name, { skip, timeout: 900_000 }, work);
 
 let server;
 let browser;

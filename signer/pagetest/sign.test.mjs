@@ -3,9 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { SystemProgram, PublicKey } from '@solana/web3.js';
-import { BEFORE, EVE, above, allText, inSight, it, offerAgain, on, onSign, server, text } from './browser.mjs';
+import { BEFORE, EVE, above, allText, inSight, it, kept, offerAgain, on, onSign, server, text, what } from './browser.mjs';
 import { transfer } from './fixtures.mjs';
 import { ADDRESS, BOB, PASSPHRASE, PHONE, REFERENCE, SIGN, approve, compile, follow, payment, press, revisit, title } from './harness.mjs';
+import { keep } from './keep.mjs';
 import { ZERO_HASH, addr } from './wire.mjs';
 
 it('sign: what is shown comes from the bytes, and the signature fits them', () => {
@@ -270,6 +271,46 @@ it('a transaction that waits for no signature says what became of it', () => on(
   }
 }));
 
+it('the last screen says what was signed, and a link opened later what this device remembers of its signature: never what the server says', () => {
+  const lunch = [`1.5 SOLTo${BOB}`];
+  server.world.view = { contact: 'Mallory', label: 'Mallory', app: 'Mallory' };
+  return onSign(async (tab) => {
+    const later = async (signature, status = 'confirmed', heading = 'Confirmed') => {
+      Object.assign(server.world, { status, view: { ...server.world.view, signature } });
+      await follow(tab, server, SIGN);
+      await title(tab, heading);
+      assert.doesNotMatch(await allText(tab), /Mallory/);
+      return what(tab);
+    };
+    await approve(tab);
+    await title(tab, 'Transaction signed');
+    assert.deepEqual(await what(tab), lunch);
+    server.world.status = 'confirmed';
+    await title(tab, 'Confirmed');
+    assert.deepEqual(await what(tab), lunch);
+    assert.match(await allText(tab), /Solana has confirmed the transaction\./);
+
+    const { signature } = server.world;
+    assert.deepEqual(await later(signature), lunch);
+    assert.deepEqual(await later(signature, 'failed', 'Transaction failed'), lunch);
+    for (const unknown of ['', `1${signature.slice(1)}`]) assert.deepEqual(await later(unknown), []);
+    assert.deepEqual(await later(signature, 'signed', 'Already signed'), lunch);
+    Object.assign(server.world, { status: 'confirmed', view: { signature: `1${signature.slice(1)}` } }); // while the page follows it
+    await title(tab, 'Confirmed');
+    assert.deepEqual(await what(tab), []);
+
+    server.world.view = {};
+    await offerAgain(tab, { lamports: 7n }); // the same reference
+    await title(tab, BEFORE);
+    await press(tab, 'Resend signature');
+    await title(tab, 'Transaction signed');
+    assert.deepEqual(await what(tab), lunch, 'another payment is shown than was signed');
+    const { shown, ...older } = (await kept(tab))[0][0];
+    await keep(tab, 'signed', older);
+    assert.deepEqual(await later(signature), []);
+  });
+});
+
 it('expiry between showing and signing is told, not signed', () => onSign(async (tab) => {
   await title(tab, 'Approve this payment?');
   server.world.status = 'expired';
@@ -314,7 +355,7 @@ it('a signed payment is followed to its end, with a way back to the chat', () =>
     server.world.fail = {};
     server.world.status = 'pending';
     await tab.locator('.steps .done').filter({ hasText: 'Sent to Solana' }).waitFor();
-    assert.match(await tab.locator('#status').textContent(), /Solana has received it/);
+    assert.match(await tab.locator('#status').textContent(), /Solana has received the transaction/);
     await title(tab, 'On its way');
     assert.match(await tab.title(), /^On its way/);
     server.world.view.held = true;
@@ -333,7 +374,7 @@ it('a signed payment is followed to its end, with a way back to the chat', () =>
       await revisit(tab, server, SIGN);
       await title(tab, 'Already signed');
     }
-    for (const [code, says] of [['BLOCKHASH_EXPIRED', /did not reach Solana in time\. Nothing was paid/], ['CHAIN_ERROR', /Solana rejected it/], ['toString', /It failed\. The chat shows why/]]) {
+    for (const [code, says] of [['BLOCKHASH_EXPIRED', /did not reach Solana in time\. Nothing was paid/], ['CHAIN_ERROR', /Solana rejected the transaction/], ['toString', /The transaction failed\. The chat shows why/]]) {
       Object.assign(server.world, { status: 'signed', view: { bot: 'evil/../x', error_code: code } });
       await follow(tab, server, SIGN);
       await title(tab, 'Already signed');

@@ -1,19 +1,19 @@
 // Approving a step of staking: validator, amount and authorities come from the bytes. In a real Chromium.
 
 import assert from 'node:assert/strict';
-import { above, allText, it, offerAgain, onSign, server } from './browser.mjs';
+import { above, allText, it, offerAgain, onSign, server, what } from './browser.mjs';
 import { memo } from './fixtures.mjs';
 import { ADDRESS, NEW_STAKE, OLD_STAKE, STAKING, VALIDATOR, approve, payment, press, title } from './harness.mjs';
 
-/** What each step shows before its buttons, and what it must not show anywhere. */
+/** What each step shows before its buttons, what it must not show anywhere, and what the last screen says was signed. */
 const SHOWS = {
-  stake: { title: 'Stake this SOL?', parts: ['You stake', '2.00228288 SOL', 'vote account', VALIDATOR, 'Only this wallet can undelegate and withdraw it', 'The amount includes the deposit', '2.00228788 SOL', 'The validator calls itself', 'Elm'], not: ['Undelegate', 'withdraw from'] },
-  part: { title: 'Undelegate this stake?', parts: ['You undelegate', '1.5 SOL', OLD_STAKE.toBase58(), '2 other stake accounts', '0.00228288 SOL', '0.00228788 SOL'], not: ['The whole stake account', 'You stake'] },
-  whole: { title: 'Undelegate this stake?', parts: ['You undelegate', 'The whole stake account', OLD_STAKE.toBase58(), '0.000005 SOL'], not: ['other stake account', '1.5 SOL'] },
-  withdraw: { title: 'Withdraw from this stake?', parts: ['You withdraw', '1.50228288 SOL', 'To this wallet itself', ADDRESS, OLD_STAKE.toBase58(), '0.000005 SOL'], not: ['Undelegate', VALIDATOR] },
+  stake: { title: 'Stake this SOL?', parts: ['You stake', '2.00228288 SOL', 'vote account', VALIDATOR, 'Only this wallet can undelegate and withdraw it', 'The amount includes the deposit', '2.00228788 SOL', 'The validator calls itself', 'Elm'], not: ['Undelegate', 'withdraw from'], signed: `You stake2.00228288 SOLDelegated to the validator (vote account)${VALIDATOR}` },
+  part: { title: 'Undelegate this stake?', parts: ['You undelegate', '1.5 SOL', OLD_STAKE.toBase58(), '2 other stake accounts', '0.00228288 SOL', '0.00228788 SOL'], not: ['The whole stake account', 'You stake'], signed: `You undelegate1.5 SOLFrom the stake account${OLD_STAKE.toBase58()}` },
+  whole: { title: 'Undelegate this stake?', parts: ['You undelegate', 'The whole stake account', OLD_STAKE.toBase58(), '0.000005 SOL'], not: ['other stake account', '1.5 SOL'], signed: `You undelegateThe whole stake accountFrom the stake account${OLD_STAKE.toBase58()}` },
+  withdraw: { title: 'Withdraw from this stake?', parts: ['You withdraw', '1.50228288 SOL', 'To this wallet itself', ADDRESS, OLD_STAKE.toBase58(), '0.000005 SOL'], not: ['Undelegate', VALIDATOR], signed: `You withdraw1.50228288 SOLTo this wallet itself${ADDRESS}` },
 };
 
-for (const [name, { title: heading, parts, not }] of Object.entries(SHOWS)) {
+for (const [name, { title: heading, parts, not, signed }] of Object.entries(SHOWS)) {
   it(`staking: what is shown of ${name} comes from the bytes, and is signed`, () => {
     server.world.payment = payment({ steps: STAKING[name] });
     server.world.view = name === 'stake' ? { terms: { schema: 'stake/1', validator_name: 'Elm' }, app: 'Shop' } : {};
@@ -28,6 +28,7 @@ for (const [name, { title: heading, parts, not }] of Object.entries(SHOWS)) {
       for (const part of not) assert.ok(!whole.includes(part), `${part} is shown: ${whole}`);
       await approve(tab);
       await title(tab, 'Transaction signed');
+      assert.deepEqual(await what(tab), [signed]);
       assert.equal(server.posted('/w/tx/signature').length, 1);
       assert.equal(server.world.status, 'signed');
     });

@@ -1,7 +1,7 @@
 // Approving a swap: what is paid and what is received at least come from the bytes. In a real Chromium.
 
 import assert from 'node:assert/strict';
-import { above, allText, it, offerAgain, onSign, server } from './browser.mjs';
+import { above, allText, it, offerAgain, onSign, server, what } from './browser.mjs';
 import { limit } from './fixtures.mjs';
 import { ADDRESS, USDC, approve, payment, press, title } from './harness.mjs';
 import { WSOL, swapsOf } from './swaps.mjs';
@@ -14,11 +14,11 @@ const sells = (more = {}) => [createOwn(WSOL), wrap(1_500_000_000), syncNative()
 const buys = [createOwn(WSOL), named(), route({ mint: UNKNOWN, out: WSOL, units: 12_345n, quoted: 2_000_000_000n, slippage: 100 }), unwrap()];
 
 const SHOWS = {
-  'SOL for a listed token': { steps: sells(), parts: ['You pay exactly', '1.5 SOL', 'You get at least', '248.75 USDC', 'Expected', '250 USDC', 'At most 0.5% less', 'account for wrapped SOL', 'get no signature of this wallet', '0.00203928 SOL', '1.50204428 SOL'], not: ['does not know this token'] },
-  'an unlisted token for SOL': { steps: buys, parts: ['You pay exactly', '12345 base units', UNKNOWN, 'does not know this token', 'You get at least', '1.98 SOL', '2 SOL', 'At most 1% less'], not: ['USDC', '0.00203928'] },
+  'SOL for a listed token': { signed: 'You pay exactly1.5 SOLYou get at least248.75 USDC', steps: sells(), parts: ['You pay exactly', '1.5 SOL', 'You get at least', '248.75 USDC', 'Expected', '250 USDC', 'At most 0.5% less', 'account for wrapped SOL', 'get no signature of this wallet', '0.00203928 SOL', '1.50204428 SOL'], not: ['does not know this token'] },
+  'an unlisted token for SOL': { signed: `You pay exactly12345 base unitsToken mint${UNKNOWN}You get at least1.98 SOL`, steps: buys, parts: ['You pay exactly', '12345 base units', UNKNOWN, 'does not know this token', 'You get at least', '1.98 SOL', '2 SOL', 'At most 1% less'], not: ['USDC', '0.00203928'] },
 };
 
-for (const [name, { steps, parts, not }] of Object.entries(SHOWS)) {
+for (const [name, { signed, steps, parts, not }] of Object.entries(SHOWS)) {
   it(`a swap: ${name} is shown by its bytes, and signed`, () => {
     server.world.payment = payment({ steps });
     server.world.view = { app: 'Shop', terms: { schema: 'swap/1', to_token: { symbol: 'GOLD', decimals: 2 }, minimum: '1' } };
@@ -30,6 +30,7 @@ for (const [name, { steps, parts, not }] of Object.entries(SHOWS)) {
       for (const part of [...not, 'GOLD']) assert.ok(!whole.includes(part), `${part} is shown: ${whole}`);
       await approve(tab);
       await title(tab, 'Transaction signed');
+      assert.ok((await what(tab)).join().startsWith(signed));
       assert.equal(server.posted('/w/tx/signature').length, 1);
     });
   });

@@ -124,7 +124,7 @@ export async function walk(browser, server, options, look) {
 
   server.world.challenge = { telegram_id: '700200' };
   await follow(tab, server, BIND);
-  await tab.getByText(part(tab, 'Used for another')).waitFor();
+  await tab.getByText(part(tab, 'Signed for another')).waitFor();
   await seen('bind-choice', tab);
   server.world.challenge = {};
   await press(tab, 'Restore a wallet');
