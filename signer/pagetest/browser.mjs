@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { SIGN, follow, install, launch, noBrowser as skip, restore, serve, title, visit } from './harness.mjs';
+import { BIND, SIGN, follow, install, launch, noBrowser as skip, restore, serve, title, visit } from './harness.mjs';
 import { addr } from './wire.mjs';
 
 export const EVE = addr(0xee);
@@ -20,6 +20,12 @@ after(async () => {
   await server.close();
 });
 beforeEach(() => server.reset());
+
+/** What boot.js asks ahead for a link: it only reads. */
+const AHEAD = { [SIGN]: '/w/tx/get', [BIND]: '/w/bind/challenge' };
+
+/** Checks that a page which is not complete did nothing with its link: at most it asked what the link is about. */
+export const nothingDone = (hash) => assert.deepEqual(server.received.map(({ path }) => path).filter((path) => path !== AHEAD[hash]), []);
 
 /** Opens the page, hands it to `work`, and checks that nothing forbidden happened meanwhile. */
 export async function on(hash, work, options) {
