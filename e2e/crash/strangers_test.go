@@ -98,7 +98,7 @@ func probe(url string) (end func() (took []time.Duration, err error)) {
 	stop, done := make(chan struct{}), make(chan struct{})
 	var took []time.Duration
 	var failed error
-	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := &http.Client{Timeout: harness.Wait, Transport: &http.Transport{DisableKeepAlives: true}}
 	go func() {
 		defer close(done)
 		for {
