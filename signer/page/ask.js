@@ -2,7 +2,7 @@
 
 const PATIENCE = 20_000; // milliseconds
 
-/** What a link asks the server first, by its kind: a path, and the name under which it sends the link's secret. Both only read. */
+/** What a link asks the server first, by its kind: a path, and the name under which it sends the link's secret. Neither uses the link up. */
 const FIRST = { bind: ['/w/bind/challenge', 'token'], sign: ['/w/tx/get', 'id'] };
 
 /** Posts a body of JSON; resolves to the Response. */

@@ -21,7 +21,7 @@ after(async () => {
 });
 beforeEach(() => server.reset());
 
-/** What boot.js asks ahead for a link: it only reads. */
+/** What boot.js asks ahead for a link, without using it up. */
 const AHEAD = { [SIGN]: '/w/tx/get', [BIND]: '/w/bind/challenge' };
 
 /** Checks that a page which is not complete did nothing with its link: at most it asked what the link is about. */
