@@ -44,7 +44,7 @@ func chromium(t *testing.T) string {
 	if _, err := exec.LookPath("node"); err != nil {
 		missing("node is not installed")
 	}
-	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
+	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}

@@ -35,7 +35,7 @@ try {
 }
 
 async function take() {
-  const executable = process.env.CHROMIUM ?? '/usr/bin/chromium';
+  const executable = process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell';
   const device = (who) => openDevice(join(folder, who), { executable, colorScheme: 'light', reducedMotion: 'reduce', locale: 'en-GB' });
   const [alices, bobs] = await Promise.all([device('alice'), device('bob')]);
   try {

@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import { accented, pseudo } from './pseudo.mjs';
 
-/** Debian's Chromium, or the one that CHROMIUM names; null where there is none. */
-const chromiumPath = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => path && existsSync(path)) ?? null;
+/** The Chromium that CHROMIUM names, or Debian's, without windows if it is there; null where there is none. */
+const chromiumPath = [process.env.CHROMIUM, '/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => path && existsSync(path)) ?? null;
 
 /** Why browser tests are skipped: a reason, or false. In CI they run, and fail without a browser. */
 export const noBrowser = chromiumPath === null && process.env.CI !== 'true' && 'no Chromium here: install it or name it in CHROMIUM';
