@@ -4,6 +4,7 @@
 
 NODE_DIRS := $(patsubst %/package-lock.json,%,$(shell git ls-files '*package-lock.json'))
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+APT := $(SUDO) apt-get update -q && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: build test race bench bench-binary staticcheck deps fuzz
@@ -11,15 +12,13 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 build:
 	go build -trimpath -o purser .
 
-# Debian's chromium-headless-shell for the pages (Chromium without its windows: the tests take less than half of its
-# time), python3 for a snippet of the docs, npm packages (by lock file) for the oracles. Where there is no apt-get, the
-# tests take the Chromium that is there.
+# Debian's chromium-headless-shell for the pages: Chromium without its windows takes less than half of the time. Where
+# it is not to be had, the tests take the Chromium or Chrome that is there. python3 is for a snippet of the docs, npm
+# packages (by lock file) are the oracles.
 deps:
-	@for p in chromium-headless-shell python3; do \
-		if command -v apt-get >/dev/null && ! command -v $$p >/dev/null; then \
-			$(SUDO) apt-get update -q && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$p || exit 1; \
-		fi; \
-	done
+	@command -v chromium-headless-shell >/dev/null || { $(APT) chromium-headless-shell; } || \
+		command -v chromium || command -v chromium-browser || command -v google-chrome
+	@command -v python3 >/dev/null || { $(APT) python3; }
 	@for d in $(NODE_DIRS); do \
 		if [ ! -d $$d/node_modules ] || [ $$d/package-lock.json -nt $$d/node_modules/.package-lock.json ]; then \
 			echo "npm ci in $$d"; (cd $$d && npm ci --no-audit --no-fund --loglevel=error) || exit 1; \

@@ -56,8 +56,8 @@ func (s *Server) alerts(c *fiber.Ctx, key wallet.Key) error {
 	return s.succeed(c, fiber.StatusOK, "done.alerts", data)
 }
 
-// setAlert is POST /v1/alerts {token, condition, price | change_percent, timeframe}. The same alert again is the one
-// that there is, and the message says so.
+// setAlert is POST /v1/alerts {token, condition, price | change_percent, timeframe}. An alert that exists is
+// returned unchanged, and the message says so.
 func (s *Server) setAlert(c *fiber.Ctx, key wallet.Key) error {
 	if err := ofPerson(key); err != nil {
 		return err
@@ -80,12 +80,12 @@ func (s *Server) setAlert(c *fiber.Ctx, key wallet.Key) error {
 		}
 		req.Token = view.Token
 		return s.answer(c, fiber.StatusCreated, saveAnswer, func(tx store.Tx) ([]byte, error) {
-			a, there, err := s.Alerts.Set(tx, handlers.CallerOf(key), req)
+			a, existed, err := s.Alerts.Set(tx, handlers.CallerOf(key), req)
 			if err != nil {
 				return nil, err
 			}
-			if there {
-				return s.envelope("done.alert_there", alertOf(a))
+			if existed {
+				return s.envelope("done.alert_exists", alertOf(a))
 			}
 			return s.envelope("done.alert_set", alertOf(a))
 		})

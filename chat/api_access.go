@@ -258,11 +258,20 @@ func (s *replyTx) dropAccess() error {
 	if err != nil {
 		return err
 	}
-	return s.reply("access.cancelled", vars{"Proven": len(dev.Verified) > 0, "App": dataOf[access](s).Request.App})
+	return s.reply("access.cancelled", vars{"Proven": len(dev.Verified) > 0, "App": keptApp(dev, dataOf[access](s).Request)})
 }
 
-// leaveAccess runs when the person begins something else: with a command, a button, or a payment that is written or linked. It
-// says so and keeps the answers for the next /api. It does nothing if what begins is /api again.
+// keptApp returns the app of a request that the next /api can go on with, or "": beside a request that waits for operators, none is
+// kept (handlers.Developers, Note).
+func keptApp(dev wallet.Developer, wanted wallet.AccessRequest) string {
+	if dev.Request.Waits() && dev.Request.App != wanted.App {
+		return ""
+	}
+	return wanted.App
+}
+
+// leaveAccess runs when the person starts something outside /api: a command, a button, or a payment that is written or linked. It
+// says so, and keeps the answers for the next /api unless another request waits for operators.
 func (s *replyTx) leaveAccess() error {
 	action, object, _ := strings.Cut(s.inbound.button.Action, ":")
 	command := s.inbound.line.command
@@ -283,7 +292,7 @@ func (s *replyTx) leaveAccess() error {
 			return err
 		}
 	}
-	return s.reply("access.left", vars{"App": wanted.App})
+	return s.reply("access.left", vars{"App": keptApp(dev, wanted)})
 }
 
 // pauseAccess runs when nobody answered in time. Once app, purpose and terms are known, goOn has saved the request.
@@ -309,8 +318,8 @@ func (c *Chat) receivePurpose(_ context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// receivedPart stores an answer in part and asks for what is missing next. If err is set, it stores nothing and asks the same
-// question again by its trigger, with what was wrong and a Cancel button.
+// receivedPart stores an answer in part and asks the next question. If err is set, it stores nothing and asks the same question
+// again by its trigger, with what was wrong and a Cancel button.
 func (s *replyTx) receivedPart(part *string, value string, again Trigger, err error) error {
 	if err != nil {
 		s.refusal = err
@@ -342,7 +351,8 @@ func (c *Chat) tapApp(_ context.Context, h Inbound, id string) (Action, error) {
 		if err != nil {
 			return err
 		}
-		return s.receivedPart(&dataOf[access](s).Request.App, app.Name, appUnknown, nil)
+		dataOf[access](s).Request.App = app.Name
+		return s.goOn()
 	}), nil
 }
 

@@ -199,6 +199,7 @@ func (c *Chat) networkName() any {
 	return c.testNetwork("cluster_name.devnet", "cluster_name.localnet")
 }
 
+// testNetwork returns the text for the test network in use, or "" on mainnet.
 func (c *Chat) testNetwork(devnet, localnet textKey) any {
 	switch c.Cluster {
 	case wallet.Devnet:

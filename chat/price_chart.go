@@ -89,7 +89,7 @@ func (c *Chat) priceChart(ctx context.Context, h Inbound, word string, span char
 		}, nil
 	}
 	if h.app != nil {
-		p.change = p.moved(p.series(c.Now()))
+		p.change = p.Price.Change24h // apps get 24 hours only
 		return func(s *replyTx) error {
 			caption, err := s.priceText(p)
 			if err != nil {
@@ -101,9 +101,9 @@ func (c *Chat) priceChart(ctx context.Context, h Inbound, word string, span char
 	if p.points, err = c.Prices.Chart(ctx, p.Token, span.length); err != nil {
 		return refuse(err)
 	}
-	s := p.series(c.Now())
-	p.change = p.moved(s)
-	picture, err := c.drawChart(p, s, c.wordsFor(h.reader()))
+	series := p.series(c.Now())
+	p.change = p.moved(series)
+	picture, err := c.drawChart(p, series, c.wordsFor(h.reader()))
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func (c *Chat) proposeStake(ctx context.Context, h Inbound) (Action, error) {
 		return nil, err
 	}
 	proposal, err := c.Stakes.Prepare(ctx, h.caller(), req)
-	if handlers.ChoosesStake(err) {
+	if handlers.NeedsStakeChoice(err) {
 		return c.askWhichStake(ctx, h)
 	}
 	if err != nil {
@@ -135,8 +135,8 @@ func (c *Chat) proposeStake(ctx context.Context, h Inbound) (Action, error) {
 	}, nil
 }
 
-// askWhichStake answers an undelegation of everything, where one transaction cannot undelegate all stakes: it shows those that
-// can be undelegated, with a button for each that runs the step for it alone.
+// askWhichStake answers an undelegation of everything when one transaction cannot undelegate all stakes. It lists the stakes that
+// can be undelegated, each with its own button.
 func (c *Chat) askWhichStake(ctx context.Context, h Inbound) (Action, error) {
 	w, err := c.Wallets.Default(ctx, h.user.ID)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *Chat) askWhichStake(ctx context.Context, h Inbound) (Action, error) {
 	if err != nil {
 		return refuse(err)
 	}
-	open := slices.DeleteFunc(p.All, func(one handlers.Position) bool { return !canUndelegate(one) })
+	open := slices.DeleteFunc(p.All, func(one handlers.Position) bool { return !one.CanUndelegate() })
 	return func(s *replyTx) error {
 		var lines []string
 		var rows [][]Button
@@ -283,11 +283,6 @@ func left(n int) string {
 	return strconv.Itoa(n)
 }
 
-// canUndelegate reports whether a position can be undelegated now.
-func canUndelegate(p handlers.Position) bool {
-	return p.Hold == wallet.HoldNone && (p.State == wallet.StakeActive || p.State == wallet.StakeActivating)
-}
-
 // stakeText returns the text about a position, numbered n.
 func (s *replyTx) stakeText(n int, p handlers.Position) (html, error) {
 	v := vars{"N": n, "Staked": wallet.Lamports(p.Stake).String(), "Balance": wallet.Lamports(p.Lamports).String(), "Withdrawable": html(""),
@@ -326,7 +321,7 @@ func (s *replyTx) stakeLine(n int, p handlers.Position) (html, [][]Button, error
 		row = append(row, b)
 		return err
 	}
-	if canUndelegate(p) {
+	if p.CanUndelegate() {
 		err = add("stake_button.undelegate", "undelegate")
 	}
 	if p.Hold == wallet.HoldNone && p.Withdrawable > 0 && err == nil {

@@ -30,10 +30,10 @@ func (a *Alerts) Of(ctx context.Context, who Caller) ([]wallet.Alert, error) {
 	return read(ctx, a.Store, func(tx store.Tx) ([]wallet.Alert, error) { return tx.AlertsOf(who.User) })
 }
 
-// Set creates an alert. If the caller has the same one already, it changes nothing, and returns that one and there. An alert whose
+// Set creates an alert. If the caller already has the same alert, Set changes nothing and returns it, and existed is true. An alert whose
 // level is reached already waits until the price has gone back, so that it tells of a crossing and not of what is so now. Errors:
 // INVALID_REQUEST for what is no alert; CONFLICT if the caller has wallet.MaxAlerts; USER_NOT_FOUND.
-func (a *Alerts) Set(tx store.Tx, who Caller, req AlertRequest) (alert wallet.Alert, there bool, err error) {
+func (a *Alerts) Set(tx store.Tx, who Caller, req AlertRequest) (alert wallet.Alert, existed bool, err error) {
 	alert = wallet.Alert{ID: wallet.AlertID(a.NewID("alr")), Owner: who.User, Token: req.Token, Condition: req.Condition, Price: req.Price, Change: req.Change, Span: req.Span,
 		KeyID: who.KeyID, CreatedAt: a.Now().UTC()}
 	if err := alert.Check(); err != nil {

@@ -10,8 +10,8 @@ import (
 // severalStakes is the reason why all of it cannot be undelegated at once: the owner has to say which stake.
 const severalStakes = "stakes.several"
 
-// ChoosesStake reports whether an undelegation was refused only because the owner has to choose one of several stakes.
-func ChoosesStake(err error) bool { return wallet.ReasonOf(err).Key == severalStakes }
+// NeedsStakeChoice reports whether an undelegation was refused only because the owner has to choose one of several stakes.
+func NeedsStakeChoice(err error) bool { return wallet.ReasonOf(err).Key == severalStakes }
 
 // maxMerged is how many stake accounts are merged in one transaction at most, so that it fits into a packet.
 const maxMerged = 6

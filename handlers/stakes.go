@@ -137,6 +137,11 @@ type Position struct {
 	ChangesAt time.Time
 }
 
+// CanUndelegate reports whether the owner can undelegate the position now.
+func (p Position) CanUndelegate() bool {
+	return p.Hold == wallet.HoldNone && delegated(p.StakeAccount, p.State)
+}
+
 // Positions are the stake accounts of a wallet: those that it can use first (Hold), and of each sort the largest first. Anybody
 // can make accounts that name a wallet as one of two authorities, so these must not crowd out its own.
 type Positions struct {

@@ -2,6 +2,7 @@
 // It runs purser in a sandbox of its own, lets Alice pay Bob, and shows what they see.
 
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -35,7 +36,7 @@ try {
 }
 
 async function take() {
-  const executable = process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell';
+  const executable = process.env.CHROMIUM ?? ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(existsSync);
   const device = (who) => openDevice(join(folder, who), { executable, colorScheme: 'light', reducedMotion: 'reduce', locale: 'en-GB' });
   const [alices, bobs] = await Promise.all([device('alice'), device('bob')]);
   try {

@@ -15,11 +15,14 @@ import (
 	"purser/wallet"
 )
 
-// slack is how close to a kill a message may reach Telegram without purser having noted that, on a machine that keeps up.
-const slack = time.Second
+// How close to a kill a message may reach Telegram without purser having noted that: on a machine that keeps up, and at most.
+const (
+	baseSlack = time.Second
+	maxSlack  = 5 * time.Second
+)
 
-// pace watches how late this machine wakes what waits: everything that purser does takes as much longer.
-type pace struct {
+// schedulingDelays watches how late this machine wakes what waits: everything that purser does takes as much longer.
+type schedulingDelays struct {
 	mu   sync.Mutex
 	late []lateness
 }
@@ -31,15 +34,15 @@ type lateness struct {
 
 // What counts as late, around which time, and how many such delays there are between a message at Telegram and its mark in the store.
 const (
-	paceEvery  = 20 * time.Millisecond
-	paceAround = 3 * time.Second
-	paceSteps  = 10
+	delayEvery  = 20 * time.Millisecond
+	delayAround = 3 * time.Second
+	delaySteps  = 10
 )
 
-// watchPace watches until the test ends.
-func watchPace(t *testing.T) *pace {
-	p := &pace{}
-	ticks := time.NewTicker(paceEvery)
+// watchDelays watches until the test ends.
+func watchDelays(t *testing.T) *schedulingDelays {
+	d := &schedulingDelays{}
+	ticks := time.NewTicker(delayEvery)
 	t.Cleanup(ticks.Stop)
 	go func() {
 		for last := time.Now(); t.Context().Err() == nil; {
@@ -48,28 +51,28 @@ func watchPace(t *testing.T) *pace {
 			case <-ticks.C:
 			}
 			now := time.Now()
-			if by := now.Sub(last) - paceEvery; by > paceEvery {
-				p.mu.Lock()
-				p.late = append(p.late, lateness{now, by})
-				p.mu.Unlock()
+			if by := now.Sub(last) - delayEvery; by > delayEvery {
+				d.mu.Lock()
+				d.late = append(d.late, lateness{now, by})
+				d.mu.Unlock()
 			}
 			last = now
 		}
 	}()
-	return p
+	return d
 }
 
 // slack is how close to a kill, around a time, a message may reach Telegram without purser having noted that.
-func (p *pace) slack(at time.Time) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (d *schedulingDelays) slack(at time.Time) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	worst := time.Duration(0)
-	for _, l := range p.late {
-		if l.at.Sub(at).Abs() < paceAround {
+	for _, l := range d.late {
+		if l.at.Sub(at).Abs() < delayAround {
 			worst = max(worst, l.by)
 		}
 	}
-	return slack + paceSteps*worst
+	return min(baseSlack+delaySteps*worst, maxSlack)
 }
 
 // audit compares, when all is quiet, what the persons were told with what purser remembers and with
@@ -204,7 +207,7 @@ func (c *crowd) toldOnce() {
 			continue
 		}
 		if !slices.ContainsFunc(c.kills, func(k time.Time) bool {
-			return k.Sub(before).Abs() < c.pace.slack(before) && k.Before(call.At)
+			return k.Sub(before).Abs() < c.delays.slack(before) && k.Before(call.At)
 		}) {
 			c.Errorf("chat %s was told twice for no reason: %s", what.chat, what.text)
 		}

@@ -26,7 +26,6 @@ import (
 type crowd struct {
 	*couple
 	gate   *harness.Gate
-	pace   *pace
 	people []*payer
 	ended  chan struct{} // closed when nobody is to begin anything new
 
@@ -67,7 +66,7 @@ const carol = 1003
 func newCrowd(t *testing.T, slot time.Duration, random *rand.Rand) *crowd {
 	t.Helper()
 	w := harness.World(t, slot)
-	c := &crowd{couple: &couple{T: t, world: w}, gate: harness.NewGate(t, w), pace: watchPace(t), ended: make(chan struct{}), before: map[string]bool{}}
+	c := &crowd{couple: &couple{T: t, world: w, delays: watchDelays(t)}, gate: harness.NewGate(t, w), ended: make(chan struct{}), before: map[string]bool{}}
 	c.must(w.Telegram.AddUser(telegram.User{ID: carol, FirstName: "Carol"}, ""))
 	c.purser = harness.NewProduct(t, binary, w, c.gate.Settings()...)
 	c.purser.Start()

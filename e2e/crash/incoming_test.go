@@ -114,7 +114,7 @@ func (c *couple) toldOnce(paid []payment, kills []time.Time) {
 		}
 		before, again := last[found[1]]
 		last[found[1]] = call.At
-		if again && !slices.ContainsFunc(kills, func(k time.Time) bool { return k.Sub(before).Abs() < slack && k.Before(call.At) }) {
+		if again && !slices.ContainsFunc(kills, func(k time.Time) bool { return k.Sub(before).Abs() < c.delays.slack(before) && k.Before(call.At) }) {
 			c.Errorf("Bob was told twice of %s SOL", found[1])
 		}
 	}

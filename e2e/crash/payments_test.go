@@ -23,6 +23,7 @@ type couple struct {
 	world      *sandbox.World
 	purser     *harness.Product
 	alice, bob *harness.Person
+	delays     *schedulingDelays
 }
 
 const funds = 1_000_000_000_000
@@ -30,7 +31,7 @@ const funds = 1_000_000_000_000
 func newCouple(t *testing.T, slot time.Duration, extra ...string) *couple {
 	t.Helper()
 	w := harness.World(t, slot)
-	c := &couple{T: t, world: w, purser: harness.NewProduct(t, binary, w, extra...),
+	c := &couple{T: t, world: w, delays: watchDelays(t), purser: harness.NewProduct(t, binary, w, extra...),
 		alice: harness.NewPerson(t, w, telegram.Alice), bob: harness.NewPerson(t, w, telegram.Bob)}
 	c.purser.Start()
 	c.alice.Connect()

@@ -77,7 +77,7 @@ func (t *trap) springs(side, method string) bool {
 	return true
 }
 
-// maxPaymentsToAPoint is how many payments are made until one of them passes a point.
+// maxPaymentsToAPoint is how many payments are made at most until one of them passes a point.
 const maxPaymentsToAPoint = 3
 
 func TestTableOfCrashPoints(t *testing.T) {

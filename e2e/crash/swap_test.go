@@ -25,7 +25,7 @@ func TestKilledWhileSwapping(t *testing.T) {
 	}
 	random := seeded(t)
 	w, market := harness.MarketWorld(t, 100*time.Millisecond)
-	c := &couple{T: t, world: w, purser: harness.NewProduct(t, binary, w, market...), alice: harness.NewPerson(t, w, telegram.Alice)}
+	c := &couple{T: t, world: w, delays: watchDelays(t), purser: harness.NewProduct(t, binary, w, market...), alice: harness.NewPerson(t, w, telegram.Alice)}
 	c.purser.Start()
 	c.alice.Connect()
 	c.alice.Fund(funds)

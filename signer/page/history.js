@@ -26,10 +26,11 @@ export async function signedBefore({ intent, reference, address, paid }, now = D
   return { same, alike: same ? null : alike };
 }
 
-/** What this device signed with a signature, as it was shown then, or null where it does not remember. */
+/** What this device signed with a signature, as it was shown then, with the time `at`; null where it does not remember. */
 export async function signedWith(signature) {
   const all = await run(HISTORY, 'readonly', (store) => store.getAll());
-  return all.find((r) => r.signature === signature)?.shown ?? null;
+  const { shown, at } = all.find((r) => r.signature === signature) ?? {};
+  return shown ? { ...shown, at } : null;
 }
 
 /** Whether a record is of the same payment as another. */

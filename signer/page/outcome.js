@@ -7,6 +7,7 @@ import { check } from './offer.js';
 import { rows } from './parts.js';
 import { brief } from './payment.js';
 import * as server from './server.js';
+import { day } from './text.js';
 
 /** The statuses of a transaction that is not waiting for a signature; each has two texts, status.<name> and its title. */
 const STATUSES = ['awaiting_confirmation', 'delayed', 'signed', 'pending', 'confirmed', 'failed', 'rejected', 'expired'];
@@ -14,13 +15,17 @@ const STATUSES = ['awaiting_confirmation', 'delayed', 'signed', 'pending', 'conf
 /** The reasons why a payment failed, by the server's code in lower case. */
 const FAILURES = ['insufficient_balance', 'blockhash_expired', 'simulation_failed', 'chain_error'];
 
+/** The statuses that follow a signature. Beside another one, what was signed would lend its truth to a server's "nothing was sent". */
+const AFTER_SIGNATURE = ['signed', 'pending', 'confirmed', 'failed'];
+
 /**
- * Ends with the status of a transaction that is not waiting for a signature; follows one that is on its way. `signed` is what was signed
+ * Ends with the status of a transaction that is not waiting for a signature; follows one that is on its way. offer.signed is what was signed
  * with the signature, as shownOf returns it (payment.js). Without it, what this device remembers of that signature is shown, or nothing:
  * the server's words are no proof of what was signed.
  */
 export async function showStatus(ui, id, offer) {
-  const { status, signature, signed = await signedWith(signature).catch(() => null) } = offer;
+  const { status, signature } = offer;
+  const signed = AFTER_SIGNATURE.includes(status) ? offer.signed ?? await remembered(signature) : null;
   if (!STATUSES.includes(status)) {
     return ui.end(t('status.unknown_title'), h('p', { class: 'lead' }, rich('status.unknown', { status: foreign(status, 40) })), wayBack(offer.bot));
   }
@@ -31,10 +36,16 @@ export async function showStatus(ui, id, offer) {
     status === 'confirmed' && mark('ok'),
     status === 'failed' && mark('stop'),
     h('p', { class: 'lead' }, t(`status.${status === 'failed' && failure ? failure : status}`)),
-    signed && brief(signed),
+    signedCard(signed),
     signature && signatureRow(signature),
     wayBack(offer.bot));
 }
+
+/** What this device remembers of a signature, or null. */
+const remembered = (signature) => (signature ? signedWith(signature).catch(() => null) : null);
+
+/** What was signed, and when if that was not just now; nothing where it is not known. */
+const signedCard = (signed) => signed && [signed.at && h('p', { class: 'label' }, t('status.signed_here', { when: day(signed.at) })), brief(signed)].filter(Boolean);
 
 const signatureRow = (signature) => rows([t('status.signature'), h('small', { class: 'wrap', translate: 'no' }, signature)]);
 
@@ -72,7 +83,7 @@ export async function followUp(ui, id, title, { status, signature, signed, bot }
   const left = ui.end(title,
     mark('ok'),
     h('p', { class: 'lead' }, t('status.handed_over')),
-    signed && brief(signed),
+    signedCard(signed),
     h('ol', { class: 'steps' }, steps), note,
     signature && signatureRow(signature), wayBack(bot));
   for (let look = 0; look < LOOKS; look++) {
@@ -86,7 +97,7 @@ export async function followUp(ui, id, title, { status, signature, signed, bot }
     }
     if (now.message !== null || now.status === status && !now.held) continue;
     if (now.status !== 'signed' && now.status !== 'pending') {
-      const same = now.signature === '' || now.signature === signature; // of another one this device may know something else
+      const same = now.signature === '' || now.signature === signature; // for another one, showStatus looks up what this device remembers
       return Promise.race([left, showStatus(ui, id, { ...now, signature: now.signature || signature, ...(same && { signed }), bot: now.bot || bot })]);
     }
     status = now.status;

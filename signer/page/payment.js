@@ -171,9 +171,10 @@ const swapSide = (label, side) => [
 ];
 
 /** What a swap takes and what it brings at least: the two amounts that the program enforces. */
+const swapSides = (pay) => [swapSide('sign.you_pay', pay), swapSide('sign.you_get', pay.least)].flat(2);
+
 const swapSummary = (pay, offer) => [
-  swapSide('sign.you_pay', pay),
-  swapSide('sign.you_get', pay.least),
+  swapSides(pay),
   (!pay.symbol || !pay.least.symbol) && notice('warn', t('sign.unknown_token')),
   (offer.app || offer.keyHint) && h('div', { class: 'claimed' }, h('p', { class: 'label' }, t('sign.server_says')), requester(offer)),
 ].flat(2);
@@ -244,8 +245,9 @@ export const summary = (pay, offer) => (pay.kind === 'swap' ? swapSummary(pay, o
   !pay.to && notice('warn', t('sign.unknown_owner')),
 ].flat());
 
-/** What is signed, without the server's words: above the passphrase, and when it was signed. */
-export const brief = (pay) => h('div', { class: 'card pay small' }, pay.kind ? summary(pay, {}) : [amountLine(pay), ...recipient(pay)]);
+/** What is signed, from the transaction alone and without advice: above the passphrase, and on the last screen. */
+export const brief = (pay) => h('div', { class: 'card pay small' },
+  pay.kind === 'swap' ? swapSides(pay) : pay.kind ? summary(pay, {}) : [amountLine(pay), ...recipient(pay)]);
 
 /** What brief needs of a payment, to be kept with its signature. */
 export const shownOf = ({ kind, whole, amount: much, symbol, mint, to, account, least }) => ({ kind, whole, amount: much, symbol, mint, to, account, least });

@@ -21,15 +21,25 @@ export class NoAnswer extends LocalizedError {
   }
 }
 
-async function post(path, body) {
-  let response;
-  let answer;
-  try {
-    response = await (takeFirst(path, body) ?? ask(path, body));
-    answer = await response.json();
-  } catch {
-    throw new NoAnswer();
+/** Waits for a response and reads its JSON. */
+async function read(asked) {
+  const response = await asked;
+  return { response, answer: await response.json() };
+}
+
+/** Reads what boot.js asked for ahead. If it asked for something else, or its question failed or has waited too long, it asks now. */
+async function firstOrNow(path, body) {
+  const first = takeFirst(path, body);
+  if (first) {
+    try {
+      return await read(first);
+    } catch { /* the page's files may have taken longer than a question's patience */ }
   }
+  return read(ask(path, body));
+}
+
+async function post(path, body) {
+  const { response, answer } = await firstOrNow(path, body).catch(() => { throw new NoAnswer(); });
   if (response.ok) return answer ?? {};
   const { code, message } = answer?.error ?? {};
   // A 5xx may come from something between us and the server: it says nothing about the request.

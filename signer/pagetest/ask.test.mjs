@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { askAhead, takeFirst } from '../page/ask.js';
+import { NoAnswer, getTransaction } from '../page/server.js';
 
 const ID = 'A'.repeat(22);
 const real = globalThis.fetch;
@@ -40,4 +41,17 @@ test('nothing else is asked ahead', () => {
   for (const kind of ['home', 'gone', 'broken', 'freeze', 'unfreeze', 'limits', 'constructor']) askAhead(kind, ID);
   assert.deepEqual(asked, []);
   assert.equal(takeFirst('/w/tx/get', { id: ID }), undefined);
+});
+
+test('an answer whose body can no longer be read is asked for once more', async () => {
+  const dead = { ok: true, json: async () => { throw new DOMException('the signal timed out', 'TimeoutError'); } };
+  const good = { ok: true, json: async () => ({ status: 'confirmed' }) };
+  for (const [answers, wanted] of [[[dead, good], { status: 'confirmed' }], [[good], { status: 'confirmed' }], [[dead, dead], NoAnswer]]) {
+    const left = [...answers];
+    globalThis.fetch = async () => left.shift();
+    askAhead('sign', ID);
+    if (wanted === NoAnswer) await assert.rejects(getTransaction(ID), NoAnswer);
+    else assert.deepEqual(await getTransaction(ID), wanted);
+    assert.deepEqual(left, []);
+  }
 });

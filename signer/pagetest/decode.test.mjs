@@ -7,14 +7,14 @@ import { ComputeBudgetInstruction, PublicKey, StakeInstruction, SystemInstructio
 import { base58 } from '@scure/base';
 import * as page from '../page/decode.js';
 import { associated, json, limit, memo, path, price, transfer } from './fixtures.mjs';
-import * as remembering from './remembering.mjs';
+import * as memoized from './memoized-decode.mjs';
 import { ASSOCIATED, BUDGET, MEMO, MEMO_V4, STAKE, SYSTEM, TOKEN, TOKEN_2022, addr } from './wire.mjs';
 
 const fixtures = JSON.parse(readFileSync(path, 'utf8'));
 const bytesOf = (f) => new Uint8Array(Buffer.from(f.message, 'base64'));
 
 /** What the decoder says: its answer, or the code of its refusal. Any other error fails the test. */
-async function verdict(message, signer, { decode, Refusal } = remembering) {
+async function verdict(message, signer, { decode, Refusal } = memoized) {
   try {
     return await decode(message, signer);
   } catch (err) {

@@ -291,8 +291,12 @@ it('the last screen says what was signed, and a link opened later what this devi
     assert.match(await allText(tab), /Solana has confirmed the transaction\./);
 
     const { signature } = server.world;
+    assert.doesNotMatch(await allText(tab), /You signed on this device/, 'it was signed just now');
     assert.deepEqual(await later(signature), lunch);
+    assert.match(await allText(tab), /You signed on this device today at \d\d:\d\d/);
     assert.deepEqual(await later(signature, 'failed', 'Transaction failed'), lunch);
+    // “Nothing was sent”, says the server: what was signed is no witness for that.
+    for (const [status, heading] of [['expired', 'Expired'], ['rejected', 'Rejected']]) assert.deepEqual(await later(signature, status, heading), []);
     for (const unknown of ['', `1${signature.slice(1)}`]) assert.deepEqual(await later(unknown), []);
     assert.deepEqual(await later(signature, 'signed', 'Already signed'), lunch);
     Object.assign(server.world, { status: 'confirmed', view: { signature: `1${signature.slice(1)}` } }); // while the page follows it

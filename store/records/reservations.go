@@ -13,7 +13,7 @@ import (
 // wallet, and checking and decoding every row again was the largest cost of a payment. An entry counts only for the row that it was
 // made of, so nothing here is ever out of date, and no damage is hidden. Any goroutine may use it.
 type reservations struct {
-	// seed makes the hash of a row unknown to everybody who could write into the file.
+	// seed makes hashes unpredictable, so that nobody who can write to the file can make a row with the hash of another one.
 	seed maphash.Seed
 
 	mu sync.Mutex
@@ -26,7 +26,7 @@ type reservation struct {
 	wallet.Reservation
 	holds bool
 	owner wallet.UserID // whose data key sealed the row
-	row   uint64        // hash of the row with its tag: a row of the same hash needs no check of its tag
+	hash  uint64        // of the row with its tag: a row of the same hash needs no check of its tag
 }
 
 // maxReservations is how many entries each half holds at most. An entry takes about 300 bytes.
@@ -34,8 +34,8 @@ const maxReservations = 1 << 15
 
 func newReservations() *reservations { return &reservations{seed: maphash.MakeSeed()} }
 
-// hash returns what a row with its tag is recognised by.
-func (r *reservations) hash(raw []byte) uint64 { return maphash.Bytes(r.seed, raw) }
+// hashRow returns the seeded hash of a row with its tag.
+func (r *reservations) hashRow(raw []byte) uint64 { return maphash.Bytes(r.seed, raw) }
 
 // get returns what is known of a transaction.
 func (r *reservations) get(id []byte) (reservation, bool) {
@@ -91,7 +91,7 @@ func (t *tx) reservation(id []byte) (reservation, error) {
 	if raw == nil {
 		return reservation{}, store.ErrNotFound
 	}
-	if known, ok := t.store.reservations.get(id); ok && known.row == t.store.reservations.hash(raw) {
+	if known, ok := t.store.reservations.get(id); ok && known.hash == t.store.reservations.hashRow(raw) {
 		_, err := t.dataKey(known.owner)
 		return known, err
 	}
@@ -112,7 +112,7 @@ func (s *Store) remember(n wallet.Transaction, rules wallet.Rules, raw []byte) (
 	if err != nil {
 		return reservation{}, err
 	}
-	known := reservation{owner: written.owner, row: s.reservations.hash(raw)}
+	known := reservation{owner: written.owner, hash: s.reservations.hashRow(raw)}
 	known.Reservation, known.holds = rules.Reservation(n)
 	s.reservations.put(string(n.ID), known)
 	return known, nil

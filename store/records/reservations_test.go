@@ -79,7 +79,7 @@ func TestReservationsAreBounded(t *testing.T) {
 	r := newReservations()
 	id := func(n int) string { return fmt.Sprintf("tx_%d", n) }
 	for n := range 3 * maxReservations {
-		r.put(id(n), reservation{row: 1})
+		r.put(id(n), reservation{hash: 1})
 		if _, ok := r.get([]byte(id(0))); !ok {
 			t.Fatalf("after %d, what is read each time is gone", n)
 		}

@@ -1,5 +1,5 @@
-// The functions of the page's associated.js, base58.js and bytes.js that the decoder calls: each works out what it is asked for the first time, and
-// remembers it.
+// Stands in for what the decoder imports from associated.js, base58.js and bytes.js: encode and associatedAccount are the page's own, memoized, sha256 is
+// Node's synchronous one, and toHex is the page's own.
 
 import { createHash } from 'node:crypto';
 import { associatedAccount as derive } from '../page/associated.js';
@@ -9,7 +9,7 @@ export { toHex } from '../page/bytes.js';
 
 const written = new Map();
 export function encode(bytes) {
-  const name = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).latin1Slice();
+  const name = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
   let text = written.get(name);
   if (text === undefined) written.set(name, text = write(bytes));
   return text;
