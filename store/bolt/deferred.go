@@ -21,11 +21,12 @@ type deferred struct {
 func (d *deferred) add(u *pendingUpdate, commitDeferred func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.waiting) == 0 {
-		d.timer = time.AfterFunc(d.limit, commitDeferred)
-	}
 	d.waiting = append(d.waiting, u)
 	d.some.Store(true)
+	// The timer comes last: when it fires, take must find the Update. Otherwise an Update could wait for ever.
+	if len(d.waiting) == 1 {
+		d.timer = time.AfterFunc(d.limit, commitDeferred)
+	}
 }
 
 // again has commitDeferred called once more after a while, if any wait still.

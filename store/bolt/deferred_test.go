@@ -117,6 +117,31 @@ func TestADeferredUpdateCommitsAloneInTheEnd(t *testing.T) {
 	}
 }
 
+// TestADeferredUpdateIsNotForgotten when its time is over before it is seen to wait, as it can be on a machine that has much to do.
+func TestADeferredUpdateIsNotForgotten(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
+	defer closed(t, s)
+	s.engine.deferred.limit = 0
+	ended := make(chan error, 1)
+	go func() {
+		for range 20_000 {
+			if err := s.Update(store.Deferrable(t.Context()), func(store.Tx) error { return nil }); err != nil {
+				ended <- err
+				return
+			}
+		}
+		ended <- nil
+	}()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(2 * time.Minute):
+		t.Fatal("an Update waits for ever")
+	}
+}
+
 // TestCloseCommitsDeferredUpdates, and refuses those that come later.
 func TestCloseCommitsDeferredUpdates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "purser.db")
