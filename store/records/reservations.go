@@ -1,7 +1,6 @@
 package records
 
 import (
-	"hash/maphash"
 	"sync"
 
 	"purser/store"
@@ -10,12 +9,10 @@ import (
 )
 
 // reservations caches how much each transaction under way reserves, by the transaction's id. Each payment adds these up for its
-// wallet, and checking and decoding every row again was the largest cost of a payment. An entry counts only for the row that it was
-// made of, so nothing here is ever out of date, and no damage is hidden. Any goroutine may use it.
+// wallet, and reading every row again was the largest cost of a payment. An entry counts only for the row that it was made of, which
+// the index of unsettled transactions names by its tag. A row is written together with its entry in the index, so nothing here is
+// ever out of date, whichever node wrote it. Any goroutine may use it.
 type reservations struct {
-	// seed makes hashes unpredictable, so that nobody who can write to the file can make a row with the hash of another one.
-	seed maphash.Seed
-
 	mu sync.Mutex
 	// What is full becomes the older half, and the older half is forgotten: what is read often is copied to the newer half in time.
 	newer, older map[string]reservation // by transaction
@@ -26,19 +23,16 @@ type reservation struct {
 	wallet.Reservation
 	holds bool
 	owner wallet.UserID // whose data key sealed the row
-	hash  uint64        // of the row with its tag: a row of the same hash needs no check of its tag
+	tag   [tagSize]byte // of the row
 }
 
 // maxReservations is how many entries each half holds at most. An entry takes about 300 bytes.
 const maxReservations = 1 << 15
 
-func newReservations() *reservations { return &reservations{seed: maphash.MakeSeed()} }
+func newReservations() *reservations { return &reservations{} }
 
-// hashRow returns the seeded hash of a row with its tag.
-func (r *reservations) hashRow(raw []byte) uint64 { return maphash.Bytes(r.seed, raw) }
-
-// get returns what is known of a transaction.
-func (r *reservations) get(id []byte) (reservation, bool) {
+// get returns what is known of the row of a transaction that has a tag.
+func (r *reservations) get(id, tag []byte) (reservation, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known, ok := r.newer[string(id)] // a conversion in a map index allocates nothing
@@ -47,7 +41,7 @@ func (r *reservations) get(id []byte) (reservation, bool) {
 			r.keep(string(id), known)
 		}
 	}
-	return known, ok
+	return known, ok && string(known.tag[:]) == string(tag)
 }
 
 // put remembers what a row holds back.
@@ -69,12 +63,12 @@ func (r *reservations) keep(id string, known reservation) {
 func (t *tx) ReservationsFrom(from wallet.Address) ([]wallet.Reservation, error) {
 	var out []wallet.Reservation
 	prefix := unsettledPrefix(from)
-	for key := range t.scan(byWallet, engine.Prefix(prefix)) {
+	for key, tag := range t.scan(byWallet, engine.Prefix(prefix)) {
 		id, err := idCreated(key[len(prefix):])
 		if err != nil {
 			return nil, err
 		}
-		switch held, err := t.reservation(id); {
+		switch held, err := t.reservation(id, tag); {
 		case erased(err):
 		case err != nil:
 			return nil, err
@@ -85,15 +79,16 @@ func (t *tx) ReservationsFrom(from wallet.Address) ([]wallet.Reservation, error)
 	return out, nil
 }
 
-// reservation returns what a transaction holds back. Its row is read each time, and its owner must not be erased.
-func (t *tx) reservation(id []byte) (reservation, error) {
+// reservation returns what a transaction holds back, whose row has a tag by the index. The row is read if what is known is of another
+// one. Its owner must not be erased.
+func (t *tx) reservation(id, tag []byte) (reservation, error) {
+	if known, ok := t.store.reservations.get(id, tag); ok {
+		_, err := t.dataKey(known.owner)
+		return known, err
+	}
 	raw := t.get(transactions, id)
 	if raw == nil {
 		return reservation{}, store.ErrNotFound
-	}
-	if known, ok := t.store.reservations.get(id); ok && known.hash == t.store.reservations.hashRow(raw) {
-		_, err := t.dataKey(known.owner)
-		return known, err
 	}
 	n, err := t.Transaction(wallet.TransactionID(id))
 	if err != nil {
@@ -108,11 +103,12 @@ func (t *tx) reservation(id []byte) (reservation, error) {
 
 // remember keeps what a row with its tag holds back. It must be the row of n.
 func (s *Store) remember(n wallet.Transaction, rules wallet.Rules, raw []byte) (reservation, error) {
-	written, err := decodeRow(raw[:len(raw)-tagSize])
+	end := len(raw) - tagSize
+	written, err := decodeRow(raw[:end])
 	if err != nil {
 		return reservation{}, err
 	}
-	known := reservation{owner: written.owner, hash: s.reservations.hashRow(raw)}
+	known := reservation{owner: written.owner, tag: [tagSize]byte(raw[end:])}
 	known.Reservation, known.holds = rules.Reservation(n)
 	s.reservations.put(string(n.ID), known)
 	return known, nil

@@ -53,8 +53,9 @@ func TestNothingIsReservedForSomebodyErased(t *testing.T) {
 	}
 }
 
-// TestWhatIsRememberedHidesNoDamage: a row whose bytes changed under the same tag is not what was written.
-func TestWhatIsRememberedHidesNoDamage(t *testing.T) {
+// TestWhatIsReservedStaysRight when the row is damaged meanwhile, or an older one is put back: what is known of it was checked when it
+// was written. Without that the row is read, and its damage is an error.
+func TestWhatIsReservedStaysRight(t *testing.T) {
 	for what, damage := range map[string]func(raw []byte) []byte{
 		"a bit":      func(raw []byte) []byte { raw[len(raw)-tagSize-1] ^= 1; return raw },
 		"only a tag": func(raw []byte) []byte { return raw[len(raw)-tagSize:] },
@@ -66,28 +67,94 @@ func TestWhatIsRememberedHidesNoDamage(t *testing.T) {
 			tx, key := contract.(*tx), []byte(sent.ID)
 			return tx.put(transactions, key, damage(bytes.Clone(tx.get(transactions, key))))
 		})
-		err := s.View(t.Context(), func(tx store.Tx) error { _, err := tx.ReservationsFrom(from); return err })
-		if !errors.Is(err, store.ErrDamaged) {
-			t.Errorf("%s: %v", what, err)
+		read := func() (held []wallet.Reservation, err error) {
+			err = s.View(t.Context(), func(tx store.Tx) error { held, err = tx.ReservationsFrom(from); return err })
+			return held, err
+		}
+		if held, err := read(); err != nil || len(held) != 1 || held[0].Spending.Lamports != 7 {
+			t.Errorf("%s: reserved are %+v, %v", what, held, err)
+		}
+		s.reservations = newReservations()
+		if _, err := read(); !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("%s, with nothing known of it: %v", what, err)
 		}
 		closed(t, s)
 	}
 }
 
+// TestAnEntryNamesItsRow: each change of a row changes its entry in the index of unsettled transactions, and an entry without a value, as
+// there were before, or with another row's, has the row read.
+func TestAnEntryNamesItsRow(t *testing.T) {
+	from := wallet.Address{1}
+	s, sent := reserving(t, from)
+	defer closed(t, s)
+	entries := func() (out []entry) {
+		if err := s.view(t.Context(), func(tx *tx) error { out = tx.prefixed(byWallet, unsettledPrefix(from)); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	named := func() {
+		t.Helper()
+		var raw []byte
+		if err := s.view(t.Context(), func(tx *tx) error { raw = bytes.Clone(tx.get(transactions, []byte(sent.ID))); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if all := entries(); len(all) != 1 || !bytes.HasSuffix(raw, all[0].value) || len(all[0].value) != tagSize {
+			t.Fatalf("the entries are %x, the row ends with %x", all, raw[len(raw)-tagSize:])
+		}
+	}
+	change := func(amount uint64, closed bool) {
+		mustUpdate(t, s, func(tx store.Tx) error {
+			n, err := tx.Transaction(sent.ID)
+			if n.Amount = amount; closed {
+				n.Status, n.Closed = wallet.Rejected, true
+			}
+			return errors.Join(err, tx.PutTransaction(n))
+		})
+	}
+	named()
+	change(9, false)
+	named()
+	// The cache lies, so it is seen whether the row is read.
+	for _, value := range [][]byte{nil, bytes.Repeat([]byte{1}, tagSize)} {
+		known := s.reservations.newer[string(sent.ID)]
+		known.Spending.Lamports = 100
+		s.reservations.put(string(sent.ID), known)
+		key := entries()[0].key
+		mustUpdate(t, s, func(contract store.Tx) error { return contract.(*tx).put(byWallet, key, value) })
+		if err := s.View(t.Context(), func(tx store.Tx) error {
+			held, err := tx.ReservationsFrom(from)
+			if len(held) != 1 || held[0].Spending.Lamports != 9 {
+				t.Errorf("with the entry %x reserved are %+v", value, held)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(10, false)
+	named()
+	change(10, true)
+	if all := entries(); len(all) != 0 {
+		t.Errorf("after its end there are the entries %x", all)
+	}
+}
+
 // TestReservationsAreBounded: what is read now and then stays, and what nobody reads goes.
 func TestReservationsAreBounded(t *testing.T) {
-	r := newReservations()
+	r, noTag := newReservations(), make([]byte, tagSize)
 	id := func(n int) string { return fmt.Sprintf("tx_%d", n) }
 	for n := range 3 * maxReservations {
-		r.put(id(n), reservation{hash: 1})
-		if _, ok := r.get([]byte(id(0))); !ok {
+		r.put(id(n), reservation{owner: "usr_1"})
+		if _, ok := r.get([]byte(id(0)), noTag); !ok {
 			t.Fatalf("after %d, what is read each time is gone", n)
 		}
 		if len(r.newer) > maxReservations || len(r.older) > maxReservations {
 			t.Fatalf("after %d, the halves have %d and %d entries", n, len(r.newer), len(r.older))
 		}
 	}
-	if _, ok := r.get([]byte(id(maxReservations / 2))); ok {
+	if _, ok := r.get([]byte(id(maxReservations/2)), noTag); ok {
 		t.Error("what nobody reads stays for good")
 	}
 }

@@ -44,7 +44,7 @@ const (
 	unsettled    // created-at -> -, of those that are not Closed
 	byOwner      // user.0 created-at -> -
 	paidBy       // user.0 time recipient transaction id -> -, of transfers that reached the recipient
-	byWallet     // address 'h' created-at -> -, history of a wallet; 'u' instead: unsettled, by sender
+	byWallet     // address 'h' created-at -> -, history of a wallet; 'u' instead -> tag of the row: unsettled, by sender
 
 	// Final transactions (finals.go). "n" is the number of a row in finals without its leading zero bytes, "millis" its time of creation
 	// in milliseconds (6 bytes).

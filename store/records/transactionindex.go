@@ -31,12 +31,13 @@ type transactionIndex struct {
 
 	rules  wallet.Rules // of its kind; zero if this binary does not know the kind
 	number uint64       // of its row in finals; 0: its row lies in transactions
+	tag    []byte       // of a row that is about to be written; nil for one that was read
 }
 
 // index is the transactionIndex of a row that is about to be written.
 func (r transactionRow) index(rules wallet.Rules) transactionIndex {
 	return transactionIndex{r.ID, r.Kind, r.Owner, r.From, r.CreatedAt, r.Signature, r.Closed, r.Changes, r.Version, r.Sign,
-		r.To, r.Status, r.ConfirmedAt, r.EndedAt, rules, 0}
+		r.To, r.Status, r.ConfirmedAt, r.EndedAt, rules, 0, nil}
 }
 
 // reached is wallet.Rules.Reached for the fields that the index knows.
@@ -73,9 +74,10 @@ func (x transactionIndex) historyKey() indexEntry {
 }
 
 // unsettledKey is the entry in byWallet of a transaction that is not settled. It lies near its historyKey, so that both
-// are often on one page of the file.
+// are often on one page of the file. Its value says which row there is (see reservations). It is empty in files of
+// versions that had none, until the row changes.
 func (x transactionIndex) unsettledKey() indexEntry {
-	return indexEntry{in: byWallet, key: join(unsettledPrefix(x.From), timeKey(x.CreatedAt), []byte(x.ID))}
+	return indexEntry{in: byWallet, key: join(unsettledPrefix(x.From), timeKey(x.CreatedAt), []byte(x.ID)), value: x.tag}
 }
 
 // historyPrefix begins the history of a wallet in byWallet.
@@ -164,8 +166,8 @@ func (t *tx) reindex(n wallet.Transaction, old *transactionIndex, now transactio
 // removeEntries removes the entries of a row, but for those that are to stay.
 func (t *tx) removeEntries(all, stay []indexEntry) error {
 	for _, e := range all {
-		// What leads to an id may be another's: a receipt gives way to its sender.
-		if holds(stay, e) || e.unique != notUnique && e.in != finalHashes && !bytes.Equal(t.get(e.in, e.key), e.value) {
+		// What leads to an id may be another's: a receipt gives way to its sender. An entry with a new value is written over.
+		if hasKey(stay, e) || e.unique != notUnique && e.in != finalHashes && !bytes.Equal(t.get(e.in, e.key), e.value) {
 			continue
 		}
 		if err := t.delete(e.in, e.key); err != nil {
@@ -180,6 +182,11 @@ func holds(entries []indexEntry, e indexEntry) bool {
 	return slices.ContainsFunc(entries, func(o indexEntry) bool {
 		return o.in == e.in && bytes.Equal(o.key, e.key) && bytes.Equal(o.value, e.value)
 	})
+}
+
+// hasKey tells whether a list has an entry under the same key.
+func hasKey(entries []indexEntry, e indexEntry) bool {
+	return slices.ContainsFunc(entries, func(o indexEntry) bool { return o.in == e.in && bytes.Equal(o.key, e.key) })
 }
 
 // free tells whether a transaction may take a unique entry that it does not have. ErrConflict: another one has

@@ -156,9 +156,10 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 	if err != nil {
 		return err
 	}
+	raw = t.store.tagged(in.String(), key, raw)
 	// Move the index from the old state to the new one, then write the row.
 	now := r.index(rules)
-	now.number = number
+	now.number, now.tag = number, raw[len(raw)-tagSize:]
 	if err := t.reindex(n, old, now); err != nil {
 		return err
 	}
@@ -170,8 +171,7 @@ func (t *tx) writeTransaction(n wallet.Transaction, old *transactionIndex) error
 			return err
 		}
 	}
-	raw = t.store.tagged(in.String(), key, raw)
-	// The next payment from the wallet asks what this row holds back. A commit that fails does no harm: the row is compared then.
+	// The next payment from the wallet asks what this row holds back. A commit that fails does no harm: then the index has another tag.
 	if !n.Closed {
 		if _, err := t.store.remember(n, rules, raw); err != nil {
 			return err

@@ -2,11 +2,16 @@
 // transaction, in which anybody may create a record. It is a module of its own, so that purser needs nothing of it.
 //
 //	pocketbase serve --http 127.0.0.1:8090 --dir /tmp/pb
+//
+// With SYNCHRONOUS=FULL its commits are on the disk before it answers, as purser's are. PocketBase's own setting is NORMAL.
 package main
 
 import (
 	"log"
+	"os"
+	"strings"
 
+	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase"
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
@@ -15,8 +20,19 @@ import (
 // collection is the name that requests are for: /api/collections/transactions/records.
 const collection = "transactions"
 
+// connect opens a database as PocketBase does (core.DefaultDBConnect), with the setting of SYNCHRONOUS.
+func connect(path string) (*dbx.DB, error) {
+	pragmas := []string{"busy_timeout(10000)", "journal_mode(WAL)", "journal_size_limit(200000000)", "synchronous(" + os.Getenv("SYNCHRONOUS") + ")",
+		"foreign_keys(ON)", "temp_store(MEMORY)", "cache_size(-32000)"}
+	return dbx.Open("sqlite", path+"?_pragma="+strings.Join(pragmas, "&_pragma="))
+}
+
 func main() {
-	app := pocketbase.New()
+	config := pocketbase.Config{}
+	if os.Getenv("SYNCHRONOUS") != "" {
+		config.DBConnect = connect
+	}
+	app := pocketbase.NewWithConfig(config)
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		if _, err := e.App.FindCollectionByNameOrId(collection); err != nil {
 			c := core.NewBaseCollection(collection)
