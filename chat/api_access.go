@@ -249,7 +249,7 @@ func (s *replyTx) askWallet() error {
 	return s.show(s.question.Ask, "access.ask_wallet", nil, append(rows, []Button{done}, []Button{stop})...)
 }
 
-// dropAccess is /cancel: the answers are dropped, but completed verifications stay.
+// dropAccess is /cancel: the conversation ends. The next /api offers what was answered, and completed verifications stay.
 func (s *replyTx) dropAccess() error {
 	if err := s.Developers.Leave(s.tx, s.user.ID, dataOf[access](s).Request); err != nil {
 		return err
@@ -262,7 +262,7 @@ func (s *replyTx) dropAccess() error {
 }
 
 // keptApp returns the app of a request that the next /api can go on with, or "": beside a request that waits for operators, none is
-// kept (handlers.Developers, Note).
+// kept (handlers.Developers.Note).
 func keptApp(dev wallet.Developer, wanted wallet.AccessRequest) string {
 	if dev.Request.Waits() && dev.Request.App != wanted.App {
 		return ""

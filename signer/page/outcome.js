@@ -15,8 +15,14 @@ const STATUSES = ['awaiting_confirmation', 'delayed', 'signed', 'pending', 'conf
 /** The reasons why a payment failed, by the server's code in lower case. */
 const FAILURES = ['insufficient_balance', 'blockhash_expired', 'simulation_failed', 'chain_error'];
 
-/** The statuses that follow a signature. Beside another one, what was signed would lend its truth to a server's "nothing was sent". */
+/** The statuses that follow a signature. */
 const AFTER_SIGNATURE = ['signed', 'pending', 'confirmed', 'failed'];
+
+/** The reasons why a payment failed that say that nothing was paid. */
+const NOTHING_PAID = FAILURES.filter((code) => code !== 'chain_error');
+
+/** Whether what was signed may stand beside a status. Beside "nothing was sent" or "nothing was paid" it would make the server's word look proven. */
+const vouches = (status, failure) => AFTER_SIGNATURE.includes(status) && !(status === 'failed' && NOTHING_PAID.includes(failure));
 
 /**
  * Ends with the status of a transaction that is not waiting for a signature; follows one that is on its way. offer.signed is what was signed
@@ -25,13 +31,13 @@ const AFTER_SIGNATURE = ['signed', 'pending', 'confirmed', 'failed'];
  */
 export async function showStatus(ui, id, offer) {
   const { status, signature } = offer;
-  const signed = AFTER_SIGNATURE.includes(status) ? offer.signed ?? await remembered(signature) : null;
+  const failure = FAILURES.find((code) => code.toUpperCase() === offer.code);
+  const signed = vouches(status, failure) ? offer.signed ?? await remembered(signature) : null;
   if (!STATUSES.includes(status)) {
     return ui.end(t('status.unknown_title'), h('p', { class: 'lead' }, rich('status.unknown', { status: foreign(status, 40) })), wayBack(offer.bot));
   }
   const title = t(`status.${status}_title`);
   if (status === 'signed' || status === 'pending') return followUp(ui, id, title, { ...offer, signed });
-  const failure = FAILURES.find((code) => code.toUpperCase() === offer.code);
   return ui.end(title,
     status === 'confirmed' && mark('ok'),
     status === 'failed' && mark('stop'),

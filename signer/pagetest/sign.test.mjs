@@ -297,6 +297,11 @@ it('the last screen says what was signed, and a link opened later what this devi
     assert.deepEqual(await later(signature, 'failed', 'Transaction failed'), lunch);
     // “Nothing was sent”, says the server: what was signed is no witness for that.
     for (const [status, heading] of [['expired', 'Expired'], ['rejected', 'Rejected']]) assert.deepEqual(await later(signature, status, heading), []);
+    for (const [code, shown] of [['BLOCKHASH_EXPIRED', []], ['CHAIN_ERROR', lunch]]) {
+      server.world.view = { ...server.world.view, error_code: code };
+      assert.deepEqual(await later(signature, 'failed', 'Transaction failed'), shown);
+    }
+    delete server.world.view.error_code;
     for (const unknown of ['', `1${signature.slice(1)}`]) assert.deepEqual(await later(unknown), []);
     assert.deepEqual(await later(signature, 'signed', 'Already signed'), lunch);
     Object.assign(server.world, { status: 'confirmed', view: { signature: `1${signature.slice(1)}` } }); // while the page follows it

@@ -207,7 +207,9 @@ func (e *Engine) drain(batch []*pendingUpdate) []*pendingUpdate {
 			if !ok {
 				return batch
 			}
-			if u != nil { // see commitDeferred
+			if u == nil { // see commitDeferred: it comes once, so those that it is for are taken now
+				batch = e.deferred.take(batch)
+			} else {
 				batch = append(batch, u)
 			}
 		default:

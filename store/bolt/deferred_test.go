@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"purser/store"
 )
 
@@ -117,28 +119,37 @@ func TestADeferredUpdateCommitsAloneInTheEnd(t *testing.T) {
 	}
 }
 
-// TestADeferredUpdateIsNotForgotten when its time is over before it is seen to wait, as it can be on a machine that has much to do.
+// TestADeferredUpdateIsNotForgotten when its time is over before it is seen to wait, as it can be on a machine that has much to do: alone, and
+// while the committer gathers the batch of another one.
 func TestADeferredUpdateIsNotForgotten(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "purser.db"))
 	defer closed(t, s)
 	s.engine.deferred.limit = 0
-	ended := make(chan error, 1)
-	go func() {
-		for range 20_000 {
-			if err := s.Update(store.Deferrable(t.Context()), func(store.Tx) error { return nil }); err != nil {
-				ended <- err
-				return
+	nothing := func(store.Tx) error { return nil }
+	for what, rest := range map[string]struct{ deferred, others int }{"alone": {1, 0}, "beside others": {4, 4}} {
+		ended := make(chan error, 1)
+		go func() {
+			var failed error
+			for range 10_000 {
+				var group errgroup.Group
+				for range rest.others {
+					group.Go(func() error { return s.Update(t.Context(), nothing) })
+				}
+				for range rest.deferred {
+					group.Go(func() error { return s.Update(store.Deferrable(t.Context()), nothing) })
+				}
+				failed = errors.Join(failed, group.Wait())
 			}
+			ended <- failed
+		}()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Fatal(what, err)
+			}
+		case <-time.After(2 * time.Minute):
+			t.Fatalf("%s: an Update waits for ever", what)
 		}
-		ended <- nil
-	}()
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Fatal(err)
-		}
-	case <-time.After(2 * time.Minute):
-		t.Fatal("an Update waits for ever")
 	}
 }
 

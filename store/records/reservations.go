@@ -1,6 +1,7 @@
 package records
 
 import (
+	"fmt"
 	"sync"
 
 	"purser/store"
@@ -9,9 +10,10 @@ import (
 )
 
 // reservations caches how much each transaction under way reserves, by the transaction's id. Each payment adds these up for its
-// wallet, and reading every row again was the largest cost of a payment. An entry counts only for the row that it was made of, which
-// the index of unsettled transactions names by its tag. A row is written together with its entry in the index, so nothing here is
-// ever out of date, whichever node wrote it. Any goroutine may use it.
+// wallet, and reading every row again was the largest cost of a payment. What is cached counts only for the row that it was made of:
+// the wallet's entry for an unsettled transaction (byWallet, 'u') has the tag of the row. Row and entry are written together, so nothing
+// here is ever out of date, whichever node wrote it. (Versions before this one leave the entry as it is: they must not run beside it.) Any
+// goroutine may use it.
 type reservations struct {
 	mu sync.Mutex
 	// What is full becomes the older half, and the older half is forgotten: what is read often is copied to the newer half in time.
@@ -31,7 +33,7 @@ const maxReservations = 1 << 15
 
 func newReservations() *reservations { return &reservations{} }
 
-// get returns what is known of the row of a transaction that has a tag.
+// get returns what is cached for a transaction, if it was made of the row with this tag.
 func (r *reservations) get(id, tag []byte) (reservation, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,7 +61,7 @@ func (r *reservations) keep(id string, known reservation) {
 	r.newer[id] = known
 }
 
-// ReservationsFrom passes over rows of erased users and nothing else, as UnsettledFrom does.
+// ReservationsFrom passes over rows of erased users and nothing else.
 func (t *tx) ReservationsFrom(from wallet.Address) ([]wallet.Reservation, error) {
 	var out []wallet.Reservation
 	prefix := unsettledPrefix(from)
@@ -79,8 +81,8 @@ func (t *tx) ReservationsFrom(from wallet.Address) ([]wallet.Reservation, error)
 	return out, nil
 }
 
-// reservation returns what a transaction holds back, whose row has a tag by the index. The row is read if what is known is of another
-// one. Its owner must not be erased.
+// reservation returns what a transaction reserves. tag is its row's tag as the index has it. The row is read only if nothing is cached under
+// that tag. ErrNotFound: its owner was erased. ErrDamaged: there is no row, and a sum without it would be too low.
 func (t *tx) reservation(id, tag []byte) (reservation, error) {
 	if known, ok := t.store.reservations.get(id, tag); ok {
 		_, err := t.dataKey(known.owner)
@@ -88,7 +90,7 @@ func (t *tx) reservation(id, tag []byte) (reservation, error) {
 	}
 	raw := t.get(transactions, id)
 	if raw == nil {
-		return reservation{}, store.ErrNotFound
+		return reservation{}, fmt.Errorf("%w: an index leads to no transaction", store.ErrDamaged)
 	}
 	n, err := t.Transaction(wallet.TransactionID(id))
 	if err != nil {

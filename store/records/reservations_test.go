@@ -53,19 +53,24 @@ func TestNothingIsReservedForSomebodyErased(t *testing.T) {
 	}
 }
 
-// TestWhatIsReservedStaysRight when the row is damaged meanwhile, or an older one is put back: what is known of it was checked when it
-// was written. Without that the row is read, and its damage is an error.
+// TestWhatIsReservedStaysRight when the row is damaged or removed meanwhile: what is known of it was checked when it was written. Without that
+// the row is read, and its damage is an error.
 func TestWhatIsReservedStaysRight(t *testing.T) {
 	for what, damage := range map[string]func(raw []byte) []byte{
 		"a bit":      func(raw []byte) []byte { raw[len(raw)-tagSize-1] ^= 1; return raw },
 		"only a tag": func(raw []byte) []byte { return raw[len(raw)-tagSize:] },
 		"nothing":    func([]byte) []byte { return []byte{} },
+		"no row":     func([]byte) []byte { return nil },
 	} {
 		from := wallet.Address{1}
 		s, sent := reserving(t, from)
 		mustUpdate(t, s, func(contract store.Tx) error {
 			tx, key := contract.(*tx), []byte(sent.ID)
-			return tx.put(transactions, key, damage(bytes.Clone(tx.get(transactions, key))))
+			damaged := damage(bytes.Clone(tx.get(transactions, key)))
+			if damaged == nil {
+				return tx.delete(transactions, key)
+			}
+			return tx.put(transactions, key, damaged)
 		})
 		read := func() (held []wallet.Reservation, err error) {
 			err = s.View(t.Context(), func(tx store.Tx) error { held, err = tx.ReservationsFrom(from); return err })
@@ -77,6 +82,9 @@ func TestWhatIsReservedStaysRight(t *testing.T) {
 		s.reservations = newReservations()
 		if _, err := read(); !errors.Is(err, store.ErrDamaged) {
 			t.Errorf("%s, with nothing known of it: %v", what, err)
+		}
+		if err := s.View(t.Context(), func(tx store.Tx) error { _, err := tx.UnsettledFrom(from); return err }); !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("%s: unsettled: %v", what, err)
 		}
 		closed(t, s)
 	}

@@ -74,8 +74,8 @@ func (x transactionIndex) historyKey() indexEntry {
 }
 
 // unsettledKey is the entry in byWallet of a transaction that is not settled. It lies near its historyKey, so that both
-// are often on one page of the file. Its value says which row there is (see reservations). It is empty in files of
-// versions that had none, until the row changes.
+// are often on one page of the file. Its value is the tag of the row. It is empty in older files until the row is
+// next written.
 func (x transactionIndex) unsettledKey() indexEntry {
 	return indexEntry{in: byWallet, key: join(unsettledPrefix(x.From), timeKey(x.CreatedAt), []byte(x.ID)), value: x.tag}
 }

@@ -313,7 +313,14 @@ func (t *tx) UnsettledFrom(from wallet.Address) ([]wallet.Transaction, error) {
 	var out []wallet.Transaction
 	prefix := unsettledPrefix(from)
 	for key := range t.scan(byWallet, engine.Prefix(prefix)) {
-		if err := t.appendTransaction(&out, key[len(prefix):]); err != nil {
+		id, err := idCreated(key[len(prefix):])
+		if err == nil && t.get(transactions, id) == nil { // erasing keeps rows
+			err = fmt.Errorf("%w: an index leads to no transaction", store.ErrDamaged)
+		}
+		if err == nil {
+			err = t.appendTransaction(&out, key[len(prefix):])
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
