@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -313,11 +312,11 @@ func TestTransfersOfACrowdShareCalls(t *testing.T) {
 	}
 	w.advance(40)
 	const crowd = 48
-	var calls atomic.Int64
+	began := make(chan struct{}, crowd)
 	hold := make(chan struct{})
 	w.SetFault(func(method string, _ json.RawMessage) solana.Fault {
 		if method == accountsMethod {
-			calls.Add(1)
+			began <- struct{}{}
 			<-hold
 		}
 		return solana.Fault{}
@@ -332,13 +331,16 @@ func TestTransfersOfACrowdShareCalls(t *testing.T) {
 				t.Errorf("%d: %+v, %v", i, got, err)
 			}
 		})
+		if i < batchesAtOnce {
+			<-began // each alone: its call has begun, so nobody joins it
+		}
 	}
 	waiting := &asking{accountBatcher: w.Client.transfers[forPerson]}
 	waiting.waitingFor(crowd - batchesAtOnce + 2)
 	close(hold)
 	group.Wait()
-	if n := calls.Load(); n != batchesAtOnce+1 {
-		t.Errorf("%d calls for %d transfers", n, crowd)
+	if len(began) != 1 {
+		t.Errorf("%d calls for %d transfers after the first %d", len(began), crowd-batchesAtOnce, batchesAtOnce)
 	}
 	// A caller who waits for a list does not wait with those who pay.
 	if w.Client.transfers[forPerson] == w.Client.transfers[forList] {
