@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -26,9 +27,12 @@ import (
 // Schema 2020-12 compiles the schema again for each value: enum and not const, a list of types for null.
 type contract struct{ doc *openapi3.T }
 
+// parsed is the document, parsed once for all tests: it takes longer than many of them. None changes it.
+var parsed = sync.OnceValues(func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData(Document()) })
+
 func readContract(t testing.TB) contract {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(Document())
+	doc, err := parsed()
 	check(t, err)
 	return contract{doc}
 }
