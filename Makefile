@@ -30,13 +30,13 @@ deps:
 SLOWEST := ./signer ./e2e/crash ./e2e/browser ./api ./e2e/clients ./chat ./webhooks
 
 test: deps
-	CI=true go test -count=1 -p $$(($$(nproc) + 1)) -parallel 8 -timeout 25m $(SLOWEST) ./...
+	GOGC=400 CI=true go test -count=1 -p $$(($$(nproc) + 1)) -parallel 8 -timeout 25m $(SLOWEST) ./...
 
 # Short counts under the race detector. The packages that drive a built binary, a browser or Node have nothing in their own
 # process to race with; those that only compute have one goroutine.
 NO_RACE := e2e/.*|signer|pages|chart|config|locale|terminal|wallet|sandbox/market|sandbox/shop
 race: deps
-	CI=true go test -race -count=1 -short -parallel 8 -timeout 25m ./api ./chat ./webhooks $$(go list ./... | grep -vE '^purser/($(NO_RACE))$$')
+	GOGC=400 CI=true go test -race -count=1 -short -p $$(($$(nproc) + 1)) -parallel 8 -timeout 25m ./api ./chat ./webhooks $$(go list ./... | grep -vE '^purser/($(NO_RACE))$$')
 
 # The garbage collector is set as purser's main sets it.
 bench:

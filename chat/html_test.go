@@ -17,17 +17,21 @@ import (
 	"purser/store"
 )
 
+// A tag and an entity of Telegram's HTML, at the beginning of a text.
+var (
+	tag    = regexp.MustCompile(`^<(/?)(b|i|u|s|code|pre|tg-spoiler|blockquote)>`)
+	entity = regexp.MustCompile(`^&(lt|gt|amp|quot);`)
+)
+
 // telegramText reads Telegram HTML as strictly as the Bot API describes it: known tags, closed in
 // order, the four named entities and no bare markup. It returns the text that is left.
 func telegramText(source string) (string, error) {
 	var out strings.Builder
 	var open []string
 	isolates := 0
-	tag := regexp.MustCompile(`^<(/?)(b|i|u|s|code|pre|tg-spoiler|blockquote)>`)
-	entity := regexp.MustCompile(`^&(lt|gt|amp|quot);`)
 	for rest := source; rest != ""; {
 		switch {
-		case tag.MatchString(rest):
+		case rest[0] == '<' && tag.MatchString(rest):
 			m := tag.FindStringSubmatch(rest)
 			if m[1] == "" {
 				// "…can contain and can be part of any other entities, except pre and code" (Bot API, Formatting
@@ -42,7 +46,7 @@ func telegramText(source string) (string, error) {
 				open = open[:len(open)-1]
 			}
 			rest = rest[len(m[0]):]
-		case entity.MatchString(rest):
+		case rest[0] == '&' && entity.MatchString(rest):
 			m := entity.FindString(rest)
 			out.WriteString(html.UnescapeString(m))
 			rest = rest[len(m):]

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -417,9 +418,16 @@ func (r *harness) keys() []wallet.Key {
 	return keys
 }
 
-// inGroups is a text in groups of four characters.
+// signature is one in a message.
+var signature = regexp.MustCompile(`<code>[1-9A-HJ-NP-Za-km-z]{64,90}</code>`)
+
+// inGroups is a text of ASCII in groups of four characters.
 func inGroups(text string) string {
-	return strings.TrimSpace(regexp.MustCompile(`.{4}`).ReplaceAllString(text, "$0 "))
+	var groups []string
+	for group := range slices.Chunk([]byte(text), 4) {
+		groups = append(groups, string(group))
+	}
+	return strings.Join(groups, " ")
 }
 
 // show is one delivered reply as a transcript shows it.
@@ -431,7 +439,7 @@ func (r *harness) show(who, how string, reply chat.Reply) string {
 		text = strings.ReplaceAll(text, p.Address().String(), "$"+name)
 		text = strings.ReplaceAll(text, p.Address().Tail(), name)
 	}
-	text = regexp.MustCompile(`<code>[1-9A-HJ-NP-Za-km-z]{64,90}</code>`).ReplaceAllString(text, "<code>SIGNATURE</code>")
+	text = signature.ReplaceAllString(text, "<code>SIGNATURE</code>")
 	text = r.hints(text)
 	text = keySecret.ReplaceAllString(text, "${1}-KEY")
 	var out strings.Builder
