@@ -88,15 +88,22 @@ function pieces(key, args) {
 // (FIRST STRONG ISOLATE, POP DIRECTIONAL ISOLATE). Elements bring their own direction.
 const isolated = (value) => (typeof value === 'string' && value !== '' && direction() === 'rtl' ? `\u2068${value}\u2069` : value);
 
-// Numbers keep the digits 0 to 9 in every language, so that they can be compared with the chat's and copied.
-const locale = () => new Intl.Locale(language === ENGLISH ? 'en-GB' : language, { numberingSystem: 'latn', calendar: 'gregory' });
+// Making a format takes a slow phone up to 30 ms, so each is made once: by its language and options.
+const formats = new Map();
+
+function format(kind, tag, options) {
+  const name = JSON.stringify([kind.name, tag, options]);
+  if (!formats.has(name)) formats.set(name, new kind(tag, options));
+  return formats.get(name);
+}
 
 /** A count as people write it: "1,234", in other languages with a no-break space. Not for amounts of money, which are exact texts. */
-export const number = (n) => new Intl.NumberFormat('en-GB').formatToParts(n)
+export const number = (n) => format(Intl.NumberFormat, 'en-GB').formatToParts(n)
   .map((part) => (part.type === 'group' && language !== ENGLISH ? '\u00a0' : part.value)).join('');
 
+// Numbers keep the digits 0 to 9 in every language (nu-latn), so that they can be compared with the chat's and copied.
 /** A moment as people write it; `options` are those of Intl.DateTimeFormat. */
-export const date = (at, options) => new Intl.DateTimeFormat(locale(), options).format(at);
+export const date = (at, options) => format(Intl.DateTimeFormat, `${language === ENGLISH ? 'en-GB' : language}-u-ca-gregory-nu-latn`, options).format(at);
 
 /** Translates what the page's HTML holds in English: elements with data-text="key", and labels with data-label="key". */
 export function translate(doc = document) {

@@ -151,13 +151,13 @@ it('times are in the zone of the device, and name it', () => on('', async (tab) 
   server.world.challenge = { issued_at: '2026-11-21T20:00:00Z', expires_at: '2099-11-21T20:10:00Z' };
   await follow(tab, server, BIND);
   await title(tab, 'Create or connect a wallet');
-  assert.match(await text(tab), /This link works until 01:55 GMT\+5:45\./);
+  assert.match(await text(tab), /This link works until 01:55 UTC\+5:45\./);
   server.world.view = { default_wallet_changed_at: '2026-11-20T20:00:00Z' };
   await follow(tab, server, '');
   await restore(tab);
   await follow(tab, server, SIGN);
   await title(tab, 'Approve this payment?');
-  assert.match(await text(tab), /on 21 Nov 2026 at 01:45 GMT\+5:45\./);
+  assert.match(await text(tab), /on 21 Nov 2026 at 01:45 UTC\+5:45\./);
 }, { timezoneId: 'Asia/Kathmandu' }));
 
 it('a recovery phrase that was shown can be left: nothing is stored, and the next one is another', () => on(BIND, async (tab) => {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import './english.mjs';
 import { insideTelegram } from '../page/browser.js';
 import { BadChallenge, checkChallenge, signInText } from '../page/challenge.js';
-import { groups, plain, sol, utcTime } from '../page/text.js';
+import { clock, day, groups, plain, sol, utcTime } from '../page/text.js';
 
 const challenge = {
   telegram_id: '1001', telegram_name: 'Alice', username: 'alice', chain: 'devnet', nonce: 'aB3dE5gH7j',
@@ -82,4 +82,27 @@ test('Telegram\'s in-app browsers are known by name or by what they inject, othe
   assert.ok(named('Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X)', { TelegramWebviewProxy: {} }));
   assert.ok(!named('Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Mobile/15E148 Safari/604.1'));
   assert.ok(!insideTelegram({}));
+});
+
+test('a time of day is the device\'s, with its distance from UTC', (context) => {
+  const zone = process.env.TZ;
+  context.after(() => { if (zone === undefined) delete process.env.TZ; else process.env.TZ = zone; });
+  const said = (name, at) => { process.env.TZ = name; return clock(at); };
+  assert.equal(said('UTC', '2026-11-21T09:05:59Z'), '09:05 UTC');
+  assert.equal(said('Europe/Berlin', '2026-11-21T09:05:00Z'), '10:05 UTC+1');
+  assert.equal(said('Europe/Berlin', '2026-07-21T09:05:00Z'), '11:05 UTC+2');
+  assert.equal(said('America/New_York', '2026-11-21T09:05:00Z'), '04:05 UTC\u22125');
+  assert.equal(said('America/St_Johns', '2026-11-21T03:05:00Z'), '23:35 UTC\u22123:30');
+  assert.equal(said('Asia/Kathmandu', '2026-11-21T20:10:00Z'), '01:55 UTC+5:45');
+  assert.equal(said('Asia/Kolkata', '2026-11-20T18:30:00Z'), '00:00 UTC+5:30'); // midnight is no 24:00
+});
+
+test('a day is today in the zone of the device', (context) => {
+  const zone = process.env.TZ;
+  context.after(() => { if (zone === undefined) delete process.env.TZ; else process.env.TZ = zone; });
+  process.env.TZ = 'Asia/Kathmandu';
+  const now = Date.parse('2026-11-21T12:00:00Z'); // 17:45 there
+  assert.match(day('2026-11-20T18:20:00Z', now), /today at 00:05 UTC\+5:45/);
+  assert.match(day('2026-11-20T18:10:00Z', now), /on 20 Nov 2026 at 23:55 UTC\+5:45/);
+  assert.match(day('2025-11-21T12:00:00Z', now), /on 21 Nov 2025/);
 });
