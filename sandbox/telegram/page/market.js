@@ -16,6 +16,7 @@ export class Market {
     this.quotes.addEventListener("change", () => this.quote());
     this.rows = new Map(); // mint -> its elements
     this.chosen = null; // mint of the token with controls
+    this.quoting = false; // a choice of quotes is on its way: what a look says of it is older
     this.timer = null;
     this.panel.addEventListener("toggle", () => this.look());
     document.addEventListener("visibilitychange", () => this.look());
@@ -38,7 +39,7 @@ export class Market {
 
   /** Rows stay as they are, with the focus and what is typed there; only their numbers change. */
   draw({ prices, quotes }) {
-    if (document.activeElement !== this.quotes) this.quotes.value = quotes;
+    if (document.activeElement !== this.quotes && !this.quoting) this.quotes.value = quotes;
     for (const token of prices) {
       if (!this.rows.has(token.mint)) this.add(token);
       const row = this.rows.get(token.mint);
@@ -96,11 +97,15 @@ export class Market {
 
   async quote() {
     this.panel.append(this.status);
+    const { value, textContent } = this.quotes.selectedOptions[0];
+    this.quoting = true;
     try {
-      await post("quotes", { quotes: this.quotes.value });
-      this.say(`Swaps: ${this.quotes.selectedOptions[0].textContent}.`, "good");
+      await post("quotes", { quotes: value });
+      this.say(`Swaps: ${textContent}.`, "good");
     } catch (error) {
       this.say(error.message, "bad");
+    } finally {
+      this.quoting = false;
     }
   }
 
