@@ -88,7 +88,7 @@ function pieces(key, args) {
 // (FIRST STRONG ISOLATE, POP DIRECTIONAL ISOLATE). Elements bring their own direction.
 const isolated = (value) => (typeof value === 'string' && value !== '' && direction() === 'rtl' ? `\u2068${value}\u2069` : value);
 
-// Making a format takes a slow phone up to 30 ms, so each is made once: by its language and options.
+// Making a format takes a slow phone long, so each is made once: by its kind, language and options.
 const formats = new Map();
 
 function format(kind, tag, options) {
@@ -101,8 +101,10 @@ function format(kind, tag, options) {
 export const number = (n) => format(Intl.NumberFormat, 'en-GB').formatToParts(n)
   .map((part) => (part.type === 'group' && language !== ENGLISH ? '\u00a0' : part.value)).join('');
 
-// Numbers keep the digits 0 to 9 in every language (nu-latn), so that they can be compared with the chat's and copied.
-/** A moment as people write it; `options` are those of Intl.DateTimeFormat. */
+/**
+ * A moment as people write it; `options` are those of Intl.DateTimeFormat. Numbers keep the digits 0 to 9 in every language (nu-latn), so that they
+ * can be compared with the chat's and copied.
+ */
 export const date = (at, options) => format(Intl.DateTimeFormat, `${language === ENGLISH ? 'en-GB' : language}-u-ca-gregory-nu-latn`, options).format(at);
 
 /** Translates what the page's HTML holds in English: elements with data-text="key", and labels with data-label="key". */

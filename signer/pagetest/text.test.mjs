@@ -84,9 +84,14 @@ test('Telegram\'s in-app browsers are known by name or by what they inject, othe
   assert.ok(!insideTelegram({}));
 });
 
-test('a time of day is the device\'s, with its distance from UTC', (context) => {
+/** Has a test leave the time zone of the process as it found it. */
+function restoreZone(context) {
   const zone = process.env.TZ;
   context.after(() => { if (zone === undefined) delete process.env.TZ; else process.env.TZ = zone; });
+}
+
+test('a time of day is the device\'s, with its distance from UTC', (context) => {
+  restoreZone(context);
   const said = (name, at) => { process.env.TZ = name; return clock(at); };
   assert.equal(said('UTC', '2026-11-21T09:05:59Z'), '09:05 UTC');
   assert.equal(said('Europe/Berlin', '2026-11-21T09:05:00Z'), '10:05 UTC+1');
@@ -98,8 +103,7 @@ test('a time of day is the device\'s, with its distance from UTC', (context) => 
 });
 
 test('a day is today in the zone of the device', (context) => {
-  const zone = process.env.TZ;
-  context.after(() => { if (zone === undefined) delete process.env.TZ; else process.env.TZ = zone; });
+  restoreZone(context);
   process.env.TZ = 'Asia/Kathmandu';
   const now = Date.parse('2026-11-21T12:00:00Z'); // 17:45 there
   assert.match(day('2026-11-20T18:20:00Z', now), /today at 00:05 UTC\+5:45/);
