@@ -88,16 +88,15 @@ function signatureBytes(text) {
  * Whether a wallet is one of this device: its key is here, or it was connected or signed with here, as wallets of apps are. Of other addresses
  * nothing is kept: a server could name any, and a wallet that is imported later would have limits that nobody saw.
  */
-const isOfThisDevice = async (address) => (await vault.find(address)) !== null || (await networkOf(address)) !== null;
+const isOfThisDevice = async (address) => (await Promise.all([vault.find(address), networkOf(address)])).some((known) => known !== null);
 
 /**
  * Takes over what the limits in an answer forbid. Resolves to {kept, updates}: updates is a list of {key, args, red} to be shown. `connected` says that
  * the wallet's app has just shown that it has the wallet: it is one of this device then.
  */
 export async function takeOver(offer, { connected = false } = {}) {
-  const fits = await proven(offer);
-  const before = await keptPolicy(offer.address);
-  const own = connected || before !== null || await isOfThisDevice(offer.address);
+  const [fits, before, known] = await Promise.all([proven(offer), keptPolicy(offer.address), isOfThisDevice(offer.address)]);
+  const own = connected || before !== null || known;
   const { kept, changed } = own ? await adopt(offer.address, offer.limits, fits === true) : { kept: null, changed: {} };
   const list = [];
   const say = (key, args = {}, red = false) => list.push({ key, args, red });

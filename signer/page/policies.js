@@ -42,12 +42,13 @@ async function replace(address, at, change) {
 
 /**
  * Takes over from the server's limits (readLimitsOf) what forbids more. `proven` says whether the wallet's signature on limits.signed is right. Resolves to
- * {kept, changed}: what is kept now, or null, and what changed, as {stricter, dropped (a change that waited), taken (from limits.signed)}.
+ * {kept, changed}: what is kept now, or null, and what changed, as {stricter, dropped (a change that waited), taken (from limits.signed)}. Who calls has
+ * read what is kept (keptPolicy): a damaged record fails there, with its reason.
  *
  * What makes a policy stricter is newer than a change that waits here, since that one already included everything older when it was signed. So it replaces it.
  */
 export async function adopt(address, limits, proven, at = Date.now()) {
-  let kept = await keptPolicy(address, at); // a damaged one fails here, with its reason
+  let kept = null;
   const changed = { stricter: false, dropped: false, taken: false };
   await replace(address, at, (known) => {
     kept = known;

@@ -69,7 +69,7 @@ export async function signFlow(ui, id, link = '', able = true, { earlier = [], r
   }
 
   record.spends = counted(pay);
-  const rules = known.forgetful ? [] : await limitViolations(record);
+  const [rules, held] = known.forgetful ? [[], null] : await Promise.all([limitViolations(record), able ? vault.find(offer.address) : null]);
   const about = { offer, pay, record, rules, kept: known.limits.kept, updates: known.limits.updates, chain: known.network ?? offer.chain };
   if (await stopped(ui, about)) return reject(ui, id);
   if (known.forgetful) {
@@ -82,7 +82,7 @@ export async function signFlow(ui, id, link = '', able = true, { earlier = [], r
     await restoreWallet(ui, { needed: offer.address, next: RESTORED });
     return signFlow(ui, id, link, able, { earlier }); // as if the link had just been opened
   }
-  let wallet = able && !known.forgetful ? await vault.find(offer.address) : null;
+  let wallet = held;
   const external = wallet === null && (offer.external || !able);
   if (wallet === null && !external) {
     while (wallet === null) {

@@ -34,8 +34,48 @@ function open() {
     opening.onupgradeneeded = () => upgrade(opening.result);
     opening.onsuccess = () => resolve(opening.result);
     opening.onerror = unread;
-    opening.onblocked = () => reject(new LocalizedError('error.vault_busy'));
+    opening.onblocked = () => {
+      reject(new LocalizedError('error.vault_busy'));
+      opening.onsuccess = () => opening.result.close(); // it may still open, when nobody waits for it any more
+    };
   });
+}
+
+const IDLE = 1_000; // milliseconds
+let shared = null; // the connection of this page, {db: Promise of an IDBDatabase, used: time}, or null
+let running = 0;
+let idle; // the timer that closes it
+
+/** Forgets a connection, so that the next transaction opens another one. Its transactions end as usual. */
+function close(connection) {
+  if (shared === connection) shared = null;
+  connection.db.then((db) => db.close(), () => {});
+}
+
+/**
+ * The connection that transactions share, since opening one takes longer than reading from it. It is closed after a second without work: a tab in the background must not keep a
+ * newer page from the database, and a phone that slept may have lost its connections without a word.
+ */
+function connect() {
+  if (shared && running === 0 && Math.abs(Date.now() - shared.used) > IDLE) close(shared);
+  if (shared) return shared;
+  const connection = { db: open(), used: 0 };
+  shared = connection;
+  connection.db.then((db) => { db.onversionchange = db.onclose = () => close(connection); }, () => close(connection));
+  return connection;
+}
+
+/** Begins a transaction, on a new connection if the shared one was closed from outside. */
+async function begin(names, mode) {
+  const options = { durability: 'strict' };
+  const connection = connect();
+  const db = await connection.db;
+  try {
+    return db.transaction(names, mode, options);
+  } catch {
+    close(connection);
+    return (await connect().db).transaction(names, mode, options);
+  }
 }
 
 /**
@@ -43,17 +83,21 @@ function open() {
  * request or nothing.
  */
 export async function run(names, mode, work) {
-  const db = await open();
+  clearTimeout(idle);
+  const pending = begin(names, mode);
+  running++;
   try {
+    const tx = await pending;
     return await new Promise((resolve, reject) => {
-      const tx = db.transaction(names, mode, { durability: 'strict' });
       const request = work(...[names].flat().map((name) => tx.objectStore(name)));
       tx.oncomplete = () => resolve(request?.result);
       tx.onabort = () => reject(tx.error ?? new LocalizedError('error.vault_refused'));
       tx.onerror = () => reject(tx.error);
     });
   } finally {
-    db.close();
+    running--;
+    if (shared) shared.used = Date.now();
+    if (running === 0) idle = setTimeout(() => shared && close(shared), IDLE);
   }
 }
 

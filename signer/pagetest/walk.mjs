@@ -333,7 +333,9 @@ export async function walk(browser, server, options, look) {
   ({ tab, context } = await open(SIGN));
   await title(tab, 'A payment is waiting for you');
   await seen('sign-missing', tab);
-  await tab.evaluate(() => { IDBFactory.prototype.open = () => { throw new DOMException('private', 'SecurityError'); }; });
+  await tab.evaluate(() => {
+    IDBFactory.prototype.open = IDBDatabase.prototype.transaction = () => { throw new DOMException('private', 'SecurityError'); };
+  });
   server.world.walletType = 'external';
   await paste(tab, server, SIGN);
   await title(tab, 'This page cannot check your limits');
