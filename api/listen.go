@@ -62,7 +62,7 @@ func (s *Server) listen(c *fiber.Ctx, key wallet.Key) error {
 	ear := &eventStream{s: s, hook: made, received: make(chan receivedData), taken: make(chan error)}
 	ear.ctx, ear.over = context.WithCancel(s.serving)
 	ear.stop = s.Webhooks.Listen(made.ID, ear.take)
-	if err := s.Store.Update(c.UserContext(), func(tx store.Tx) error { return s.Webhooks.CommitListener(tx, made) }); err != nil {
+	if err := s.Store.Update(c.UserContext(), func(tx store.Tx) error { return s.Webhooks.CommitListener(tx, key, made) }); err != nil {
 		ear.hangUp()
 		return err
 	}

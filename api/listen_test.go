@@ -218,9 +218,10 @@ func TestARotationKeepsAListener(t *testing.T) {
 	secret := r.pro(wallet.APIKey, 1001, "")
 	next, _ := r.listens(secret, "")
 	next()
-	_, next2, err := r.server.Keys.Rotate(context.Background(), r.keyOf(secret).ID, true)
+	_, next2, err := r.server.Keys.Rotate(context.Background(), r.keyOf(secret).ID, false)
 	r.Must(err)
 	r.secrets = append(r.secrets, next2)
+	r.Pass(handlers.RotationGrace)
 	var listener wallet.Webhook
 	r.View(func(tx store.Tx) error {
 		all, err := tx.AllWebhooks()
@@ -230,6 +231,45 @@ func TestARotationKeepsAListener(t *testing.T) {
 	if err := r.server.Webhooks.CheckListener(context.Background(), listener); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestAKeyThatIsEndedAtOnceTakesListenersWithIt: whoever took the key may be listening, though a successor goes on.
+func TestAKeyThatIsEndedAtOnceTakesListenersWithIt(t *testing.T) {
+	r := newHarness(t, func(s *Server) { s.beat = 20 * time.Millisecond })
+	r.person(1001, sol)
+	stays, _ := r.listens(r.pro(wallet.APIKey, 1001, ""), "")
+	stays()
+	for what, end := range map[string]func(id string){
+		"rotated with end_now": func(id string) {
+			_, next, err := r.server.Keys.Rotate(context.Background(), id, true)
+			r.Must(err)
+			r.secrets = append(r.secrets, next)
+		},
+		"revoked in its grace period": func(id string) {
+			_, next, err := r.server.Keys.Rotate(context.Background(), id, false)
+			r.Must(err)
+			r.secrets = append(r.secrets, next)
+			_, err = r.server.Keys.Revoke(context.Background(), id)
+			r.Must(err)
+		},
+	} {
+		secret := r.pro(wallet.APIKey, 1001, "")
+		key := r.keyOf(secret)
+		next, _ := r.listens(secret, "")
+		next()
+		late, err := r.server.Webhooks.PrepareListener(key, []string{"*"}) // asked for before the end, stored after it
+		r.Must(err)
+		end(key.ID)
+		r.hooksLeft(1)
+		if last, ok := next(); !ok || last.Success || last.Error.Code != wallet.WebhookNotFound {
+			t.Errorf("%s: %+v", what, last)
+		}
+		err = r.Update(func(tx store.Tx) error { return r.server.Webhooks.CommitListener(tx, key, late) })
+		if wallet.CodeOf(err) != wallet.InvalidAPIKey {
+			t.Errorf("%s: a late listener: %v", what, err)
+		}
+	}
+	r.hooksLeft(1)
 }
 
 // TestHEADOfListeningIsRefused over one connection, which goes on: nothing is left of it in front of the next

@@ -274,6 +274,10 @@ func (ch *checker) prefixes(name string) []netip.Prefix {
 			ch.wrong(name, "%q is no address or range, such as 10.0.0.0/8", item)
 			continue
 		}
+		if prefix.Bits() == 0 {
+			ch.wrong(name, "%q is every address: name the networks that you mean", item)
+			continue
+		}
 		list = append(list, prefix)
 	}
 	return list

@@ -259,6 +259,8 @@ func TestWrongSettingsAreNamedWithoutTheirSecrets(t *testing.T) {
 		{"public port", "http: {public_url: 'https://wallet.example.org:99999'}", []string{"http.public_url", "port"}},
 		{"public lookalike", "http: {public_url: 'http://127.0.0.1.example.org'}", []string{"http.public_url", "https"}},
 		{"proxies", "http: {trusted_proxies: '10.0.0.0/99'}", []string{"http.trusted_proxies", "10.0.0.0/99"}},
+		{"proxies everywhere", "http: {trusted_proxies: '10.0.0.0/8,0.0.0.0/0'}", []string{"http.trusted_proxies", "0.0.0.0/0", "every address"}},
+		{"private networks everywhere", "webhooks: {allow_private: '::/0'}", []string{"webhooks.allow_private", "::/0", "every address"}},
 		{"limits", "limits: {api_free: 0, messages: many}", []string{"limits.api_free", "limits.messages"}},
 		{"webhook events", "limits: {webhook_events: '0'}", []string{"limits.webhook_events"}},
 		{"private networks", "webhooks: {allow_private: '10.0.0.0/8,lan'}", []string{"webhooks.allow_private", `"lan"`}},

@@ -72,7 +72,7 @@ func (f *Freezing) Freeze(tx store.Tx, person wallet.UserID, by wallet.FreezeCha
 	if err := rejectUnsigned(tx, person, now); err != nil {
 		return wallet.Freeze{}, err
 	}
-	if err := errors.Join(f.Wallets.CancelLink(tx, person), tx.DeletePortalTokensOf(person), tx.DeleteFreezeLink(person, wallet.LinkUnfreezes),
+	if err := errors.Join(f.Wallets.CancelLink(tx, person), tx.DeletePortalTokensOf(person, ""), tx.DeleteFreezeLink(person, wallet.LinkUnfreezes),
 		dropPending(tx, person, wallet.Address{}, now), tx.PutUser(user),
 		store.LogSecurity(tx, person, now, wallet.LogFrozen, wallet.SecurityDetails{Value: string(by)})); err != nil {
 		return wallet.Freeze{}, err
@@ -105,7 +105,7 @@ func rejectUnsigned(tx store.Tx, person wallet.UserID, now time.Time) error {
 
 // Underway counts the transactions of a person that are signed and not settled: a freeze cannot call them back.
 func (f *Freezing) Underway(tx store.Tx, person wallet.UserID) (n int, _ error) {
-	open, err := OpenTransactions(tx, person)
+	open, err := couldLand(tx, person)
 	if err != nil {
 		return 0, err
 	}

@@ -126,9 +126,19 @@ func (k *Keys) PrepareRotation(ctx context.Context, id string) (NewKey, error) {
 	if err != nil {
 		return NewKey{}, err
 	}
+	next, err := k.Generate(old)
+	next.Key = succeeds(next.Key, old)
+	return next, err
+}
+
+// succeeds completes the successor of a key: all but what was drawn for it is that of the key as it is stored now, since its tier or its
+// scopes may have changed since the drawing.
+func succeeds(drawn, old wallet.Key) wallet.Key {
 	next := old
+	next.ID, next.Hint, next.CreatedAt = drawn.ID, drawn.Hint, drawn.CreatedAt
+	next.LastUsed, next.RevokedAt, next.Next = time.Time{}, time.Time{}, ""
 	next.First = old.Lineage()
-	return k.Generate(next)
+	return next
 }
 
 // CommitRotation stores the successor of a key and returns when the old key ends: after RotationGrace, or at once if
@@ -154,9 +164,25 @@ func (k *Keys) CommitRotation(tx store.Tx, id string, next NewKey, endNow bool) 
 	if old.RevokedAt.IsZero() || ends.Before(old.RevokedAt) { // a second rotation does not extend the grace period
 		old.RevokedAt = ends
 	}
+	if endNow {
+		if err := endOpened(tx, old); err != nil {
+			return time.Time{}, err
+		}
+	}
 	// Both rows are in one commit: a crash leaves either the old key alone, or the pair.
-	old.Next = next.Key.ID
-	return old.RevokedAt, errors.Join(tx.PutKey(old), tx.CreateKey(next.Key, next.Secret), logKey(tx, k.Now(), wallet.LogKeyRotated, next.Key))
+	successor := succeeds(next.Key, old)
+	old.Next = successor.ID
+	return old.RevokedAt, errors.Join(tx.PutKey(old), tx.CreateKey(successor, next.Secret), logKey(tx, k.Now(), wallet.LogKeyRotated, successor))
+}
+
+// endOpened ends what keys of a lineage have opened and what asks for no key again: live streams, and links and sessions of the portal. Whoever took
+// a key that is ended at once may hold one of them, and nobody sees who.
+func endOpened(tx store.Tx, key wallet.Key) error {
+	_, listeners, err := hooksOf(tx, key.Lineage())
+	if err != nil {
+		return err
+	}
+	return errors.Join(deleteHooks(tx, listeners), tx.DeletePortalTokensOf(key.Owner, key.Lineage()))
 }
 
 // rotatable returns a key that can be rotated: it is usable, and has no successor that was used. NOT_FOUND, CONFLICT.
@@ -377,8 +403,8 @@ func (k *Keys) Revoke(ctx context.Context, id string) (wallet.Key, error) {
 	return key, err
 }
 
-// RevokeIn is Revoke in the caller's transaction. With the last usable key of a lineage its webhooks are deleted, since
-// nobody could manage them any more.
+// RevokeIn is Revoke in the caller's transaction. Live streams and portal sessions of the lineage end too. With the last usable key of a
+// lineage its webhooks are deleted, since nobody could manage them any more.
 func (k *Keys) RevokeIn(tx store.Tx, id string) (wallet.Key, error) {
 	key, err := tx.Key(id)
 	if err != nil {
@@ -388,7 +414,7 @@ func (k *Keys) RevokeIn(tx store.Tx, id string) (wallet.Key, error) {
 	if now := k.Now().UTC(); key.RevokedAt.IsZero() || now.Before(key.RevokedAt) {
 		key.RevokedAt = now
 	}
-	if err := errors.Join(tx.PutKey(key), logKey(tx, k.Now(), wallet.LogKeyRevoked, key)); err != nil {
+	if err := errors.Join(tx.PutKey(key), logKey(tx, k.Now(), wallet.LogKeyRevoked, key), endOpened(tx, key)); err != nil {
 		return key, err
 	}
 	all, err := tx.KeysOf(key.Owner)

@@ -163,10 +163,9 @@ func TestOfTwoNodesOneOpensALink(t *testing.T) {
 func TestALinkOfAKeyThatEndedIsUsedUp(t *testing.T) {
 	r, p, key := portalKey(t)
 	token := offered(t, p, key)
-	_, err := r.Keys.Revoke(t.Context(), key.ID)
-	r.Must(err)
+	r.Must(r.Update(func(tx store.Tx) error { key.ExpiresAt = r.Now(); return tx.PutKey(key) }))
 	for _, sentence := range []string{"portal_access.key_ended", "portal_access.link"} {
-		_, err = p.Open(t.Context(), token, portalClient())
+		_, err := p.Open(t.Context(), token, portalClient())
 		var refusal *wallet.Error
 		if refused(t, sentence, err); !errors.As(err, &refusal) || refusal.Reason.Key != sentence {
 			t.Errorf("%v, not %s", err, sentence)
@@ -203,7 +202,7 @@ func TestAnErasedPersonHasNoPortal(t *testing.T) {
 func TestAPortalSessionIsItsKeysLine(t *testing.T) {
 	r, p, key := portalKey(t)
 	secret := opened(t, p, key)
-	next, _, err := r.Keys.Rotate(t.Context(), key.ID, true)
+	next, _, err := r.Keys.Rotate(t.Context(), key.ID, false)
 	r.Must(err)
 	if got, err := p.Check(t.Context(), secret); err != nil || got.ID != next.ID {
 		t.Errorf("after a rotation: %+v, %v", got, err)
@@ -224,6 +223,34 @@ func TestAPortalSessionIsItsKeysLine(t *testing.T) {
 	refused(t, "its key is revoked", err)
 	_, err = p.Open(t.Context(), unopened, portalClient())
 	refused(t, "a link of a revoked key", err)
+}
+
+// TestAKeyThatIsEndedAtOnceTakesPortalSessionsWithIt: whoever took a link may have the session, though a successor goes on.
+func TestAKeyThatIsEndedAtOnceTakesPortalSessionsWithIt(t *testing.T) {
+	for what, end := range map[string]func(k *handlers.Keys, id string) error{
+		"rotated with end_now": func(k *handlers.Keys, id string) error {
+			_, _, err := k.Rotate(t.Context(), id, true)
+			return err
+		},
+		"revoked in its grace period": func(k *handlers.Keys, id string) error {
+			_, _, err := k.Rotate(t.Context(), id, false)
+			_, revoking := k.Revoke(t.Context(), id)
+			return errors.Join(err, revoking)
+		},
+	} {
+		r, p, key := portalKey(t)
+		other, _, err := r.Keys.Create(t.Context(), handlers.KeyRequest{Kind: wallet.BotKey, Tier: wallet.ProTier, OwnerTelegramID: 1001})
+		r.Must(err)
+		stays, secret, unopened := opened(t, p, other), opened(t, p, key), offered(t, p, key)
+		r.Must(end(r.Keys, key.ID))
+		_, err = p.Check(t.Context(), secret)
+		refused(t, what+": a session", err)
+		_, err = p.Open(t.Context(), unopened, portalClient())
+		refused(t, what+": a link", err)
+		if _, err := p.Check(t.Context(), stays); err != nil {
+			t.Errorf("%s: another line's session: %v", what, err)
+		}
+	}
 }
 
 func TestALineHasFewPortalSessions(t *testing.T) {

@@ -249,7 +249,7 @@ func (s *Transactions) Read(ctx context.Context, who Caller, id wallet.Transacti
 }
 
 // OpenTransactions lists the transactions that can still change, of all wallets a person has now. It includes those that
-// a program proposed.
+// a program proposed, and none of a wallet's earlier owner.
 func OpenTransactions(tx store.Tx, person wallet.UserID) (open []wallet.Transaction, _ error) {
 	wallets, err := tx.WalletsOf(person)
 	if err != nil {
@@ -260,9 +260,32 @@ func OpenTransactions(tx store.Tx, person wallet.UserID) (open []wallet.Transact
 		if err != nil {
 			return nil, err
 		}
-		open = append(open, of...)
+		for _, t := range of {
+			if t.Owner == person || t.Owner == "" {
+				open = append(open, t)
+			}
+		}
 	}
 	return open, nil
+}
+
+// couldLand lists the transactions of a person that are open (OpenTransactions) or that they made from a wallet which they no longer
+// have: disconnecting a wallet stops nothing that may have been signed.
+func couldLand(tx store.Tx, person wallet.UserID) ([]wallet.Transaction, error) {
+	open, err := OpenTransactions(tx, person)
+	if err != nil {
+		return nil, err
+	}
+	own, err := tx.UnsettledOf(person)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range own {
+		if !slices.ContainsFunc(open, func(o wallet.Transaction) bool { return o.ID == t.ID }) {
+			open = append(open, t)
+		}
+	}
+	return slices.DeleteFunc(open, func(t wallet.Transaction) bool { return len(t.IssuedBlockhashes) == 0 }), nil
 }
 
 // authorizeRead returns a wallet if the caller may see its history. WALLET_NOT_FOUND otherwise, whether or not it exists.

@@ -98,12 +98,12 @@ func (u *Users) Erase(tx store.Tx, id wallet.UserID) error {
 	if err := usable(tx, id, wallet.ByErasure); err != nil {
 		return err
 	}
-	open, err := OpenTransactions(tx, id)
+	open, err := couldLand(tx, id)
 	if err != nil {
 		return err
 	}
 	for _, t := range open {
-		if t.Status != wallet.AwaitingConfirmation && len(t.IssuedBlockhashes) > 0 {
+		if t.Status != wallet.AwaitingConfirmation {
 			return wallet.Refuse(wallet.Conflict, "erasing.payment_open")
 		}
 	}

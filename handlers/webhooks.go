@@ -274,8 +274,15 @@ func (w *Webhooks) PrepareListener(key wallet.Key, events []string) (wallet.Webh
 	return w.of(key, made, "whl"), nil
 }
 
-// CommitListener stores a listener. A lineage can have MaxListeners: WEBHOOK_LIMIT_REACHED.
-func (w *Webhooks) CommitListener(tx store.Tx, made wallet.Webhook) error {
+// CommitListener stores a listener that a key asked for. A lineage can have MaxListeners: WEBHOOK_LIMIT_REACHED. INVALID_API_KEY if the key
+// has ended since: ending it ended the listeners that were there.
+func (w *Webhooks) CommitListener(tx store.Tx, asked wallet.Key, made wallet.Webhook) error {
+	switch key, err := tx.Key(asked.ID); {
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return err
+	case err != nil || !key.UsableAt(w.Now()):
+		return wallet.Refuse(wallet.InvalidAPIKey, "webhooks.key_ended")
+	}
 	_, listeners, err := hooksOf(tx, made.Lineage)
 	if err != nil {
 		return err
@@ -292,7 +299,7 @@ func (w *Webhooks) CommitListener(tx store.Tx, made wallet.Webhook) error {
 func (w *Webhooks) CheckListener(ctx context.Context, listener wallet.Webhook) error {
 	return w.Store.View(ctx, func(tx store.Tx) error {
 		// A rotated key ends after its grace period and the listener goes on with its successor, so the newest usable key
-		// of the lineage decides.
+		// of the lineage decides. A key that is ended at once takes the lineage's listeners with it (endOpened).
 		line, err := store.KeyLineage(tx, listener.Lineage)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err

@@ -36,6 +36,6 @@ type PortalTokens interface {
 	PutPortalToken(p PortalToken, secret string, most int) error
 	// DeletePortalToken removes a portal token; ErrNotFound without one.
 	DeletePortalToken(kind PortalTokenKind, secret string) error
-	// DeletePortalTokensOf removes every link and session of a person's keys.
-	DeletePortalTokensOf(owner wallet.UserID) error
+	// DeletePortalTokensOf removes every link and session of a person's keys, or only those of one lineage, unless it is "".
+	DeletePortalTokensOf(owner wallet.UserID, lineage string) error
 }

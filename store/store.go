@@ -135,7 +135,7 @@ const (
 // A verb about one subject returns an error if a row that it needs cannot be decoded or unsealed. The lists of workers
 // (WebhooksOf, WebhooksOfOwner, OutboxEvents, DeliveriesOf, ClaimJobs) and Sweep pass over such a row, so that it
 // holds nobody else up. The row stays, and the operator's log names it once in a process, without its contents.
-// UnsettledFrom and ReservationsFrom pass over nothing: money is never judged without what a row says.
+// UnsettledFrom, UnsettledOf and ReservationsFrom pass over nothing: money is never judged without what a row says.
 type Tx interface {
 	Users
 	Wallets
@@ -226,6 +226,9 @@ type Transactions interface {
 	UnsettledTransactions(after wallet.Transaction, limit int) ([]wallet.Transaction, error)
 	// UnsettledFrom lists the unsettled ones that pay from an address, oldest first. A damaged row is an error.
 	UnsettledFrom(wallet.Address) ([]wallet.Transaction, error)
+	// UnsettledOf lists an owner's unsettled ones, oldest first, whichever wallets pay. Its cost is that of everything of the
+	// owner's that is not final. A damaged row is an error.
+	UnsettledOf(owner wallet.UserID) ([]wallet.Transaction, error)
 	// ReservationsFrom lists what those of UnsettledFrom hold back (wallet.Rules.Reservation), in the same order. It may know that from when a
 	// row was last written or read, and costs much less than their rows. A damaged row that it has to read is an error.
 	ReservationsFrom(wallet.Address) ([]wallet.Reservation, error)

@@ -192,7 +192,8 @@ func TestMoneyIsNotJudgedWithoutADamagedRow(t *testing.T) {
 		err := s.View(t.Context(), func(tx store.Tx) error {
 			_, err := tx.UnsettledFrom(wallet.Address{1})
 			_, reserved := tx.ReservationsFrom(wallet.Address{1})
-			for list, err := range map[string]error{"unsettled": err, "reserved": reserved} {
+			_, owned := tx.UnsettledOf("usr_1")
+			for list, err := range map[string]error{"unsettled": err, "reserved": reserved, "unsettled of its owner": owned} {
 				if !errors.Is(err, store.ErrDamaged) && !errors.Is(err, store.ErrUnsealed) {
 					t.Errorf("%s, %s: %v", what, list, err)
 				}

@@ -38,7 +38,7 @@ func (t *tx) EraseUser(id wallet.UserID) error {
 		func() error { return t.eraseWebhooks(id) },
 		func() error { return t.abandon(personErased, []byte(id)) },
 		func() error { return t.eraseKeys(id) },
-		func() error { return t.DeletePortalTokensOf(id) },
+		func() error { return t.DeletePortalTokensOf(id, "") },
 		func() error { return t.eraseQuotes(id) },
 		func() error { return t.eraseAlerts(id) },
 		func() error { return t.deletePrefixed(securityLog, userPrefix(id)) },

@@ -140,11 +140,15 @@ func (t *tx) removePortalToken(key []byte) error {
 	return errors.Join(t.delete(portalTokensOf, portalTokenIndex(p, key)), t.unexpire(portalTokenOver, p.EndsAt, key), t.delete(portalTokens, key))
 }
 
-// DeletePortalTokensOf removes a person's tokens of both kinds: links and sessions.
-func (t *tx) DeletePortalTokensOf(id wallet.UserID) error {
+// DeletePortalTokensOf removes tokens of both kinds: links and sessions.
+func (t *tx) DeletePortalTokensOf(id wallet.UserID, lineage string) error {
+	of := t.lineageHash(lineage)
 	for _, kind := range []store.PortalTokenKind{store.PortalLink, store.PortalSession} {
 		prefix := portalTokensOfPrefix(id, kind)
 		for _, e := range t.prefixed(portalTokensOf, prefix) {
+			if lineage != "" && !bytes.Equal(e.value, of) {
+				continue
+			}
 			if err := t.dropPortalToken(prefix, e.key); err != nil {
 				return err
 			}

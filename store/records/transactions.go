@@ -313,18 +313,40 @@ func (t *tx) UnsettledFrom(from wallet.Address) ([]wallet.Transaction, error) {
 	var out []wallet.Transaction
 	prefix := unsettledPrefix(from)
 	for key := range t.scan(byWallet, engine.Prefix(prefix)) {
-		id, err := idCreated(key[len(prefix):])
-		if err == nil && t.get(transactions, id) == nil { // erasing keeps rows
-			err = fmt.Errorf("%w: an index leads to no transaction", store.ErrDamaged)
-		}
-		if err == nil {
-			err = t.appendTransaction(&out, key[len(prefix):])
-		}
-		if err != nil {
+		if err := t.appendUnsettled(&out, key[len(prefix):]); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// UnsettledOf reads only rows that are not closed: a damaged one that is closed must not keep its owner from anything.
+func (t *tx) UnsettledOf(owner wallet.UserID) ([]wallet.Transaction, error) {
+	var out []wallet.Transaction
+	prefix := userPrefix(owner)
+	for key := range t.scan(byOwner, engine.Prefix(prefix)) {
+		created := key[len(prefix):]
+		if t.get(unsettled, created) == nil {
+			continue
+		}
+		if err := t.appendUnsettled(&out, created); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// appendUnsettled adds the row that a created-at key names, unless its user was erased. A row that is missing is an error:
+// erasing keeps rows.
+func (t *tx) appendUnsettled(out *[]wallet.Transaction, created []byte) error {
+	id, err := idCreated(created)
+	if err != nil {
+		return err
+	}
+	if t.get(transactions, id) == nil {
+		return fmt.Errorf("%w: an index leads to no transaction", store.ErrDamaged)
+	}
+	return t.appendTransaction(out, created)
 }
 
 // appendTransaction adds the row that a created-at key names, unless its user was erased.

@@ -84,6 +84,10 @@ func (m *model) checkTransactions(tx store.Tx) error {
 			return err
 		}
 		owner := wallet.UserID(fmt.Sprintf("usr_%d", n-1))
+		got, err = tx.UnsettledOf(owner)
+		if err := errors.Join(err, differ("unsettled of", got, pick(func(t wallet.Transaction) bool { return !t.Closed && t.Owner == owner }))); err != nil {
+			return err
+		}
 		got, err = tx.TransactionsOf(owner, store.Page{Limit: 1 << 20})
 		want = pick(func(t wallet.Transaction) bool { return t.Owner == owner })
 		slices.Reverse(want)

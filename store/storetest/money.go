@@ -145,6 +145,9 @@ func testTransactionLists(t *testing.T, open Open) {
 	from := func(n byte) []wallet.TransactionID {
 		return ids(get(t, s, func(tx store.Tx) ([]wallet.Transaction, error) { return tx.UnsettledFrom(wallet.Address{n}) }))
 	}
+	unsettledOf := func(owner wallet.UserID) []wallet.TransactionID {
+		return ids(get(t, s, func(tx store.Tx) ([]wallet.Transaction, error) { return tx.UnsettledOf(owner) }))
+	}
 	of := func(owner wallet.UserID, after wallet.TransactionID, limit int) []wallet.TransactionID {
 		return ids(get(t, s, func(tx store.Tx) ([]wallet.Transaction, error) {
 			return tx.TransactionsOf(owner, store.Page{After: after, Limit: limit})
@@ -161,6 +164,9 @@ func testTransactionLists(t *testing.T, open Open) {
 	same(t, "unsettled, behind the last", behind(transaction(6, "", 3), 2), list{})
 	same(t, "unsettled, none wanted", unsettled(0), list{})
 	same(t, "unsettled from", from(1), list{"tx_001", "tx_004", "tx_004_twin", "tx_005"})
+	same(t, "unsettled of an owner", unsettledOf("usr_a"), list{"tx_001", "tx_002", "tx_004", "tx_004_twin", "tx_005"})
+	same(t, "unsettled of nobody", unsettledOf(""), list{"tx_006"})
+	same(t, "unsettled of a stranger", unsettledOf("usr_"), list{})
 	same(t, "an owner's", of("usr_a", "", 3), list{"tx_005", "tx_004_twin", "tx_004"})
 	same(t, "an owner's next page", of("usr_a", "tx_004", 3), list{"tx_002", "tx_001"})
 	same(t, "after the last", of("usr_a", "tx_001", 3), list{})

@@ -151,6 +151,8 @@ func testErase(t *testing.T, open Open) {
 		count("unsettled", len(x), err)
 		x, err = tx.UnsettledFrom(wallet.Address{1})
 		count("unsettled of hers", len(x), err)
+		x, err = tx.UnsettledOf(alice.ID)
+		count("unsettled with her as owner", len(x), err)
 		x, err = tx.TransactionsOf(alice.ID, store.Page{Limit: 10})
 		count("transactions of hers", len(x), err)
 		w, err := tx.WalletsOf(alice.ID)
@@ -196,7 +198,7 @@ func testErase(t *testing.T, open Open) {
 		count("version of hers", int(talk.Version), err)
 		talk, err = tx.Conversation(alice.TelegramID, alice.TelegramID, "keys")
 		count("version of hers in a slot", int(talk.Version), err)
-		same(t, "what is left", counts, map[string]int{"unsettled": 1, "unsettled of hers": 0,
+		same(t, "what is left", counts, map[string]int{"unsettled": 1, "unsettled of hers": 0, "unsettled with her as owner": 0,
 			"transactions of hers": 0, "wallets of hers": 0, "conversations": 3, "updates of hers": 0, "replies of hers": 0, "updates of his": 1, "replies of his": 1,
 			"contacts of hers": 0, "recipients of hers": 0, "contacts of his": 1, "recipients of his": 1,
 			"events": 1, "keys": 1, "version of hers": 0, "version of hers in a slot": 0, "keys of hers": 0, "keys of his": 1, "apps of hers": 0, "apps of his": 1,

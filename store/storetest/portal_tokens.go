@@ -37,10 +37,15 @@ func testPortalTokens(t *testing.T, open Open) {
 	update(t, s, func(tx store.Tx) error {
 		return tx.PutPortalToken(store.PortalToken{Kind: store.PortalLink, Owner: "usr_z", Lineage: "key_z", EndsAt: noon().Add(time.Hour)}, "z3", 5)
 	})
-	update(t, s, func(tx store.Tx) error { return tx.DeletePortalTokensOf("usr_z") })
+	other := store.PortalToken{Kind: store.PortalSession, Owner: "usr_z", Lineage: "key_y", EndsAt: noon().Add(time.Hour)}
+	update(t, s, func(tx store.Tx) error { return tx.PutPortalToken(other, "y", 5) })
+	update(t, s, func(tx store.Tx) error { return tx.DeletePortalTokensOf("usr_z", "key_z") })
 	for secret, kind := range map[string]store.PortalTokenKind{"z1": store.PortalSession, "z2": store.PortalSession, "z3": store.PortalLink} {
-		absent(t, s, "a person's token after all were deleted", func(tx store.Tx) error { _, err := tx.PortalToken(kind, secret); return err })
+		absent(t, s, "a person's token after all of its lineage were deleted", func(tx store.Tx) error { _, err := tx.PortalToken(kind, secret); return err })
 	}
+	same(t, "a session of another lineage", get(t, s, portalToken(store.PortalSession, "y")), other)
+	update(t, s, func(tx store.Tx) error { return tx.DeletePortalTokensOf("usr_z", "") })
+	absent(t, s, "a person's token after all were deleted", func(tx store.Tx) error { _, err := tx.PortalToken(store.PortalSession, "y"); return err })
 	same(t, "another person's session", get(t, s, portalToken(store.PortalSession, "s")), session)
 	session.EndsAt = noon().Add(2 * time.Hour)
 	update(t, s, func(tx store.Tx) error { return tx.PutPortalToken(session, "s", 1) })
