@@ -83,7 +83,7 @@ func TestTheLimitsSayWhatTheDeviceIsKnownToHave(t *testing.T) {
 	says("/security limits payment off")
 	signs()
 	r.clock(25 * time.Hour)
-	shows("in force", saysSigned, "not", saysDropped, saysUnsigned, "In one payment")
+	shows("in force", saysSigned, "not", saysDropped, saysUnsigned, "Limit per payment")
 }
 
 // TestFrozenLimitsShowOnlyWhatWorks and why.
@@ -97,7 +97,7 @@ func TestFrozenLimitsShowOnlyWhatWorks(t *testing.T) {
 	r.says("alice", "/security limits payment 1 SOL")
 	r.says("alice", "/freeze")
 	said := r.sends(func() { r.says("alice", "/security limits") })
-	contains(t, "frozen", said, "at most 1 SOL", "Your account is frozen, so you can't change limits now.", "/unfreeze", "not", "Stricter limits take effect at once")
+	contains(t, "frozen", said, "Limit per payment: 1 SOL", "Your account is frozen, so you can't change limits now.", "/unfreeze", "not", "Stricter limits take effect at once")
 	var buttons []string
 	for _, b := range r.delivered[len(r.delivered)-1].Buttons {
 		buttons = append(buttons, b[0].Text)

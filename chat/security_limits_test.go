@@ -141,7 +141,7 @@ func TestAPaymentToANewRecipientHasItsLinkWhileItWaits(t *testing.T) {
 	if waits.Status != wallet.Delayed || waits.SignID == "" || r.people["alice"].link != "s="+waits.SignID {
 		t.Fatalf("it is %s with the link %q, the card has %q: %s", waits.Status, waits.SignID, r.people["alice"].link, said)
 	}
-	for _, part := range []string{"Tap “Start the wait” now: your device waits too", "[Start the wait", "Cancel", "your spending limits make such payments wait"} {
+	for _, part := range []string{"Tap “Start the wait” now, here and on the page that opens", "[Start the wait", "Cancel", "your spending limits make such payments wait"} {
 		if !strings.Contains(said, part) {
 			t.Errorf("the card does not say %q: %s", part, said)
 		}

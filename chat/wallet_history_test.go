@@ -94,11 +94,11 @@ func TestHistoryOfEveryKindHasItsLine(t *testing.T) {
 			t.Errorf("%q is not said:\n%s", line, said)
 		}
 	}
-	if strings.Contains(said, "A transfer of nothing") || strings.Contains(said, "Earlier") {
+	if strings.Contains(said, "Zero-value transfer") || strings.Contains(said, "Earlier") {
 		t.Errorf("said:\n%s", said)
 	}
 	said = r.asked(func() { r.presses("alice", "Show all", "alice") })
-	for _, line := range []string{"Received 0.000000001 SOL from <code>…" + stranger.Tail() + "</code> ⚠️ suspicious", "⚠️ A transfer of nothing from"} {
+	for _, line := range []string{"Received 0.000000001 SOL from <code>…" + stranger.Tail() + "</code> ⚠️ suspicious", "⚠️ Zero-value transfer from"} {
 		if !strings.Contains(said, line) {
 			t.Errorf("%q is not said of all:\n%s", line, said)
 		}

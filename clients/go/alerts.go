@@ -44,7 +44,7 @@ func (c *Client) Alerts(ctx context.Context) (Alerts, error) {
 	return do[Alerts](ctx, c, call{method: http.MethodGet, path: "/v1/alerts"})
 }
 
-// SetAlert is POST /v1/alerts. The same alert again is the one that there is.
+// SetAlert is POST /v1/alerts. Setting an alert that exists returns the existing one.
 func (c *Client) SetAlert(ctx context.Context, req AlertRequest) (Alert, error) {
 	return do[Alert](ctx, c, call{method: http.MethodPost, path: "/v1/alerts", body: req})
 }

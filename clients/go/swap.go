@@ -30,7 +30,7 @@ type SwapRequest struct {
 	SlippageBPS int    `json:"slippage_bps,omitempty"` // how much less may arrive than quoted, in hundredths of a percent; 0: 50
 }
 
-// SwapQuote is what a swap would bring. It is good for one Swap until ExpiresAt. Amounts are in the tokens' own units.
+// SwapQuote is a quote for a swap. It is good for one Swap until ExpiresAt. Amounts are in the tokens' own units.
 type SwapQuote struct {
 	QuoteID     string    `json:"quote_id"`
 	Address     string    `json:"address"`

@@ -217,7 +217,7 @@ async function ownChoices(tab, hold) {
 /** Which address the page takes for the person's own, after messages of the bot. */
 async function whatTheBotSays(tab) {
   const [mine, second, other] = [STRANGER, 'So11111111111111111111111111111111111111112', 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'];
-  const connected = `✅ Wallet connected\n${mine}\n\nIt is your wallet for all commands. To receive SOL, share this address. Tap it to copy it. /wallet address shows it again.`;
+  const connected = `✅ Wallet connected\n${mine}\n\nYour commands now use it. To receive SOL, share this address. Tap it to copy it. /wallet address shows it again.`;
   const more = `✅ Wallet connected\n${second}\n\nYour commands still use …xVFin.`;
   const cases = [
     ['nothing', [], ''],

@@ -54,7 +54,7 @@ test('health and results are texts', () => {
   const of = (change) => healthOf({ ...hook, ...change }, NOW, 'UTC');
   assert.deepEqual(of({}), { kind: 'good', text: 'Healthy' });
   assert.deepEqual(of({ failing_since: '2026-11-21T14:02:00.000Z' }), { kind: 'bad', text: 'Failing since 14:02' });
-  assert.deepEqual(of({ active: false, ended: 'gone' }), { kind: 'off', text: 'Turned off: the endpoint answered 410' });
+  assert.deepEqual(of({ active: false, ended: 'gone' }), { kind: 'off', text: 'Turned off: the endpoint returned 410' });
   assert.deepEqual(of({ active: false, ended: 'failing' }), { kind: 'off', text: 'Turned off: no delivery succeeded for days' });
   assert.deepEqual(of({ active: false, ended: 'tier' }), { kind: 'off', text: 'Stopped: the key is on the free tier' });
   assert.deepEqual(of({ active: false }), { kind: 'off', text: 'Paused' });
@@ -63,7 +63,7 @@ test('health and results are texts', () => {
   assert.deepEqual(of({ updated_at: '2026-11-21T14:00:00.001Z' }), { kind: 'new', text: 'No delivery since the last change, except tests' }); // turned on, too
   assert.equal(stateOf('dead_lettered').text, 'Dead-lettered');
   const given = (...all) => meaningOf({ state: 'dead_lettered', attempted: all.map((status) => ({ status })) });
-  for (const status of [302, 400, 404, 410]) assert.ok(given(503, status).startsWith(`The endpoint answered ${status}, and a retry would get the same answer.`));
+  for (const status of [302, 400, 404, 410]) assert.ok(given(503, status).startsWith(`The endpoint returned ${status}, and a retry would get the same answer.`));
   for (const all of [[], [0], [500], [400, 503], [408], [425], [429]]) assert.match(given(...all), /^All attempts failed\./);
   assert.equal(meaningOf({ state: 'delivered', attempted: [{ status: 200 }] }), 'The endpoint accepted it.');
   assert.equal(stateOf('<b>').text, '<b>');

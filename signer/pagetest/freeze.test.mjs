@@ -14,7 +14,7 @@ it('the recovery link freezes with one button, without a wallet, and again', () 
   assert.equal(await tab.locator('#main button').count(), 1);
   await press(tab, 'Freeze');
   await title(tab, 'Your account is frozen');
-  assert.match(await text(tab), /31 Jan 2026[^]*cannot be called back[^]*\/unfreeze[^]*stolen key/);
+  assert.match(await text(tab), /31 Jan 2026[^]*cannot be stopped[^]*\/unfreeze[^]*stolen key/);
   assert.deepEqual(server.received.map(({ path, body }) => [path, body]), [['/w/freeze', { token: FREEZE.slice(3) }]]);
   assert.equal(await tab.evaluate(async () => (await indexedDB.databases()).length), 0, 'it touched the vault');
   await follow(tab, server, FREEZE);

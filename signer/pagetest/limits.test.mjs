@@ -37,7 +37,7 @@ it('limits are set with a signature over the text that is shown, and kept as the
   assert.deepEqual(await policies(tab), [{ current: proposed, pending: null, here: true }]);
   assert.match(await text(tab), /They are in effect on this device now/);
   assert.doesNotMatch(await text(tab), /take effect|change waits|cancel/i);
-  assert.ok((await allText(tab)).includes(`To see the limits that this device keeps, open ${server.origin}/w/ in this browser and tap “Spending limits” at the wallet.`));
+  assert.ok((await allText(tab)).includes(`To see the limits that this device keeps, open ${server.origin}/w/ in this browser and tap “Spending limits” under the wallet.`));
 }));
 
 it('limits that change nothing are shown once, and kept when they are new to this device', () => limited(null, async (tab) => {
@@ -99,7 +99,7 @@ it('a looser policy waits for a day by this device’s clock, whatever the serve
   await title(tab, 'Spending limits set');
   assert.match(await text(tab), /The new limits take effect on .* at \d\d:\d\d.* Until then, the limits below stay in effect/);
   assert.doesNotMatch(await text(tab), /tricter/);
-  assert.match(await rowsOf(tab), /To cancel the change before that, send \/security limits in the chat\. Then cancel it on this device too: open http\S+\/w\/ in this browser, tap “Spending limits” at the wallet, then “Cancel this change”\./);
+  assert.match(await rowsOf(tab), /To cancel the change before that, send \/security limits in the chat\. Then cancel it on this device too: open http\S+\/w\/ in this browser, tap “Spending limits” under the wallet, then “Cancel this change”\./);
   const [{ from, ...is }] = await keptIn(tab, 'policies');
   assert.deepEqual([is.current, is.pending], [ONE, TWO]);
   assert.ok(from >= before + DAY && from <= Date.now() + DAY, `from ${from}`);
@@ -152,7 +152,7 @@ it('a change that the server refuses allows nothing more here, and replaces one 
   assert.match(await text(tab), /This replaces a change that would take effect on /);
   await sets(tab);
   await title(tab, 'The server did not accept the limits');
-  assert.match(await text(tab), /This link has expired[^]*stricter parts are already in effect on this device[^]*What allows more is not in effect[^]*change that was waiting on this device is cancelled[^]*\/security limits/);
+  assert.match(await text(tab), /This link has expired[^]*stricter parts are already in effect on this device[^]*looser parts are not in effect[^]*change that was waiting on this device is cancelled[^]*\/security limits/);
   assert.deepEqual(await policies(tab), [{ current: { ...ONE, day: [limit(5)] }, pending: null, here: true }]);
 }, { pending: TWO, from: Date.now() + DAY }));
 

@@ -21,7 +21,7 @@ function after(own, text) {
     const next = lines[i + 1];
     if (!isAddress(next)) return;
     if (/^(Your wallet|Your address)\b/i.test(line) || /^Your commands (now|still) use$/i.test(line)) own = next;
-    else if (/\bWallet connected$/i.test(line) && (own === "" ? !/\/wallet use|commands still use/i.test(text) : /is your wallet for all commands/i.test(text))) own = next;
+    else if (/\bWallet connected$/i.test(line) && (own === "" ? !/\/wallet use|commands still use/i.test(text) : /your commands now use it/i.test(text))) own = next;
     else if (/^Disconnected$/i.test(line) && next === own) own = "";
   });
   return own;

@@ -20,7 +20,7 @@ export interface SwapToken {
   decimals: number;
 }
 
-/** What a swap would bring. It is good for one swap until expiresAt. Amounts are in the tokens' own units. */
+/** A swap quote. It is good for one swap until expiresAt. Amounts are in the tokens' own units. */
 export interface SwapQuote {
   quoteId: string;
   address: string;
