@@ -175,8 +175,8 @@ func (k *Keys) CommitRotation(tx store.Tx, id string, next NewKey, endNow bool) 
 	return old.RevokedAt, errors.Join(tx.PutKey(old), tx.CreateKey(successor, next.Secret), logKey(tx, k.Now(), wallet.LogKeyRotated, successor))
 }
 
-// endOpened ends what keys of a lineage have opened and what asks for no key again: live streams, and links and sessions of the portal. Whoever took
-// a key that is ended at once may hold one of them, and nobody sees who.
+// endOpened ends what keys of a lineage have opened and what asks for no key again: live streams, and links and sessions of the portal. Somebody who
+// took a key that is ended at once may hold one of them, and nobody would see it.
 func endOpened(tx store.Tx, key wallet.Key) error {
 	_, listeners, err := hooksOf(tx, key.Lineage())
 	if err != nil {

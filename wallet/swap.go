@@ -18,7 +18,7 @@ var SwapProgram = MustAddress("JUP6LkbZbjS1jKKwapdHNy74zcZ3tLUZoi5QNyVTaV4")
 
 // Limits of a swap.
 const (
-	// QuoteLife is how long a quote can be confirmed, SwapSignWindow how long the confirmed swap can be signed after that.
+	// QuoteLife is how long a quote can be confirmed, SwapSignWindow how long after Confirm a swap can be signed.
 	QuoteLife      = time.Minute
 	SwapSignWindow = 3 * time.Minute
 	// DefaultSlippage and MaxSlippage are in hundredths of a percent. Devices refuse more than MaxSlippage.

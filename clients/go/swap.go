@@ -21,7 +21,7 @@ type SwapToken struct {
 	Decimals uint8  `json:"decimals"`
 }
 
-// SwapRequest asks what a swap would bring. Tokens are symbols or mints.
+// SwapRequest asks for a quote. Tokens are symbols or mints.
 type SwapRequest struct {
 	Address     string `json:"address"`
 	FromToken   string `json:"from_token"`

@@ -135,7 +135,7 @@ export class PurserClient {
     return this.#wire.call("GET", "/v1/stake/validators", read.stakeValidators, options);
   }
 
-  /** POST /v1/swap/quote: what a swap would bring. It proposes nothing. */
+  /** POST /v1/swap/quote: gets a quote for a swap. It proposes nothing. */
   async swapQuote(request: SwapRequest, options?: CallOptions): Promise<SwapQuote> {
     const { address, fromToken, toToken, amount, slippageBps } = request;
     return this.#wire.call("POST", "/v1/swap/quote", read.swapQuote, options, { address, from_token: fromToken, to_token: toToken, amount, slippage_bps: slippageBps });

@@ -1,6 +1,6 @@
 import type { Fields } from "./fields.js";
 
-/** Asks what a swap would bring. Tokens are symbols or mints. */
+/** Asks for a quote. Tokens are symbols or mints. */
 export interface SwapRequest {
   address: string;
   fromToken: string;
