@@ -65,7 +65,7 @@ const (
 
 // Watcher announces what comes into connected wallets (docs/decisions/0038). Any number of nodes may run one on the same
 // store. One of them, the leader, sweeps the balances and orders a look at each wallet that moved (sweep.go). The looks
-// are jobs: whichever node claims one reads the wallet's new transactions (look.go) and writes what follows from them in
+// are jobs: whichever node claims one reads the wallet's new transactions (look_wallet.go) and writes what follows from them in
 // the Update that ends the job (incoming.go). Set all exported fields before Run.
 type Watcher struct {
 	Store store.Store
