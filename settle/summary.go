@@ -58,7 +58,7 @@ func (w *Watcher) addFolded(tx store.Tx, of wallet.Wallet, n uint64) error {
 func (w *Watcher) foldedIn(tx store.Tx, of wallet.Wallet) (uint64, error) {
 	n, err := tx.Folded(of.Address)
 	if damaged(err) {
-		w.Log.Error("how many payments were folded cannot be read: they are counted anew", "wallet", of.Address, "error", err)
+		w.Log.Error("how many payments were folded cannot be read: the count starts again at 0", "wallet", of.Address, "error", err)
 		return 0, nil
 	}
 	return n, err
