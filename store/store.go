@@ -50,9 +50,9 @@ var ErrUnknownOutcome = errors.New("store: outcome of a commit unknown")
 // ErrClosed is the error of every call after Close.
 var ErrClosed = errors.New("the store is closed")
 
-// Final reports whether an error of the store is one after which nothing can be tried again by this process: the outcome of a
+// IsFatal reports whether an error of the store is one after which nothing can be tried again by this process: the outcome of a
 // commit is unknown, or the store is closed. A worker returns it from Run.
-func Final(err error) bool { return errors.Is(err, ErrUnknownOutcome) || errors.Is(err, ErrClosed) }
+func IsFatal(err error) bool { return errors.Is(err, ErrUnknownOutcome) || errors.Is(err, ErrClosed) }
 
 // Store is one database. Any number of goroutines may use it. All rows of one Update become true together, or none
 // does.
