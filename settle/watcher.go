@@ -257,7 +257,7 @@ func (w *Watcher) begin(ctx context.Context, of wallet.Wallet) (work.Result, err
 	row.FullSlot = row.Since - 1
 	result.Commit = func(tx store.Tx) error {
 		if err := unchanged(tx, of); err != nil {
-			return gone(err)
+			return store.IgnoreNotFound(err) // the wallet was disconnected
 		}
 		if err := tx.PutWatch(row); err != nil || w.Stakes == nil {
 			return err
@@ -354,12 +354,4 @@ func unchanged(tx store.Tx, of wallet.Wallet) error {
 		return store.ErrConflict
 	}
 	return nil
-}
-
-// gone lets a look that found its wallet disconnected end without an error.
-func gone(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
 }

@@ -43,6 +43,18 @@ var ErrConflict = errors.New("store: changed meanwhile")
 // back.
 var ErrDamaged = errors.New("store: damaged row")
 
+// IsDamaged reports whether an error is about one row that is there and cannot be read: it is not what was written, or
+// cannot be unsealed. Other rows can be.
+func IsDamaged(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrUnsealed) }
+
+// IgnoreNotFound returns err, or nil if it is ErrNotFound: for a caller that has nothing to do without the row.
+func IgnoreNotFound(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 // ErrUnknownOutcome says that a commit failed in a way that leaves open whether it took effect. Nobody may treat it as
 // "failed": the process stops, and the next start reads what is true.
 var ErrUnknownOutcome = errors.New("store: outcome of a commit unknown")
