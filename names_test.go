@@ -30,7 +30,7 @@ func bannedNames() map[string]map[string]string {
 		"store": {
 			"Announcement": "OutboxEvent", "Line": "OrderingKey", "DeliveryParked": "DeliveryDeadLettered", "DeliveryWithdrawn": "DeliveryRevoked", "Parked": "DeadLettered",
 			"whose": "identity", "worded": "payload", "putWorded": "putPayload", "concerns": "historyKey", "passOver": "skipDamaged",
-			"lose": "delete", "mend": "repair", "apart": "separate",
+			"lose": "delete", "mend": "repair", "apart": "separate", "Final": "IsFatal",
 		},
 		"handlers": {
 			"facts": "accountSnapshot", "look": "fetch", "less": "netOfReservations", "bound": "rateLimit",

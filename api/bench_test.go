@@ -284,7 +284,7 @@ func BenchmarkSend(b *testing.B) {
 			if _, err := store.Begin(tx, t, wallet.TransitionInput{By: wallet.OwnerConfirmed, At: t.CreatedAt}); err != nil {
 				return err
 			}
-			return tx.PutAnswer(string(t.ID), store.Answer{Status: 202, Body: body, ExpiresAt: t.CreatedAt.Add(idempotencyTTL)})
+			return tx.PutIdempotencyRecord(string(t.ID), store.IdempotencyRecord{Status: 202, Body: body, ExpiresAt: t.CreatedAt.Add(idempotencyTTL)})
 		}))
 		round++
 	}

@@ -138,7 +138,7 @@ func (s *Server) delivery(c *fiber.Ctx, key wallet.Key) error {
 	}
 	data := wholeDeliveryData{deliveryData: s.deliveryOf(e), Body: string(e.Body), BodyShown: shown, Attempted: []attemptData{}}
 	for _, a := range e.Attempted {
-		data.Attempted = append(data.Attempted, attemptData{stamp(a.At), a.Latency.Milliseconds(), a.Status, s.explainReason(a.Reason), strings.ToValidUTF8(string(a.Answer), "\ufffd")})
+		data.Attempted = append(data.Attempted, attemptData{stamp(a.At), a.Latency.Milliseconds(), a.Status, s.explainReason(a.Reason), strings.ToValidUTF8(string(a.ResponseBody), "\ufffd")})
 	}
 	return s.succeed(c, fiber.StatusOK, "done.delivery", data)
 }

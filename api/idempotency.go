@@ -76,8 +76,8 @@ func (r record) stillPending(tx store.Tx) error {
 	if r.name == "" {
 		return nil
 	}
-	answer, err := tx.Answer(r.name, r.now())
-	if errors.Is(err, store.ErrNotFound) || err == nil && answer.Status == pending {
+	stored, err := tx.IdempotencyRecord(r.name, r.now())
+	if errors.Is(err, store.ErrNotFound) || err == nil && stored.Status == pending {
 		return nil
 	}
 	return errors.Join(err, errSettled)
@@ -89,10 +89,10 @@ func (r record) keep(tx store.Tx, status int, body []byte) error {
 		return nil
 	}
 	// Look the key up again inside the Update: the lookup frees a key that has expired.
-	if _, err := tx.Answer(r.name, r.now()); !errors.Is(err, store.ErrNotFound) {
+	if _, err := tx.IdempotencyRecord(r.name, r.now()); !errors.Is(err, store.ErrNotFound) {
 		return errors.Join(err, store.ErrConflict)
 	}
-	return tx.PutAnswer(r.name, store.Answer{
+	return tx.PutIdempotencyRecord(r.name, store.IdempotencyRecord{
 		Fingerprint: r.fingerprint, Status: status, Body: body, ExpiresAt: r.now().UTC().Add(idempotencyTTL),
 	})
 }
@@ -102,7 +102,7 @@ func (r record) replace(tx store.Tx, status int, body []byte) error {
 	if r.name == "" {
 		return nil
 	}
-	return errors.Join(tx.DropAnswer(r.name), r.keep(tx, status, body))
+	return errors.Join(tx.DeleteIdempotencyRecord(r.name), r.keep(tx, status, body))
 }
 
 // free removes the record, so that the key can be used again: the request had no effect.
@@ -110,7 +110,7 @@ func (r record) free(tx store.Tx) error {
 	if r.name == "" {
 		return nil
 	}
-	return tx.DropAnswer(r.name)
+	return tx.DeleteIdempotencyRecord(r.name)
 }
 
 // idempotent runs a POST at most once for each Idempotency-Key, and replays the stored response to later requests.
@@ -172,9 +172,9 @@ func (s *Server) idempotentPending(c *fiber.Ctx, key wallet.Key, work func(recor
 // replay sends the stored response of a request that was answered before, or resumes one whose outcome is open, unless resume
 // is nil. It returns false if the key is free.
 func (s *Server) replay(c *fiber.Ctx, r record, resume func(record, []byte) error) (found bool, _ error) {
-	var answer store.Answer
+	var stored store.IdempotencyRecord
 	err := s.Store.View(c.UserContext(), func(tx store.Tx) (err error) {
-		answer, err = tx.Answer(r.name, s.Now())
+		stored, err = tx.IdempotencyRecord(r.name, s.Now())
 		return err
 	})
 	switch {
@@ -183,16 +183,16 @@ func (s *Server) replay(c *fiber.Ctx, r record, resume func(record, []byte) erro
 	case err != nil:
 		return false, err
 	// The same key with another body: the caller made a mistake, and must not get the response to something else.
-	case answer.Fingerprint != r.fingerprint:
+	case stored.Fingerprint != r.fingerprint:
 		return true, wallet.Refuse(wallet.IdempotencyConflict, "idempotency.reused")
 	// The outcome is open, and the caller does not continue it.
-	case answer.Status == pending && resume == nil:
+	case stored.Status == pending && resume == nil:
 		return false, nil
-	case answer.Status == pending:
-		return true, resume(r, answer.Body)
+	case stored.Status == pending:
+		return true, resume(r, stored.Body)
 	}
 	c.Set("Idempotency-Replayed", "true")
-	return true, sendJSON(c, answer.Status, answer.Body)
+	return true, sendJSON(c, stored.Status, stored.Body)
 }
 
 // idempotencyKey returns the header Idempotency-Key. INVALID_REQUEST if there are several, or if it is empty, too

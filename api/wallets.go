@@ -153,7 +153,7 @@ func (s *Server) entryOf(key wallet.Key, e handlers.HistoryEntry) (entryData, er
 	d.transactionData = transactionData{Warnings: []wallet.RuleName{}, Type: e.Type, Status: e.Status, WalletAddress: e.Wallet, Signature: e.Signature, CreatedAt: stamp(e.At),
 		Amount: e.Main.Token.Amount(e.Main.Units).String(), Fee: wallet.Lamports(0).String(), Rent: wallet.Lamports(0).String(), TransferFee: wallet.Lamports(0).String()}
 	if e.Main.Units > 0 {
-		d.Token, d.Mint, d.Recipient = e.Main.Token.Name(), mintText(e.Main.Token), e.Wallet
+		d.Token, d.Mint, d.Recipient = e.Main.Token.Name(), e.Main.Token.MintText(), e.Wallet
 		if e.Main.Lost {
 			d.Recipient = e.With
 		}
@@ -168,7 +168,7 @@ func (s *Server) entryOf(key wallet.Key, e handlers.HistoryEntry) (entryData, er
 		d.Slot, d.Memo, d.ErrorMessage, d.Fee = &a.Slot, a.Memo, a.Failure, wallet.Lamports(a.OwnFee(e.Wallet)).String()
 		// Amounts are positive; direction has the sign.
 		for _, change := range a.Net {
-			one := changeData{change.Token.Name(), mintText(change.Token), change.Token.Amount(change.Units).String(), "in"}
+			one := changeData{change.Token.Name(), change.Token.MintText(), change.Token.Amount(change.Units).String(), "in"}
 			if change.Lost {
 				one.Direction = "out"
 			}
@@ -176,14 +176,6 @@ func (s *Server) entryOf(key wallet.Key, e handlers.HistoryEntry) (entryData, er
 		}
 	}
 	return d, nil
-}
-
-// mintText returns the mint of a token; "" for SOL.
-func mintText(t wallet.Token) string {
-	if t.Native() {
-		return ""
-	}
-	return t.Mint.String()
 }
 
 // How many transactions a page has: by default, and at most.

@@ -297,7 +297,7 @@ func (b *Bot) verdict(ctx context.Context, err error) error {
 // cancelled half-way: its writer has to know what became of it.
 func (b *Bot) update(ctx context.Context, change func(store.Tx) error) error {
 	err := b.opt.Store.Update(context.WithoutCancel(ctx), change)
-	if store.Final(err) {
+	if store.IsFatal(err) {
 		b.die(fmt.Errorf("bot: %w", err))
 	}
 	return err

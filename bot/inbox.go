@@ -123,7 +123,7 @@ func (b *Bot) take(ctx context.Context, updates []incoming, most int, early *ear
 		return err
 	}
 	err := b.updateEarly(ctx, write)
-	if errors.Is(err, errEarly) && !store.Final(err) { // the inbox handles it, with all that it does about failures
+	if errors.Is(err, errEarly) && !store.IsFatal(err) { // the inbox handles it, with all that it does about failures
 		if !errors.Is(err, store.ErrConflict) {
 			b.log.Warn("what was decided of an update could not be written; it is handled again", "error", err)
 		}

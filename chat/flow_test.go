@@ -6,7 +6,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
+	"purser/handlers"
 	"purser/wallet"
 )
 
@@ -48,7 +50,7 @@ func TestNoStateTrapsAnybody(t *testing.T) {
 	}
 }
 
-const conversationsHead = `# Conversations
+var conversationsHead = `# Conversations
 
 The states of each conversation in the chat, and what leads from one to the next. The diagrams are printed from the tables
 of ` + "`chat`" + ` by ` + "`go test ./chat -update`" + `.
@@ -59,27 +61,29 @@ already signed: [lifecycle.md](lifecycle.md) says what happens to it.
 
 | the chat waits for | timeout |
 |---|---|
-| an answer to a question, or Confirm | 5 minutes |
-| a signature | 15 minutes |
-| a connection link to be used, or a mailed code | 10 minutes |
-| "I've saved it", while a new key is shown | 1 minute |
+| an answer to a question, or Confirm | ` + words(AnswerTimeout) + ` |
+| a payment's signature | ` + words(wallet.SignWindow) + ` |
+| a connection link to be used, or a mailed code | ` + words(wallet.BindWindow) + ` |
+| "I've saved it", while a new key is shown | ` + words(KeyShown) + ` |
+
+A swap or a step of staking is a card and no conversation: [lifecycle.md](lifecycle.md) has its times.
 
 `
 
-const lifecycleHead = `# The life of a transaction
+var lifecycleHead = `# The life of a transaction
 
 | state | what it means to the person | what ends it |
 |---|---|---|
-| ` + "`awaiting_confirmation`" + ` | A payment is proposed. Nothing is reserved yet | Confirm or Reject in the chat, or 5 minutes |
+| ` + "`awaiting_confirmation`" + ` | A payment is proposed. Nothing is reserved yet | Confirm or Reject in the chat, or ` + toConfirm() + ` |
 | ` + "`delayed`" + ` | You confirmed, and a fraud rule or a spending limit makes it wait. The amount is reserved, and nothing can be signed yet | the end of the delay, or Cancel. If it isn't possible any more when the delay ends, it becomes failed |
-| ` + "`awaiting_signature`" + ` | You confirmed. The amount is reserved until your device signs | a signature, Reject, or 15 minutes: 12 hours after a delay |
+| ` + "`awaiting_signature`" + ` | You confirmed. The amount is reserved until your device signs | a signature, Reject, or ` + toSign() + ` |
 | ` + "`signed`" + ` | Your device signed. purser stored the signed bytes and sends them to Solana | a Solana node accepts it, it lands, or it can never land |
 | ` + "`pending`" + ` | A Solana node accepted it | it lands, or it can never land |
 | ` + "`confirmed`" + ` | It landed. The money has moved | it becomes final, with 32 confirmations. A rollback before that returns it to pending |
 | ` + "`failed`" + ` | It failed on chain, or it can never land. Nothing was paid, except the network fee if it failed on chain | nothing: it is final |
 | ` + "`rejected`" + ` | You rejected it | certainty that no signed copy can still land. If a device had signed it and it lands, it becomes confirmed |
 | ` + "`expired`" + ` | Nobody confirmed, signed or paid in time | the same as for rejected. For a payment request, nothing: it is final |
-| ` + "`requested`" + ` | A payment request waits to be paid | a payment, or one hour |
+| ` + "`requested`" + ` | A payment request waits to be paid | a payment, or ` + words(handlers.RequestWindow) + ` |
 | ` + "`received`" + ` | A payment reached the wallet | nothing: it is final |
 
 The diagram has every step. After a slash it names the events that the step emits. Nothing changes after a step marked
@@ -88,6 +92,26 @@ The diagram has every step. After a slash it names the events that the step emit
 Printed from ` + "`wallet.Lifecycle()`" + ` by ` + "`go test ./chat -update`" + `.
 
 `
+
+// words is a duration as the docs write it: "5 minutes".
+func words(d time.Duration) string {
+	n, unit := int(d.Minutes()), "minute"
+	if d%time.Hour == 0 {
+		n, unit = int(d.Hours()), "hour"
+	}
+	if n != 1 {
+		unit += "s"
+	}
+	return fmt.Sprintf("%d %s", n, unit)
+}
+
+func toConfirm() string {
+	return fmt.Sprintf("%s (a swap: %s after its quote)", words(wallet.ConfirmWindow), words(wallet.QuoteLife))
+}
+
+func toSign() string {
+	return fmt.Sprintf("%s (a swap: %s; after a delay: %s)", words(wallet.SignWindow), words(wallet.SwapSignWindow), words(wallet.DelayedSignWindow))
+}
 
 func lifecycle() string {
 	var out strings.Builder
@@ -119,6 +143,22 @@ func TestEveryStateIsExplained(t *testing.T) {
 	}
 	if rows := strings.Count(lifecycleHead, "\n| `"); rows != len(explained) {
 		t.Errorf("%d rows explain %d states", rows, len(explained))
+	}
+}
+
+// TestTheSpecificationHasTheTimeLimits: its table of states says the same times as that of lifecycle.md.
+func TestTheSpecificationHasTheTimeLimits(t *testing.T) {
+	page, err := os.ReadFile("../docs/specification.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{
+		"\n| `awaiting_confirmation` | waits for Confirm in the chat, for " + toConfirm() + " |\n",
+		"\n| `awaiting_signature` | confirmed, waits for the signature, for " + toSign() + " |\n",
+	} {
+		if !strings.Contains(string(page), row) {
+			t.Errorf("it has no row%s", row)
+		}
 	}
 }
 

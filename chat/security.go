@@ -435,7 +435,7 @@ func (s *replyTx) entryText(e wallet.SecurityEntry) (html, error) {
 // notifySecurity sends the message about an entry of which the person is notified, with what to do about it.
 func (s *replyTx) notifySecurity(data wallet.SecurityNoticedData) error {
 	e, err := s.tx.SecurityEntry(s.user.ID, data.Number)
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrUnsealed) { // /security log says so
+	if errors.Is(err, store.ErrNotFound) || store.IsDamaged(err) { // /security log says so
 		return nil
 	}
 	if err != nil {

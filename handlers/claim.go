@@ -37,7 +37,7 @@ func (w *Wallets) claim(tx store.Tx, bind wallet.Bind, held wallet.Wallet) error
 func (w *Wallets) StopClaim(tx store.Tx, owner wallet.UserID, address wallet.Address) error {
 	held, err := tx.Wallet(address)
 	if err != nil || held.Owner != owner || held.Claim == nil {
-		return errors.Join(notMissing(err), wallet.Refuse(wallet.NotFound, "claim_state.none"))
+		return errors.Join(store.IgnoreNotFound(err), wallet.Refuse(wallet.NotFound, "claim_state.none"))
 	}
 	held.Claim = nil
 	return errors.Join(tx.PutWallet(held), logWallet(tx, w.Now(), owner, wallet.LogWalletKept, address, ""))
@@ -48,7 +48,7 @@ func (w *Wallets) StopClaim(tx store.Tx, owner wallet.UserID, address wallet.Add
 func (w *Wallets) TakeOver(tx store.Tx, user wallet.UserID, address wallet.Address) (wallet.Wallet, error) {
 	held, err := tx.Wallet(address)
 	if err != nil || held.Claim == nil || held.Claim.User != user {
-		return wallet.Wallet{}, errors.Join(notMissing(err), wallet.Refuse(wallet.NotFound,
+		return wallet.Wallet{}, errors.Join(store.IgnoreNotFound(err), wallet.Refuse(wallet.NotFound,
 			"claim_state.over"))
 	}
 	if err := usable(tx, user, wallet.ByPerson); err != nil {
@@ -65,12 +65,4 @@ func (w *Wallets) TakeOver(tx store.Tx, user wallet.UserID, address wallet.Addre
 		return wallet.Wallet{}, err
 	}
 	return w.attach(tx, wallet.Wallet{Address: address, Owner: user, Type: claim.Type, ConnectedAt: now, KeyLineage: claim.KeyLineage})
-}
-
-// notMissing drops ErrNotFound: the refusal that it is joined with already says so.
-func notMissing(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
 }

@@ -252,7 +252,7 @@ func (w *Webhooks) Delivery(ctx context.Context, who Caller, id wallet.WebhookID
 	if shown = shown && len(entry.Body) > 0; !shown {
 		entry.Body = nil
 		for i := range entry.Attempted {
-			entry.Attempted[i].Answer = nil
+			entry.Attempted[i].ResponseBody = nil
 		}
 	}
 	return entry, shown, nil

@@ -146,7 +146,7 @@ func exported(e HistoryEntry, kinds wallet.Kinds) (exportEntry, time.Time, error
 			return out, time.Time{}, err
 		}
 		out.Source, out.TransactionID, out.Type, out.Status, out.CreatedAt = fromPurser, t.ID, rules.Type, t.Status, wallet.Timestamp(t.CreatedAt)
-		out.Amount, out.Token, out.Mint, out.Fee = t.Money().String(), t.Token.Name(), mintOf(t.Token), wallet.Lamports(t.Fee).String()
+		out.Amount, out.Token, out.Mint, out.Fee = t.Money().String(), t.Token.Name(), t.Token.MintText(), wallet.Lamports(t.Fee).String()
 		out.Signature, out.Memo, out.Label = t.Signature, t.Memo, t.Label
 		switch {
 		case rules.Life == wallet.Incoming:
@@ -158,13 +158,13 @@ func exported(e HistoryEntry, kinds wallet.Kinds) (exportEntry, time.Time, error
 	}
 	out.Source, out.Type, out.Status, out.CreatedAt, out.Signature = fromChain, e.Type, e.Status, wallet.Timestamp(e.At), e.Signature
 	if e.Main.Units > 0 {
-		out.Amount, out.Token, out.Mint = e.Main.Token.Amount(e.Main.Units).String(), e.Main.Token.Name(), mintOf(e.Main.Token)
+		out.Amount, out.Token, out.Mint = e.Main.Token.Amount(e.Main.Units).String(), e.Main.Token.Name(), e.Main.Token.MintText()
 		out.Direction = directionOf(e.Main)
 	}
 	if a := e.Activity; a != nil {
 		out.Memo, out.Fee = a.Memo, wallet.Lamports(a.OwnFee(e.Wallet)).String()
 		for _, change := range a.Net {
-			out.Changes = append(out.Changes, exportChange{change.Token.Name(), mintOf(change.Token), change.Token.Amount(change.Units).String(), directionOf(change)})
+			out.Changes = append(out.Changes, exportChange{change.Token.Name(), change.Token.MintText(), change.Token.Amount(change.Units).String(), directionOf(change)})
 		}
 	}
 	return out, e.At, nil
@@ -176,14 +176,6 @@ func directionOf(change wallet.NetChange) string {
 		return directionOut
 	}
 	return directionIn
-}
-
-// mintOf is the mint of a token; "" for SOL.
-func mintOf(t wallet.Token) string {
-	if t.Native() {
-		return ""
-	}
-	return t.Mint.String()
 }
 
 // ExportFormat is the form of an export's file, and the end of its name.

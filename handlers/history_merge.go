@@ -269,7 +269,7 @@ func (m *merged) next() string {
 func sentByOurs(tx store.Tx, who Caller, w wallet.Wallet, sig wallet.Signature) (bool, error) {
 	t, err := tx.TransactionBySignature(sig)
 	// The list passes over a damaged one, so the chain's word is shown.
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrUnsealed) {
+	if errors.Is(err, store.ErrNotFound) || store.IsDamaged(err) {
 		return false, nil
 	}
 	if err != nil {

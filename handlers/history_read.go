@@ -111,8 +111,7 @@ func (h *History) entry(tx store.Tx, who Caller, w wallet.Wallet, it item) (_ Hi
 	for _, change := range it.result.activity.Net {
 		if !change.Lost {
 			t, err := tx.Transaction(wallet.ReceivedID(a.Signature, w.Address, change.Token.Mint))
-			isDamaged := errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrUnsealed) // then the chain's word is shown
-			if err != nil && !errors.Is(err, store.ErrNotFound) && !isDamaged {
+			if err != nil && !errors.Is(err, store.ErrNotFound) && !store.IsDamaged(err) { // of a damaged one, the chain's word is shown
 				return e, false, err
 			}
 			if err == nil && seenBy(t, who, w.Owner) {

@@ -267,7 +267,7 @@ func (k *Keys) Run(ctx context.Context) error {
 		}
 		err := k.WriteUse(context.WithoutCancel(ctx))
 		switch {
-		case store.Final(err):
+		case store.IsFatal(err):
 			return fmt.Errorf("write when keys were used: %w", err)
 		case err != nil && k.Log != nil:
 			k.Log.Warn("when keys were used could not be written", "error", err)

@@ -92,7 +92,7 @@ func (w *Wallets) Disconnect(tx store.Tx, user wallet.UserID, name string) (wall
 func (w *Wallets) DisconnectOwn(tx store.Tx, who Caller, address wallet.Address) (wallet.Wallet, error) {
 	held, err := tx.Wallet(address)
 	if err != nil || !who.owns(held) {
-		return held, errors.Join(notMissing(err), wallet.Refuse(wallet.WalletNotFound, "own_wallet.not_connected"))
+		return held, errors.Join(store.IgnoreNotFound(err), wallet.Refuse(wallet.WalletNotFound, "own_wallet.not_connected"))
 	}
 	_, err = w.release(tx, held, wallet.UserInitiated, who.KeyID)
 	return held, err

@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"sync"
 	"time"
 
@@ -69,7 +68,8 @@ func (s *Security) UsedKey(ctx context.Context, key wallet.Key, address string) 
 		s.remember(all) // of this key no more is noted on this day, from whatever address
 		return nil
 	}
-	return unlessErased(s.Store.Update(ctx, func(tx store.Tx) error {
+	// A person who was erased meanwhile has no log.
+	return store.IgnoreNotFound(s.Store.Update(ctx, func(tx store.Tx) error {
 		first, last, err := store.NoteSeen(tx, key.Owner, subject, mark, now, wallet.SeenAddresses)
 		if err != nil || !first {
 			return err
@@ -107,7 +107,8 @@ func (s *Security) OpenedLink(ctx context.Context, link, secret string, from Cli
 		}
 		return err
 	}
-	return unlessErased(s.Store.Update(ctx, func(tx store.Tx) error {
+	// A person who was erased meanwhile has no log.
+	return store.IgnoreNotFound(s.Store.Update(ctx, func(tx store.Tx) error {
 		first, _, err := store.NoteSeen(tx, person, seenOpenings, mark, now, wallet.SeenOpenings)
 		if err != nil {
 			return err
@@ -122,23 +123,23 @@ func personOfLink(tx store.Tx, link, secret string, now time.Time) (wallet.UserI
 	switch link {
 	case wallet.LinkToSign:
 		t, err := tx.TransactionBySignID(secret)
-		return t.Owner, unlessErased(err)
+		return t.Owner, store.IgnoreNotFound(err)
 	case wallet.LinkToSetLimits:
 		limits, err := tx.PolicyLink(hash)
 		if err != nil || !limits.OpenAt(now) {
-			return "", unlessErased(err)
+			return "", store.IgnoreNotFound(err)
 		}
 		return limits.User, nil
 	case wallet.LinkToUnfreeze:
 		freeze, err := tx.FreezeLink(hash)
 		if err != nil || freeze.Use != wallet.LinkUnfreezes || !freeze.OpenAt(now) {
-			return "", unlessErased(err)
+			return "", store.IgnoreNotFound(err)
 		}
 		return freeze.User, nil
 	}
 	bind, err := tx.Bind(hash)
 	if err != nil || bind.KeyID != "" || !bind.OpenAt(now) && !bind.ChoosableAt(now) { // a program's attempt has no link
-		return "", unlessErased(err)
+		return "", store.IgnoreNotFound(err)
 	}
 	return bind.User, nil
 }
@@ -178,14 +179,6 @@ func (s *Security) remember(one remembered) {
 		s.known = map[remembered]struct{}{}
 	}
 	s.known[one] = struct{}{}
-}
-
-// unlessErased drops the error that says that a person was erased meanwhile: they have no log.
-func unlessErased(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
 }
 
 // SecurityLogView is a person's whole log, checked. Rows are in the order of their places.

@@ -71,7 +71,7 @@ func (n *News) Run(ctx context.Context) error {
 		ticker := time.NewTicker(newsTick)
 		defer ticker.Stop()
 		for {
-			if err := n.Read(ctx); store.Final(err) {
+			if err := n.Read(ctx); store.IsFatal(err) {
 				return err
 			} else if err != nil && ctx.Err() == nil {
 				n.Log.Warn("news could not be saved", "error", err)

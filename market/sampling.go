@@ -41,7 +41,7 @@ func (p *Prices) Run(ctx context.Context) error {
 		ticker := time.NewTicker(sampleTick)
 		defer ticker.Stop()
 		for {
-			if err := errors.Join(p.Sample(ctx), p.refreshRates(ctx)); store.Final(err) {
+			if err := errors.Join(p.Sample(ctx), p.refreshRates(ctx)); store.IsFatal(err) {
 				return err
 			} else if err != nil && ctx.Err() == nil {
 				p.Log.Warn("prices were not sampled", "error", err)

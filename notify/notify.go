@@ -1,6 +1,7 @@
-// Package notify brings events to the chat of the person that they are about. A Notifier handles the jobs of the queue
-// store.Events, each in one store transaction, and hands them to a Talker (package chat). It knows who can be reached. It
-// does not know which events send a message or in which words (each is a value of package chat), how messages reach Telegram
+// Package notify brings events to the chat of the person that they are about. A Notifier handles the jobs of the queues
+// store.Events and store.HeldEvents, each in one store transaction, and hands them to a Talker (package chat). Summaries
+// sends summaries of portfolios, at the time that a person chose. News brings market news, a page of people in each
+// transaction. Each of these has a queue of its own. The package knows who can be reached. It does not know which events send a message or in which words (each is a value of package chat), how messages reach Telegram
 // (see bot), or who else receives an event (see webhooks).
 package notify
 

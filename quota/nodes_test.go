@@ -140,7 +140,7 @@ func TestALeaseOfANodeThatIsGoneIsChargedOnce(t *testing.T) {
 	}
 }
 
-// TestANodeThatStoodStillLeasesAnew: its lease may be another's by now.
+// TestANodeThatStoodStillLeasesAgain: its lease may be another's by now.
 func TestANodeThatStoodStillLeasesAgain(t *testing.T) {
 	r := newHarness(t)
 	a, b := r.node("a"), r.node("b")

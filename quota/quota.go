@@ -338,7 +338,7 @@ func (m *Meter) Run(ctx context.Context) error {
 	if after == nil {
 		after = time.After
 	}
-	if err := m.Begin(ctx); store.Final(err) {
+	if err := m.Begin(ctx); store.IsFatal(err) {
 		return err
 	} else if err != nil && ctx.Err() == nil {
 		m.Log.Warn("counting could not begin; trying again at the first request", "error", err)
@@ -358,7 +358,7 @@ func (m *Meter) Run(ctx context.Context) error {
 			case <-after(writeEvery):
 			}
 		}
-		if err := m.flush(context.WithoutCancel(ctx), false); store.Final(err) {
+		if err := m.flush(context.WithoutCancel(ctx), false); store.IsFatal(err) {
 			return err
 		} else if err != nil {
 			m.Log.Warn("counters could not be written; trying again", "error", err)

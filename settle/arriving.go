@@ -141,7 +141,7 @@ func (w *Watcher) search(ctx context.Context, job store.Job) (work.Result, error
 		}
 		return err
 	})
-	if errors.Is(err, store.ErrNotFound) || damaged(err) || w.Arriving == nil {
+	if errors.Is(err, store.ErrNotFound) || store.IsDamaged(err) || w.Arriving == nil {
 		return work.Result{}, nil
 	}
 	if err != nil {
@@ -176,7 +176,7 @@ func (w *Watcher) search(ctx context.Context, job store.Job) (work.Result, error
 // showArriving notifies the owner of payments that are confirmed. Each gets a job that ends its card.
 func (w *Watcher) showArriving(tx store.Tx, of wallet.Wallet, found []wallet.Activity) error {
 	if err := unchanged(tx, of); err != nil {
-		return gone(err)
+		return store.IgnoreNotFound(err)
 	}
 	in := incomingOf(tx, of, w.Listed, w.Now().UTC(), w.Log)
 	for _, a := range found {
@@ -297,7 +297,7 @@ func isReceived(tx store.Tx, id wallet.TransactionID) (bool, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
-	if damaged(err) {
+	if store.IsDamaged(err) {
 		return true, nil
 	}
 	return err == nil, err

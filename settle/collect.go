@@ -116,7 +116,7 @@ func (s *Settler) received(tx store.Tx, t wallet.Transaction, payments []wallet.
 	}
 	to, err := tx.Wallet(t.To)
 	if err != nil {
-		return t, gone(err)
+		return t, store.IgnoreNotFound(err)
 	}
 	in := incomingOf(tx, to, func(mint wallet.Address) (wallet.Token, bool) { return t.Token, mint == t.Token.Mint }, s.Now().UTC(), s.Log)
 	if err := in.alsoOpen(t); err != nil {

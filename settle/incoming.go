@@ -65,7 +65,7 @@ func (in *incoming) announce(a wallet.Activity) (folded bool, _ error) {
 // remember marks who sent something suspicious: the wallet's owner is warned before they pay that address (wallet.RulePlantedSender).
 func (in *incoming) remember(from wallet.Address) error {
 	if err := in.readOwner(); err != nil {
-		return gone(err)
+		return store.IgnoreNotFound(err)
 	}
 	if from.IsZero() || in.to.Owner == "" {
 		return nil
@@ -97,13 +97,13 @@ func (in *incoming) judge(a wallet.Activity, gain wallet.NetChange) (paid wallet
 	paid = wallet.Transaction{From: p.From, To: in.to.Address, Token: gain.Token, Amount: gain.Units, Signature: a.Signature, Memo: p.Memo,
 		Landing: &wallet.Landing{Signature: a.Signature, Slot: a.Slot, Fee: a.Fee, Finalized: true}}
 	switch _, err := in.Transaction(wallet.ReceivedID(a.Signature, in.to.Address, gain.Token.Mint)); {
-	case err == nil || damaged(err): // it was written, so it was announced
+	case err == nil || store.IsDamaged(err): // it was written, so it was announced
 		return paid, known, nil
 	case !errors.Is(err, store.ErrNotFound):
 		return paid, known, err
 	}
 	if err := in.readOwner(); err != nil {
-		return paid, known, gone(err)
+		return paid, known, store.IgnoreNotFound(err)
 	}
 	if token, ok := in.listed(gain.Token.Mint); ok {
 		paid.Token = token
@@ -114,7 +114,7 @@ func (in *incoming) judge(a wallet.Activity, gain wallet.NetChange) (paid wallet
 	ours := err == nil && own.To == in.to.Address && own.Token.Mint == gain.Token.Mint // a payment that purser made
 	if ours {
 		paid.From, paid.PaymentRequestRef = own.From, own.PaymentRequestRef
-	} else if err != nil && !errors.Is(err, store.ErrNotFound) && !damaged(err) {
+	} else if err != nil && !errors.Is(err, store.ErrNotFound) && !store.IsDamaged(err) {
 		return paid, known, err
 	}
 	request, covered, err := in.answered(p)
@@ -143,7 +143,7 @@ func (in *incoming) readKnown() error {
 	var all []wallet.Address
 	if in.to.Owner != "" {
 		var err error
-		if all, err = store.KnownTo(in.Tx, in.to.Owner); damaged(err) { // nobody is known then
+		if all, err = store.KnownTo(in.Tx, in.to.Owner); store.IsDamaged(err) { // nobody is known then
 			in.log.Error("watch: whom a person knows cannot be read", "wallet", in.to.Address, "error", err)
 			all, err = nil, nil
 		}
@@ -162,9 +162,4 @@ func (in *incoming) suspicious(a wallet.Activity, gain wallet.NetChange) (bool, 
 		return false, err
 	}
 	return a.Screen(gain, *in.known, in.listed) != wallet.NotSuspicious, nil
-}
-
-// damaged reports whether an error is about one row that is not what was written.
-func damaged(err error) bool {
-	return errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrUnsealed)
 }

@@ -288,7 +288,7 @@ func (l *look) tell(a wallet.Activity) {
 // commit writes what the look found: announcements, oldest first, and how far the wallet was read.
 func (l *look) commit(tx store.Tx) error {
 	if err := unchanged(tx, l.of); err != nil {
-		return gone(err)
+		return store.IgnoreNotFound(err)
 	}
 	all := make([]wallet.Activity, 0, len(l.activities))
 	for _, a := range l.activities {

@@ -31,14 +31,14 @@ func (r *receipts) write(paid wallet.Transaction, p wallet.IncomingPayment) erro
 	switch {
 	case err == nil:
 		return r.answer(existing, p)
-	case damaged(err): // it was written, so it was announced; what it ended cannot be noted any more
+	case store.IsDamaged(err): // it was written, so it was announced; what it ended cannot be noted any more
 		r.log.Error("a receipt is damaged; its payment is not announced again", "wallet", r.to.Address, "transaction", paid.Signature, "error", err)
 		return nil
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}
 	if err := r.readOwner(); err != nil {
-		return gone(err)
+		return store.IgnoreNotFound(err)
 	}
 	request, covered, err := r.answered(p)
 	if err != nil {
@@ -161,7 +161,7 @@ func (r *receipts) readOwner() (err error) {
 func (s *Settler) receipt(tx store.Tx, t wallet.Transaction) error {
 	to, err := tx.Wallet(t.To)
 	if err != nil {
-		return gone(err)
+		return store.IgnoreNotFound(err)
 	}
 	r := &receipts{Tx: tx, to: to, at: s.Now().UTC(), log: s.Log}
 	return r.write(t, wallet.IncomingPayment{Gain: wallet.NetChange{Token: t.Token, Units: t.Net()}, From: t.From,

@@ -28,7 +28,7 @@ func (s *Settler) restore(ctx context.Context) error {
 		began := s.Now()
 		err := s.Restore(ctx)
 		switch {
-		case store.Final(err):
+		case store.IsFatal(err):
 			return err
 		case err != nil && ctx.Err() == nil:
 			s.Log.Error("jobs of open transactions could not be put back", "err", err)
@@ -69,13 +69,13 @@ func (s *Settler) Restore(ctx context.Context) error {
 		}
 		// Recreate them in one commit. If that fails, try one by one, so that a damaged row costs only itself.
 		err = s.putBack(ctx, missing)
-		if err != nil && len(missing) > 1 && !store.Final(err) { // one of them: the others go alone
+		if err != nil && len(missing) > 1 && !store.IsFatal(err) { // one of them: the others go alone
 			err = nil
 			for _, id := range missing {
 				err = errors.Join(err, s.putBack(ctx, []wallet.TransactionID{id}))
 			}
 		}
-		if failed = errors.Join(failed, err); store.Final(err) || ctx.Err() != nil || len(page) < restorePage {
+		if failed = errors.Join(failed, err); store.IsFatal(err) || ctx.Err() != nil || len(page) < restorePage {
 			return failed
 		}
 		last = page[len(page)-1]

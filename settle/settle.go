@@ -1,6 +1,9 @@
-// Package settle carries a signed transaction to its end: it broadcasts the bytes, proves whether they landed, expires
-// what nobody confirmed, and watches for payments of payment requests. It does not know who requested a transaction, how
-// people are notified (it writes events), or how an RPC node is called (see Chain).
+// Package settle follows what happens on chain: a Settler carries signed transactions to their end, and a Watcher finds
+// what else changes connected wallets: payments, balances, stakes and validators. It does not know who requested a
+// transaction, how people are notified (it writes events), or how an RPC node is called (see Chain and WatchedChain).
+//
+// The Settler broadcasts the bytes, proves whether they landed, expires what nobody confirmed, and watches for payments of
+// payment requests.
 //
 // One rule governs all of it (docs/architecture.md, The rule against paying twice): a transaction is never called failed
 // while it could still land, and this package never creates a replacement for one.
@@ -11,11 +14,18 @@
 // them costs extra RPC calls and nothing else, so a restart or another node can continue at any time. A job that is lost
 // or damaged is recreated from its transaction (Settler.Restore).
 //
-// A Watcher announces what comes into connected wallets from anywhere else. It has a queue of its own and shares nothing
-// with a Settler but the ids of receipts.
-//
 // The files of the Settler follow one look: look.go decides what to query, broadcast.go sends bytes, verdict.go interprets what the
 // chain reports, collect.go handles payment requests, and step.go writes the result.
+//
+// The Watcher announces what comes into connected wallets from anywhere else. It has five queues of its own
+// (Watcher.queues), each with its own pool, so that no kind of work waits for another. One node, the leader, sweeps
+// balances. It shares nothing with a Settler but the ids of receipts.
+//
+// The files of the Watcher, after watcher.go: sweep.go finds the wallets that moved, and hints.go those that may have. look_wallet.go looks at one
+// of them: it reads its history (look_history.go) and finds its accounts (look_accounts.go). A transaction that cannot be
+// read now is tried again later (look_unread.go). incoming.go decides what follows, receipts.go writes it,
+// balances.go reports balances, and summary.go sums up payments that are too many to announce. arriving.go shows
+// payments before they are final. stakes.go and validators.go look at stakes.
 package settle
 
 import (

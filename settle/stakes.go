@@ -130,7 +130,7 @@ func (l *stakesLook) unmoved(ctx context.Context, now time.Time) (work.Result, e
 	is.Validators = validators
 	result.Commit = func(tx store.Tx) error {
 		if err := unchanged(tx, l.of); err != nil {
-			return gone(err)
+			return store.IgnoreNotFound(err)
 		}
 		if err := l.announceValidators(tx, now); err != nil {
 			return err
@@ -200,7 +200,7 @@ func (l *stakesLook) read(ctx context.Context, now time.Time) (work.Result, erro
 	}
 	result.Commit = func(tx store.Tx) error {
 		if err := unchanged(tx, l.of); err != nil {
-			return gone(err)
+			return store.IgnoreNotFound(err)
 		}
 		if err := errors.Join(l.announce(tx, now), l.announceValidators(tx, now)); err != nil {
 			return err
@@ -216,7 +216,7 @@ func (l *stakesLook) readKnown(tx store.Tx) error {
 	switch l.known, l.drop = nil, false; {
 	case errors.Is(err, store.ErrNotFound):
 		return nil
-	case damaged(err):
+	case store.IsDamaged(err):
 		l.Log.Error("what is known of the stakes of a wallet cannot be read: it is read anew, and changes since then are not announced",
 			"wallet", l.of.Address, "error", err)
 		l.drop = true

@@ -90,7 +90,7 @@ func (s *Settler) apply(tx store.Tx, t wallet.Transaction, change wallet.Transit
 func (s *Settler) stakesChanged(tx store.Tx, t wallet.Transaction) error {
 	from, err := tx.Wallet(t.From)
 	if err != nil {
-		return gone(err)
+		return store.IgnoreNotFound(err)
 	}
 	return store.OrderStakeCheck(tx, from, s.Now().UTC())
 }

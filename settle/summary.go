@@ -57,8 +57,8 @@ func (w *Watcher) addFolded(tx store.Tx, of wallet.Wallet, n uint64) error {
 // foldedIn reads the count of a wallet. A damaged one begins at 0 again: it is no reason to announce nothing.
 func (w *Watcher) foldedIn(tx store.Tx, of wallet.Wallet) (uint64, error) {
 	n, err := tx.Folded(of.Address)
-	if damaged(err) {
-		w.Log.Error("how many payments were folded cannot be read: they are counted anew", "wallet", of.Address, "error", err)
+	if store.IsDamaged(err) {
+		w.Log.Error("how many payments were folded cannot be read: the count starts again at 0", "wallet", of.Address, "error", err)
 		return 0, nil
 	}
 	return n, err

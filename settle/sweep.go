@@ -68,7 +68,7 @@ func (w *Watcher) lead(ctx context.Context) error {
 		err := w.pass(ctx, &out)
 		wait := w.Pace.Tick
 		switch {
-		case store.Final(err):
+		case store.IsFatal(err):
 			return err
 		case err != nil && ctx.Err() == nil:
 			w.Log.Warn("watch: balances could not be swept; it is tried again", "error", err)

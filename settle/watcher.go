@@ -65,7 +65,7 @@ const (
 
 // Watcher announces what comes into connected wallets (docs/decisions/0038). Any number of nodes may run one on the same
 // store. One of them, the leader, sweeps the balances and orders a look at each wallet that moved (sweep.go). The looks
-// are jobs: whichever node claims one reads the wallet's new transactions (look.go) and writes what follows from them in
+// are jobs: whichever node claims one reads the wallet's new transactions (look_wallet.go) and writes what follows from them in
 // the Update that ends the job (incoming.go). Set all exported fields before Run.
 type Watcher struct {
 	Store store.Store
@@ -257,7 +257,7 @@ func (w *Watcher) begin(ctx context.Context, of wallet.Wallet) (work.Result, err
 	row.FullSlot = row.Since - 1
 	result.Commit = func(tx store.Tx) error {
 		if err := unchanged(tx, of); err != nil {
-			return gone(err)
+			return store.IgnoreNotFound(err) // the wallet was disconnected
 		}
 		if err := tx.PutWatch(row); err != nil || w.Stakes == nil {
 			return err
@@ -354,12 +354,4 @@ func unchanged(tx store.Tx, of wallet.Wallet) error {
 		return store.ErrConflict
 	}
 	return nil
-}
-
-// gone lets a look that found its wallet disconnected end without an error.
-func gone(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
 }

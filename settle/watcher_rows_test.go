@@ -90,7 +90,7 @@ func TestADamagedCountBeginsAnew(t *testing.T) {
 			r.Pass(time.Hour)
 			r.look()
 			r.counts(want...)
-			if !strings.Contains(r.log.String(), "they are counted anew") {
+			if !strings.Contains(r.log.String(), "the count starts again at 0") {
 				t.Error(r.log)
 			}
 			chain.pay(at, 1)

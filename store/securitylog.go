@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -109,7 +108,7 @@ func SecurityLog(tx Tx, person wallet.UserID) (rows []wallet.SecurityRow, head w
 	}
 	head, err = tx.SecurityHead(person)
 	switch {
-	case errors.Is(err, ErrDamaged), errors.Is(err, ErrUnsealed):
+	case IsDamaged(err):
 		return rows, head, wallet.CheckSecurityLog(person, nil, rows), nil
 	case err != nil:
 		return nil, head, nil, err

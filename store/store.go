@@ -43,6 +43,18 @@ var ErrConflict = errors.New("store: changed meanwhile")
 // back.
 var ErrDamaged = errors.New("store: damaged row")
 
+// IsDamaged reports whether an error is about one row that is there and cannot be read: it is not what was written, or
+// cannot be unsealed. Other rows can be.
+func IsDamaged(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrUnsealed) }
+
+// IgnoreNotFound returns err, or nil if it is ErrNotFound: for a caller that has nothing to do without the row.
+func IgnoreNotFound(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 // ErrUnknownOutcome says that a commit failed in a way that leaves open whether it took effect. Nobody may treat it as
 // "failed": the process stops, and the next start reads what is true.
 var ErrUnknownOutcome = errors.New("store: outcome of a commit unknown")
@@ -50,9 +62,9 @@ var ErrUnknownOutcome = errors.New("store: outcome of a commit unknown")
 // ErrClosed is the error of every call after Close.
 var ErrClosed = errors.New("the store is closed")
 
-// Final reports whether an error of the store is one after which nothing can be tried again by this process: the outcome of a
+// IsFatal reports whether an error of the store is one after which nothing can be tried again by this process: the outcome of a
 // commit is unknown, or the store is closed. A worker returns it from Run.
-func Final(err error) bool { return errors.Is(err, ErrUnknownOutcome) || errors.Is(err, ErrClosed) }
+func IsFatal(err error) bool { return errors.Is(err, ErrUnknownOutcome) || errors.Is(err, ErrClosed) }
 
 // Store is one database. Any number of goroutines may use it. All rows of one Update become true together, or none
 // does.
@@ -162,7 +174,7 @@ type Tx interface {
 	Webhooks
 	Counters
 	// Sweep removes up to limit rows whose time is over at now and returns how many: update ids, buttons, bind links,
-	// portal tokens, idempotency answers, send results, cards, planted senders, counters, prices, quotes, news, dead letters, transactions that came to nothing,
+	// portal tokens, idempotency records, send results, cards, planted senders, counters, prices, quotes, news, dead letters, transactions that came to nothing,
 	// and deliveries and jobs of webhooks and people that are gone. A result of limit means that there may be more.
 	Sweep(now time.Time, limit int) (int, error)
 }
@@ -350,8 +362,8 @@ type Reply struct {
 	NotAfter time.Time // zero: keep trying; else it is dropped when late, such as the notice after a tap
 }
 
-// Answer is the stored response to a request with an Idempotency-Key. Body is sealed.
-type Answer struct {
+// IdempotencyRecord is the stored response to a request with an Idempotency-Key. Body is sealed.
+type IdempotencyRecord struct {
 	Fingerprint [32]byte  `json:"fingerprint,omitzero"` // of the request: another request with the same key is refused
 	Status      int       `json:"status"`
 	Body        []byte    `json:"body,omitzero"`
@@ -359,7 +371,7 @@ type Answer struct {
 }
 
 // Queues are things that wait but are not jobs themselves: update ids that were seen, events on their way to jobs or
-// deliveries, and answers of idempotency keys.
+// deliveries, and idempotency records.
 type Queues interface {
 	// NoteUpdate records the id of a Telegram update and returns whether it was recorded before, within SeenFor.
 	NoteUpdate(now time.Time, id int64) (known bool, err error)
@@ -371,13 +383,13 @@ type Queues interface {
 	// PendingEvents lists the events of the queue Events in the order in which they were emitted.
 	PendingEvents(limit int) ([]wallet.Event, error)
 
-	// Answer returns the answer of an idempotency key; ErrNotFound if the key is free at now. In an Update it also
-	// removes an answer that has expired, so that PutAnswer succeeds.
-	Answer(key string, now time.Time) (Answer, error)
-	// PutAnswer stores an answer; a key that is taken is ErrConflict.
-	PutAnswer(key string, a Answer) error
-	// DropAnswer frees a key; for a free key it does nothing.
-	DropAnswer(key string) error
+	// IdempotencyRecord returns the record of an idempotency key; ErrNotFound if the key is free at now. In an Update it
+	// also removes a record that has expired, so that PutIdempotencyRecord succeeds.
+	IdempotencyRecord(key string, now time.Time) (IdempotencyRecord, error)
+	// PutIdempotencyRecord stores a record; a key that is taken is ErrConflict.
+	PutIdempotencyRecord(key string, r IdempotencyRecord) error
+	// DeleteIdempotencyRecord frees a key; for a free key it does nothing.
+	DeleteIdempotencyRecord(key string) error
 }
 
 // Keys are API keys. They are found by a keyed hash of their secret, which is not stored.

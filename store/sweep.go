@@ -30,7 +30,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	ticker := time.NewTicker(s.Every)
 	defer ticker.Stop()
 	for {
-		if err := s.sweep(ctx); Final(err) {
+		if err := s.sweep(ctx); IsFatal(err) {
 			return fmt.Errorf("sweep: %w", err)
 		} else if err != nil && ctx.Err() == nil {
 			s.Log.Warn("sweeping the store failed", "error", err)

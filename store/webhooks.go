@@ -135,11 +135,11 @@ func DeliveryStates() []DeliveryState {
 
 // Attempt is one POST of a delivery, as the log keeps it.
 type Attempt struct {
-	At      time.Time     `json:"at"`
-	Latency time.Duration `json:"latency"`
-	Status  int           `json:"status"`           // HTTP; 0 without an answer
-	Reason  wallet.Reason `json:"reason,omitzero"`  // why it failed, for the developer; zero if it did not
-	Answer  []byte        `json:"answer,omitempty"` // the first KiB of the response body, unchanged
+	At           time.Time     `json:"at"`
+	Latency      time.Duration `json:"latency"`
+	Status       int           `json:"status"`           // HTTP; 0 without an answer
+	Reason       wallet.Reason `json:"reason,omitzero"`  // why it failed, for the developer; zero if it did not
+	ResponseBody []byte        `json:"answer,omitempty"` // the first KiB of the response body, unchanged
 }
 
 // Succeeded tells whether the receiver accepted the event: any status 2xx.

@@ -44,6 +44,14 @@ func (t Token) Exactly(d Decimal) (Amount, error) {
 // Native reports whether t is SOL itself. Wrapped SOL is an SPL token.
 func (t Token) Native() bool { return t.Mint.IsZero() }
 
+// MintText returns the mint; "" for SOL.
+func (t Token) MintText() string {
+	if t.Native() {
+		return ""
+	}
+	return t.Mint.String()
+}
+
 // Name returns the symbol of a listed token, and the full mint address of any other, so that no token can pose as another
 // (docs/specification.md, Balances).
 func (t Token) Name() string {

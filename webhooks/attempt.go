@@ -99,7 +99,7 @@ func (s *Service) classify(f attemptResult, at time.Time, r Result) attemptResul
 		return f
 	}
 	f.delivery.Attempts++
-	f.attempt = &store.Attempt{At: at, Latency: r.Latency, Status: r.Status, Reason: r.Reason, Answer: r.Answer}
+	f.attempt = &store.Attempt{At: at, Latency: r.Latency, Status: r.Status, Reason: r.Reason, ResponseBody: r.Answer}
 	switch {
 	case verdict == Delivered:
 		f.state = store.DeliveryDelivered

@@ -394,7 +394,7 @@ console.log(JSON.stringify(said));
 }
 
 // TestEverySnippetOfTheDocsIsRunSomewhere: programs and bodies by the tests of this file, shell commands by
-// TestTheShellSnippetsOfTheWebhookDocs of the root.
+// TestEverySnippetOfTheDocsWorks of e2e/clients.
 func TestEverySnippetOfTheDocsIsRunSomewhere(t *testing.T) {
 	page, err := os.ReadFile(docs)
 	if err != nil {

@@ -79,7 +79,7 @@ func (s *Service) runHeartbeat(ctx context.Context) error {
 		if err == nil && turn%watchEvery == 0 {
 			err = s.removeSilent(ctx, &w)
 		}
-		if store.Final(err) {
+		if store.IsFatal(err) {
 			return fmt.Errorf("heartbeat: %w", err)
 		}
 		if err != nil && ctx.Err() == nil {

@@ -89,7 +89,7 @@ func (s *Service) Try(ctx context.Context, hook wallet.Webhook, e wallet.Event) 
 		entry.State = store.DeliveryDelivered
 	}
 	entry.Attempts, entry.EndedAt = 1, s.Now().UTC()
-	entry.Attempted = []store.Attempt{{At: at, Latency: result.Latency, Status: result.Status, Reason: result.Reason, Answer: result.Answer}}
+	entry.Attempted = []store.Attempt{{At: at, Latency: result.Latency, Status: result.Status, Reason: result.Reason, ResponseBody: result.Answer}}
 	return entry, nil
 }
 

@@ -145,7 +145,7 @@ func (r *recorder) insist(batch []outcome) (written []outcome, err error) {
 		switch {
 		case err == nil:
 			return batch, nil
-		case store.Final(err):
+		case store.IsFatal(err):
 			return nil, fmt.Errorf("write what became of webhook deliveries: %w", err)
 		}
 		// One damaged row fails the whole batch: find it.
@@ -169,12 +169,12 @@ func (r *recorder) insist(batch []outcome) (written []outcome, err error) {
 
 // oneByOne writes each outcome of a batch by itself, so that a damaged row does not delay the others. If some
 // succeed, those that failed are logged and given up. If none does, the cause is not a row but the disk or the like,
-// and the caller tries the batch again. err is final (store.Final).
+// and the caller tries the batch again. err is fatal (store.IsFatal).
 func (r *recorder) oneByOne(batch []outcome) (some bool, err error) {
 	failed := map[string]error{}
 	for i := range batch {
 		err := r.write(batch[i : i+1])
-		if store.Final(err) {
+		if store.IsFatal(err) {
 			return some, fmt.Errorf("write what became of webhook deliveries: %w", err)
 		}
 		if err != nil {

@@ -170,7 +170,7 @@ func (s *sender) place(ctx context.Context, rows []store.Delivery, done []uint64
 		if errors.Is(err, errLost) && s.renewed(ref) {
 			continue
 		}
-		if ctx.Err() != nil || errors.Is(err, errLost) || store.Final(err) {
+		if ctx.Err() != nil || errors.Is(err, errLost) || store.IsFatal(err) {
 			return nil, err
 		}
 		s.Logger.Error("writing deliveries failed: it is tried again", "error", err)

@@ -112,13 +112,13 @@ func (s *Service) runHousekeeping(ctx context.Context) error {
 		}
 		err := s.Store.Update(ctx, func(tx store.Tx) error { return tx.RestoreDeliveryJobs(s.Now()) })
 		switch {
-		case store.Final(err):
+		case store.IsFatal(err):
 			return fmt.Errorf("restore the jobs of webhooks: %w", err)
 		case err != nil && ctx.Err() == nil:
 			s.Logger.Error("the jobs of webhooks could not be looked through: it is tried again in an hour", "error", err)
 		}
 		switch behind, err = s.endBacklogs(ctx, served, behind); {
-		case store.Final(err):
+		case store.IsFatal(err):
 			return err
 		case err != nil && ctx.Err() == nil:
 			s.Logger.Error("backlogs of webhooks could not be looked at: it is tried again in an hour", "error", err)

@@ -49,7 +49,7 @@ func (p *Pool) handle(h *held, job store.Job) Outcome {
 			return outcome
 		case errors.Is(err, errLost):
 			return Lost
-		case store.Final(err):
+		case store.IsFatal(err):
 			return p.stopFor(err)
 		case errors.Is(err, store.ErrConflict) && tries < conflictRetries:
 			continue
@@ -200,13 +200,13 @@ func (p *Pool) fail(h *held, job store.Job, cause error) Outcome {
 	}
 	err := write(apology)
 	// If only Dead failed, give the job up without it.
-	if err != nil && outcome == DeadLettered && !errors.Is(err, errLost) && !store.Final(err) {
+	if err != nil && outcome == DeadLettered && !errors.Is(err, errLost) && !store.IsFatal(err) {
 		p.Log.Error("what a dead letter leads to could not be written", "queue", p.Queue, "job", job.Seq, "error", err)
 		err = write(nil)
 	}
 	// Report it. Without a final error the store's lease brings back a job whose end was not written.
 	switch {
-	case store.Final(err):
+	case store.IsFatal(err):
 		return p.stopFor(err)
 	case errors.Is(err, errLost):
 		return Lost
@@ -244,7 +244,7 @@ func reason(cause error) string {
 func (p *Pool) giveBack(h *held) Outcome {
 	err := p.end(h, false, func(tx store.Tx, ref store.Ref) error { return lostOr(tx.SnoozeJobs(time.Time{}, ref)) })
 	switch {
-	case store.Final(err):
+	case store.IsFatal(err):
 		return p.stopFor(err)
 	case err != nil:
 		return Lost
@@ -282,7 +282,7 @@ func (p *Pool) renew(ctx context.Context) error {
 		return err
 	})
 	switch {
-	case store.Final(err):
+	case store.IsFatal(err):
 		return fmt.Errorf("work: renew leases of %s: %w", p.Queue, err)
 	case err != nil && ctx.Err() == nil:
 		p.Log.Error("leases could not be renewed", "queue", p.Queue, "error", err)

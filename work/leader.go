@@ -101,7 +101,7 @@ func (l *Leader) renew(ctx context.Context, lease time.Duration) (answer, error)
 		return err
 	})
 	switch {
-	case store.Final(err):
+	case store.IsFatal(err):
 		return unknown, fmt.Errorf("work: lead %s: %w", l.Name, err)
 	case err != nil:
 		if ctx.Err() == nil {

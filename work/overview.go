@@ -29,7 +29,7 @@ func (o *Overview) Run(ctx context.Context) error {
 	}
 	dead := map[store.Queue]int{}
 	for {
-		if err := o.look(ctx, dead); store.Final(err) {
+		if err := o.look(ctx, dead); store.IsFatal(err) {
 			return fmt.Errorf("work: look at the queues: %w", err)
 		} else if err != nil && ctx.Err() == nil {
 			o.Log.Warn("the queues could not be looked at", "error", err)

@@ -145,7 +145,7 @@ func (p *Pool) loop(ctx context.Context) error {
 	for {
 		next, err := p.fill(ctx)
 		switch {
-		case store.Final(err):
+		case store.IsFatal(err):
 			return fmt.Errorf("work: claim %s: %w", p.Queue, err)
 		case err != nil && ctx.Err() == nil:
 			p.Log.Error("jobs could not be claimed: it is tried again", "queue", p.Queue, "error", err)

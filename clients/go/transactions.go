@@ -241,8 +241,8 @@ func walk[T any](first string, page func(cursor string) (list []T, next string, 
 	}
 }
 
-// Refresh is POST /v1/wallet/transactions/{id}/refresh: the transaction with a fresh blockhash, to be
-// signed and submitted within 150 blocks, which takes well under a minute.
+// Refresh is POST /v1/wallet/transactions/{id}/refresh: the transaction with a fresh blockhash. It
+// expires after 150 blocks, so sign at once, and refresh again if that took more than some seconds.
 func (c *Client) Refresh(ctx context.Context, id string) (Proposal, error) {
 	path, err := ofTransaction(id, "/refresh")
 	if err != nil {

@@ -5,9 +5,13 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/hex"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,11 +34,18 @@ const (
 	documentedTelegram = "http://127.0.0.1:8081"
 	documentedSolana   = "http://127.0.0.1:8899"
 	documentedMarket   = "http://127.0.0.1:8901"
+	documentedReceiver = "http://localhost:3000/hook"
 )
 
-// elsewhere are pages whose snippets other tests run or print.
+// documentedHost is the service that docs/webhooks.md talks of.
+const documentedHost = "https://wallet.example.org"
+
+// shellOnly are pages whose snippets of a named language other tests run.
+var shellOnly = map[string]string{"docs/webhooks.md": "webhooks"}
+
+// elsewhere are pages whose snippets other tests print.
 var elsewhere = map[string]string{
-	"docs/webhooks.md": "webhooks", "docs/conversations.md": "chat prints it", "docs/lifecycle.md": "chat prints it", "docs/architecture.md": "a drawing",
+	"docs/conversations.md": "chat prints it", "docs/lifecycle.md": "chat prints it", "docs/architecture.md": "a drawing",
 }
 
 // snippetsOf are the fenced blocks of a page, by page and number ("README.md 1").
@@ -63,7 +74,7 @@ func snippetsOf(t *testing.T) map[string]string {
 			t.Errorf("%s has %d fences, and %d snippets were found", page, n, len(all))
 		}
 		for i, found := range all {
-			if found[1] != "yaml" { // settings: package config loads them
+			if found[1] != "yaml" && (found[1] == "" || shellOnly[page] == "") { // yaml: package config loads settings
 				out[fmt.Sprintf("%s %d", page, i+1)] = found[2]
 			}
 		}
@@ -76,6 +87,7 @@ func TestEverySnippetOfTheDocsWorks(t *testing.T) {
 	var w *town // of those that need one
 	var s settings
 	var example string // the key that docs/api.md makes in its first snippet and uses in its second
+	var hook delivered // to the webhook that docs/webhooks.md registers first
 	whole := t
 	inTown := func(t *testing.T) {
 		if w == nil {
@@ -168,11 +180,39 @@ func TestEverySnippetOfTheDocsWorks(t *testing.T) {
 				t.Fatal("the first snippet made no key")
 			}
 			inTown(t)
-			listens(t, s, code, example)
+			before, listen, found := strings.Cut(strings.TrimSpace(code), "\ngo run . ")
+			if before != "export PURSER_API_KEY=$KEY" || !found {
+				t.Fatalf("it reads %q", code)
+			}
+			listens(t, "KEY="+example+"\n"+before+"\nexec "+binary+" "+replaced(t, listen, documentedReceiver, s.Receiver+"/hook")+" --api "+s.URL)
 		},
 		"docs/api.md 3": func(t *testing.T, code string) {
 			inTown(t)
 			stakes(t, w, s, code)
+		},
+		"docs/webhooks.md 1": func(t *testing.T, code string) {
+			inTown(t)
+			hook = registers(t, s, replaced(t, code, documentedHost, s.URL))
+		},
+		"docs/webhooks.md 2": func(t *testing.T, code string) {
+			inTown(t)
+			code = replaced(t, replaced(t, code, documentedHost, s.URL), documentedReceiver, s.Receiver+"/hook")
+			env, command, found := strings.Cut(code, " ./purser ")
+			listens(t, replaced(t, env, "pur_test_…", s.Own)+" exec "+binary+" "+command)
+			if !found {
+				t.Errorf("it does not run ./purser:\n%s", code)
+			}
+		},
+		"docs/webhooks.md 9": func(t *testing.T, code string) {
+			if hook.secret == "" {
+				t.Fatal("the first snippet registered no webhook")
+			}
+			folder := t.TempDir()
+			write(t, filepath.Join(folder, "hook.secret"), hook.secret+"\n")
+			write(t, filepath.Join(folder, "saved.http"), hook.request)
+			if said := runs(t, folder, nil, "sh", "-euc", replaced(t, code, "./purser", binary)); !strings.HasPrefix(said, "good: ") {
+				t.Errorf("it said %s", said)
+			}
 		},
 		"docs/sandbox-differences.md 1": func(t *testing.T, code string) {
 			inTown(t)
@@ -218,6 +258,51 @@ func TestEverySnippetOfTheDocsWorks(t *testing.T) {
 	for name := range tests {
 		t.Errorf("there is no snippet %s", name)
 	}
+}
+
+// delivered is a delivery as it arrived, and the secret of its webhook.
+type delivered struct{ secret, request string }
+
+// registers runs a script that registers a webhook, and has it tested.
+func registers(t *testing.T, s settings, script string) delivered {
+	t.Helper()
+	arrived := make(chan string, 1)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if raw, err := httputil.DumpRequest(r, true); err == nil {
+			select {
+			case arrived <- string(raw):
+			default: // a repetition
+			}
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	said := shell(t, "KEY="+s.Own+"\n"+replaced(t, script, "https://example.com/hook", receiver.URL+"/hook"))
+	var made struct {
+		Data struct {
+			ID     string `json:"webhook_id"`
+			Secret string
+			Events []string
+		}
+	}
+	if err := json.Unmarshal([]byte(said), &made); err != nil || made.Data.ID == "" || made.Data.Secret == "" || len(made.Data.Events) != 2 {
+		t.Fatalf("it said %s (%v)", said, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), harness.Wait)
+	defer cancel()
+	hook := purser.New(s.URL, s.Own).Hook(made.Data.ID)
+	if _, err := hook.Test(ctx); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case request := <-arrived:
+		if _, err := hook.Delete(ctx); err != nil { // its receiver ends
+			t.Error(err)
+		}
+		return delivered{made.Data.Secret, request}
+	case <-ctx.Done():
+		t.Fatal("nothing arrived at the webhook")
+	}
+	return delivered{}
 }
 
 // stakes runs the commands of a stake's life with a wallet whose program signs itself: the stake is signed and landed before
@@ -297,17 +382,12 @@ func shell(t *testing.T, script string) string {
 	return runs(t, t.TempDir(), nil, "sh", "-euc", script)
 }
 
-// listens runs a script that ends with a listener, with the key of the snippet before it, until the listener has shown its
-// secret.
-func listens(t *testing.T, s settings, code, key string) {
+// listens runs a script that ends with a listener, until the listener has shown its secret.
+func listens(t *testing.T, script string) {
 	t.Helper()
-	before, listen, found := strings.Cut(strings.TrimSpace(code), "\ngo run . ")
-	if before != "export PURSER_API_KEY=$KEY" || !found || !strings.HasPrefix(listen, "listen --forward-to http://localhost:3000/hook ") {
-		t.Fatalf("it reads %q", code)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Wait)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-euc", "KEY="+key+"\n"+before+"\nexec "+binary+" "+strings.Replace(listen, "http://localhost:3000/hook", s.Receiver+"/hook", 1)+" --api "+s.URL)
+	cmd := exec.CommandContext(ctx, "sh", "-euc", script)
 	cmd.Dir = t.TempDir()
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -166,7 +166,7 @@ func (f scaleFile) sends(b *testing.B, s *whole) measured {
 			if err != nil {
 				return err
 			}
-			return tx.PutAnswer(string(t.ID), store.Answer{Status: 202, Body: body, ExpiresAt: t.CreatedAt.Add(24 * time.Hour)})
+			return tx.PutIdempotencyRecord(string(t.ID), store.IdempotencyRecord{Status: 202, Body: body, ExpiresAt: t.CreatedAt.Add(24 * time.Hour)})
 		})
 	})
 }

@@ -45,7 +45,7 @@ func (t *tx) AllApps() ([]wallet.App, error) {
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			continue
-		case errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrUnsealed): // its name cannot be shown to anyone
+		case store.IsDamaged(err): // its name cannot be shown to anyone
 			t.skipDamaged(apps, e.key, err)
 			continue
 		}

@@ -210,7 +210,7 @@ func (t *tx) page(p store.Page, belongs func(transactionIndex) bool, lists []lea
 		switch row, err := t.meant(l, meant); {
 		case err == nil:
 			out = append(out, row)
-		case errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrUnsealed): // it hides no other
+		case store.IsDamaged(err): // it hides no other
 			t.skipLead(l, err)
 		case !erased(err):
 			return nil, err

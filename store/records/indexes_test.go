@@ -57,10 +57,10 @@ func rowsIn(t *testing.T, s *Store, b table) (n int) {
 func TestAnAnswerLeavesNothing(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for way, end := range map[string]func(store.Tx) error{
-		"dropped": func(tx store.Tx) error { return tx.DropAnswer("key") },
+		"dropped": func(tx store.Tx) error { return tx.DeleteIdempotencyRecord("key") },
 		"swept":   func(tx store.Tx) error { _, err := tx.Sweep(at.Add(time.Hour), 10); return err },
 		"looked up too late": func(tx store.Tx) error {
-			if _, err := tx.Answer("key", at.Add(time.Hour)); !errors.Is(err, store.ErrNotFound) {
+			if _, err := tx.IdempotencyRecord("key", at.Add(time.Hour)); !errors.Is(err, store.ErrNotFound) {
 				return fmt.Errorf("answered: %w", err)
 			}
 			return nil
@@ -68,13 +68,13 @@ func TestAnAnswerLeavesNothing(t *testing.T) {
 	} {
 		s := fresh(t)
 		mustUpdate(t, s, func(tx store.Tx) error {
-			return tx.PutAnswer("key", store.Answer{Status: 200, Body: []byte("{}"), ExpiresAt: at})
+			return tx.PutIdempotencyRecord("key", store.IdempotencyRecord{Status: 200, Body: []byte("{}"), ExpiresAt: at})
 		})
-		if left := leftIn(t, s, answers, answerKeys, expiries); len(left) != 3 {
+		if left := leftIn(t, s, idempotencyRecords, idempotencyKeys, expiries); len(left) != 3 {
 			t.Errorf("%s: an answer is %v", way, left)
 		}
 		mustUpdate(t, s, end)
-		if left := leftIn(t, s, answers, answerKeys, expiries); len(left) != 0 {
+		if left := leftIn(t, s, idempotencyRecords, idempotencyKeys, expiries); len(left) != 0 {
 			t.Errorf("%s: there is left %v", way, left)
 		}
 	}

@@ -125,7 +125,7 @@ func (q *jobQueue) raiseHead(line []byte, changed *storedJob) error {
 // skipJob handles the error of a job that cannot be read: it reports the row to the operator and returns nil, so that
 // the queue goes on. The row stays in the file. Errors that are not about the row are returned.
 func (q *jobQueue) skipJob(seq uint64, err error) error {
-	if !errors.Is(err, store.ErrDamaged) && !errors.Is(err, store.ErrUnsealed) && !errors.Is(err, store.ErrNotFound) {
+	if !store.IsDamaged(err) && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	q.skipDamaged(jobs, q.rowKey(seq), err)

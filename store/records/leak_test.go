@@ -48,7 +48,7 @@ func inTheClear() []string {
 		"Conversation.Slot", "Conversation.Flow", "Conversation.State",
 		"Button.Nonce",
 
-		"Answer.Status",
+		"IdempotencyRecord.Status",
 		"Event.ID", "Event.Name", "Event.User", "Event.Transaction", "Event.To",
 		"Contact.Owner",
 	}
@@ -70,7 +70,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 		c           store.Conversation
 		n           store.Button
 		out         store.Reply
-		a           store.Answer
+		a           store.IdempotencyRecord
 		end         store.SendResult
 		e           wallet.Event
 		book        wallet.Contact
@@ -119,7 +119,7 @@ func TestFileTellsNothingOfPeople(t *testing.T) {
 	mustUpdate(t, s, write)
 	mustUpdate(t, s, func(tx store.Tx) error {
 		for _, step := range []error{tx.PutUser(u), tx.CreateTransaction(row), tx.CreateKey(k, marks["api key"].(string)),
-			tx.PutAnswer(marks["idempotency key"].(string), a)} {
+			tx.PutIdempotencyRecord(marks["idempotency key"].(string), a)} {
 			if step != nil {
 				return step
 			}

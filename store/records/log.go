@@ -77,8 +77,8 @@ type logRow struct {
 
 // attemptPayload is the sealed part of an attempt. The sealed field of an entry has one for each attempt, in order.
 type attemptPayload struct {
-	Reason wallet.Reason `json:"reason,omitzero"`
-	Answer []byte        `json:"answer,omitempty"`
+	Reason       wallet.Reason `json:"reason,omitzero"`
+	ResponseBody []byte        `json:"answer,omitempty"`
 }
 
 // Log seals the entries, queues them, and waits for its turn to write. The caller that gets the turn commits
@@ -143,12 +143,12 @@ func dayOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 func sealEntry(t *tx, e store.LogEntry) (logRow, error) {
 	r := logRow{plain: e, index: join(hookPrefix(e.Webhook), timeKey(e.CreatedAt), []byte(e.ID)),
 		value: join([]byte(e.State), []byte{0}, []byte(e.Event))}
-	// What may be private leaves the plain part: bodies, answers, and reasons that name a host.
+	// What may be private leaves the plain part: bodies, responses, and reasons that name a host.
 	r.plain.Delivery, r.plain.Attempted = plainDelivery(e.Delivery), slices.Clone(e.Attempted)
 	payload := make([]attemptPayload, len(e.Attempted))
 	for i, a := range e.Attempted {
-		payload[i] = attemptPayload{a.Reason, a.Answer}
-		r.plain.Attempted[i].Reason, r.plain.Attempted[i].Answer = wallet.Reason{}, nil
+		payload[i] = attemptPayload{a.Reason, a.ResponseBody}
+		r.plain.Attempted[i].Reason, r.plain.Attempted[i].ResponseBody = wallet.Reason{}, nil
 	}
 	sealed, err := json.Marshal(payload)
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *Store) plainEntry(id string, raw []byte) (e store.LogEntry, err error) 
 }
 
 // openEntry decrypts an entry. Without bodies, as in lists, it leaves out the delivery's body and ordering key and
-// the receivers' answers. key is entryPlace of the entry.
+// the receivers' responses. key is entryPlace of the entry.
 func openEntry(t *tx, key, raw []byte, bodies bool) (store.LogEntry, error) {
 	var e store.LogEntry
 	var payload []attemptPayload
@@ -197,7 +197,7 @@ func openEntry(t *tx, key, raw []byte, bodies bool) (store.LogEntry, error) {
 	}
 	for i, w := range payload {
 		if e.Attempted[i].Reason = w.Reason; bodies {
-			e.Attempted[i].Answer = w.Answer
+			e.Attempted[i].ResponseBody = w.ResponseBody
 		}
 	}
 	if bodies {

@@ -13,7 +13,7 @@ import (
 	"purser/wallet"
 )
 
-// Logged returns one entry of a webhook, with its body and the receivers' answers. ErrNotFound: the webhook has no
+// Logged returns one entry of a webhook, with its body and the receivers' responses. ErrNotFound: the webhook has no
 // such entry, its person was erased, or the row is damaged.
 func (l *Log) Logged(ctx context.Context, id wallet.WebhookID, delivery string) (store.LogEntry, error) {
 	var out store.LogEntry

@@ -139,7 +139,7 @@ func TestAWorkerEndsWithAClosedStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	sweeper := store.Sweeper{Store: s, Every: time.Hour, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
-	if err := sweeper.Run(t.Context()); !errors.Is(err, store.ErrClosed) || !store.Final(err) {
+	if err := sweeper.Run(t.Context()); !errors.Is(err, store.ErrClosed) || !store.IsFatal(err) {
 		t.Errorf("the sweeper ended with %v", err)
 	}
 }

@@ -29,7 +29,7 @@ func (t *tx) AppendSecurityEntry(e wallet.SecurityEntry) (wallet.SecurityEntry, 
 	}
 	head, err := t.SecurityHead(e.Owner)
 	switch {
-	case damage(err):
+	case store.IsDamaged(err):
 		if head, err = t.lostHead(e.Owner); err != nil {
 			return e, err
 		}
@@ -75,22 +75,17 @@ func (t *tx) removeOldest(owner wallet.UserID, number uint64) (hash wallet.Secur
 	switch {
 	case err == nil:
 		hash = next.Before
-	case !damage(err) && !errors.Is(err, store.ErrNotFound):
+	case !store.IsDamaged(err) && !errors.Is(err, store.ErrNotFound):
 		return hash, err
 	default:
 		gone, err := t.SecurityEntry(owner, number)
 		if err == nil {
 			hash = gone.Hash()
-		} else if !damage(err) && !errors.Is(err, store.ErrNotFound) {
+		} else if !store.IsDamaged(err) && !errors.Is(err, store.ErrNotFound) {
 			return hash, err
 		}
 	}
 	return hash, t.delete(securityLog, securityKey(owner, number))
-}
-
-// damage reports whether an error says that a row is there and cannot be read.
-func damage(err error) bool {
-	return errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrUnsealed)
 }
 
 // SecurityEntry reads one row.
@@ -124,7 +119,7 @@ func (t *tx) SecurityEntries(owner wallet.UserID, before uint64, limit int) ([]w
 		row := wallet.SecurityRow{Number: number}
 		read, err := t.SecurityEntry(owner, number)
 		switch {
-		case damage(err):
+		case store.IsDamaged(err):
 			t.skipDamaged(securityLog, e.key, err)
 			row.Belongs = t.belongsAt(owner, e.value)
 		case erased(err):
@@ -176,7 +171,7 @@ func (t *tx) Seen(owner wallet.UserID, subject string) (wallet.Seen, error) {
 	key := join(userPrefix(owner), []byte(subject))
 	_, seen, err := readWithPayload[struct{}, wallet.Seen](t, securitySeen, key)
 	switch {
-	case damage(err):
+	case store.IsDamaged(err):
 		t.skipDamaged(securitySeen, key, err)
 		return wallet.Seen{}, nil
 	case errors.Is(err, store.ErrNotFound):

@@ -18,7 +18,7 @@ const (
 	seenOver        expiry = 's'
 	buttonOver      expiry = 'b'
 	bindOver        expiry = 'l'
-	answerOver      expiry = 'a'
+	idempotencyOver expiry = 'a'
 	cardOver        expiry = 'k'
 	portalTokenOver expiry = 'p'
 	sendResultOver  expiry = 'o'
@@ -125,8 +125,8 @@ func (t *tx) removeOver(e expiry, key []byte, now time.Time) error {
 		return t.removeButton(key)
 	case bindOver:
 		return t.removeBind(key)
-	case answerOver:
-		return t.removeAnswer(key)
+	case idempotencyOver:
+		return t.removeIdempotencyRecord(key)
 	case cardOver:
 		return t.removeCard(key)
 	case portalTokenOver:

@@ -65,10 +65,10 @@ const (
 
 	seen // update id -> time when the update was last received
 
-	outboxEvents // number -> row of wallet.Event, of events that are not turned into deliveries yet
-	eventIDs     // time digits of the transaction's id, if any, 16 bytes of H(event id) -> number of its job for notify, 0 without (uvarint); removed when the transaction is closed, and with a proposal
-	answers      // number -> row of store.Answer
-	answerKeys   // first 16 bytes of H(idempotency key) -> key of answers
+	outboxEvents       // number -> row of wallet.Event, of events that are not turned into deliveries yet
+	eventIDs           // time digits of the transaction's id, if any, 16 bytes of H(event id) -> number of its job for notify, 0 without (uvarint); removed when the transaction is closed, and with a proposal
+	idempotencyRecords // number -> row of store.IdempotencyRecord
+	idempotencyKeys    // first 16 bytes of H(idempotency key) -> key of idempotencyRecords
 
 	keys       // key id -> row of wallet.Key
 	keySecrets // H(secret) -> key id
@@ -144,7 +144,7 @@ func (b table) String() string {
 // The engine then fills its pages to the end before it begins another.
 func (b table) grows() bool {
 	switch b {
-	case transactions, unsettled, seen, outboxEvents, eventIDs, answers, deliveryRows, expiries, newsItems,
+	case transactions, unsettled, seen, outboxEvents, eventIDs, idempotencyRecords, deliveryRows, expiries, newsItems,
 		jobs, finals, finalIDs:
 		return true
 	}
@@ -157,7 +157,7 @@ func (b table) kept() bool { return b == finals }
 // numbered tells whether the keys of a table are nothing but numbers that the table draws itself (tx.next). Opening a
 // store checks that such a table holds no number that is yet to be drawn.
 func (b table) numbered() bool {
-	return b == outboxEvents || b == answers || b == newsItems || b == finals
+	return b == outboxEvents || b == idempotencyRecords || b == newsItems || b == finals
 }
 
 // layout describes the tables to the engine.

@@ -7,7 +7,7 @@ import "bytes"
 func (b table) holdsRows() bool {
 	switch b {
 	case users, wallets, watches, staked, folded, binds, freezeLinks, policies, policyLinks, transactions, finals, contacts, conversations, buttons, sendResults, outboxEvents,
-		answers, keys, portalTokens, apps, grants, developers, webhooks, webhookHealth, deliveryRows, counters, jobs, deadJobs, leaders, prices, rates, newsItems, newsFeeds, swapQuotes, alerts, securityLog, securityHeads, securitySeen:
+		idempotencyRecords, keys, portalTokens, apps, grants, developers, webhooks, webhookHealth, deliveryRows, counters, jobs, deadJobs, leaders, prices, rates, newsItems, newsFeeds, swapQuotes, alerts, securityLog, securityHeads, securitySeen:
 		return true
 	}
 	return false

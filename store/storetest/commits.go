@@ -232,7 +232,7 @@ func testViewDoesNotWrite(t *testing.T, open Open) {
 		"update": func(tx store.Tx) error { _, err := tx.NoteUpdate(noon(), 1); return err },
 		"reply":  func(tx store.Tx) error { return store.Enqueue(tx, []store.Reply{{}}...) },
 		"event":  func(tx store.Tx) error { return tx.Emit(event("e")) },
-		"answer": func(tx store.Tx) error { return tx.PutAnswer("k", store.Answer{}) },
+		"answer": func(tx store.Tx) error { return tx.PutIdempotencyRecord("k", store.IdempotencyRecord{}) },
 	} {
 		if err := s.View(t.Context(), write); err == nil {
 			t.Errorf("a View wrote a %s", what)

@@ -145,7 +145,7 @@ func entry(id string, to wallet.WebhookID, at time.Time, state store.DeliverySta
 	d.CreatedAt, d.Seq, d.Attempts = at, 7, len(statuses)
 	e := store.LogEntry{Delivery: d, State: state, Attempted: []store.Attempt{}}
 	for i, status := range statuses {
-		a := store.Attempt{At: at.Add(time.Duration(i) * time.Second), Latency: time.Millisecond, Status: status, Answer: []byte("said " + id)}
+		a := store.Attempt{At: at.Add(time.Duration(i) * time.Second), Latency: time.Millisecond, Status: status, ResponseBody: []byte("said " + id)}
 		if !a.Succeeded() {
 			a.Reason = wallet.Because("why.failed", wallet.TextArg("ID", id))
 		}
@@ -161,7 +161,7 @@ func entry(id string, to wallet.WebhookID, at time.Time, state store.DeliverySta
 func listed(e store.LogEntry) store.LogEntry {
 	e.Body, e.OrderingKey, e.Attempted = nil, "", slices.Clone(e.Attempted)
 	for i := range e.Attempted {
-		e.Attempted[i].Answer = nil
+		e.Attempted[i].ResponseBody = nil
 	}
 	return e
 }

@@ -41,31 +41,31 @@ func testEvents(t *testing.T, open Open) {
 	same(t, "a handled one is not emitted again", names(), []string{"z", "m"})
 }
 
-func testAnswers(t *testing.T, open Open) {
+func testIdempotency(t *testing.T, open Open) {
 	s := fresh(t, open)
-	a := store.Answer{Fingerprint: [32]byte{1, 2}, Status: 202, Body: []byte(`{"success":true}`), ExpiresAt: noon()}
+	a := store.IdempotencyRecord{Fingerprint: [32]byte{1, 2}, Status: 202, Body: []byte(`{"success":true}`), ExpiresAt: noon()}
 	early, late := noon().Add(-time.Nanosecond), noon()
-	read := func(key string, at time.Time) func(store.Tx) (store.Answer, error) {
-		return func(tx store.Tx) (store.Answer, error) { return tx.Answer(key, at) }
+	read := func(key string, at time.Time) func(store.Tx) (store.IdempotencyRecord, error) {
+		return func(tx store.Tx) (store.IdempotencyRecord, error) { return tx.IdempotencyRecord(key, at) }
 	}
 	absent(t, s, "a free key", func(tx store.Tx) error { _, err := read("k", early)(tx); return err })
-	update(t, s, func(tx store.Tx) error { return tx.PutAnswer("k", a) })
+	update(t, s, func(tx store.Tx) error { return tx.PutIdempotencyRecord("k", a) })
 	same(t, "answered", get(t, s, read("k", early)), a)
 	absent(t, s, "another key", func(tx store.Tx) error { _, err := read("K", early)(tx); return err })
-	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.PutAnswer("k", a) })
+	refuses(t, s, store.ErrConflict, func(tx store.Tx) error { return tx.PutIdempotencyRecord("k", a) })
 	absent(t, s, "over", func(tx store.Tx) error { _, err := read("k", late)(tx); return err })
 
-	empty := store.Answer{Status: 204, ExpiresAt: noon().Add(time.Hour)}
+	empty := store.IdempotencyRecord{Status: 204, ExpiresAt: noon().Add(time.Hour)}
 	update(t, s, func(tx store.Tx) error {
-		if _, err := tx.Answer("k", late); err == nil {
+		if _, err := tx.IdempotencyRecord("k", late); err == nil {
 			return fmt.Errorf("an answer that is over was given")
 		}
-		return tx.PutAnswer("k", empty)
+		return tx.PutIdempotencyRecord("k", empty)
 	})
 	same(t, "answered anew", get(t, s, read("k", late)), empty)
-	update(t, s, func(tx store.Tx) error { return tx.DropAnswer("k") })
+	update(t, s, func(tx store.Tx) error { return tx.DeleteIdempotencyRecord("k") })
 	absent(t, s, "dropped", func(tx store.Tx) error { _, err := read("k", late)(tx); return err })
-	update(t, s, func(tx store.Tx) error { return tx.DropAnswer("k") })
+	update(t, s, func(tx store.Tx) error { return tx.DeleteIdempotencyRecord("k") })
 }
 
 // testSweep: rows go when their time is over, not before, a few at a time, with their indexes.
@@ -90,7 +90,7 @@ func testSweep(t *testing.T, open Open) {
 		if err := tx.PutBind(wallet.Bind{TokenHash: [32]byte{1}, User: "usr_a", ExpiresAt: soon}); err != nil {
 			return err
 		}
-		return errors.Join(tx.PutAnswer("k", store.Answer{ExpiresAt: soon}), tx.PutAnswer("k2", store.Answer{ExpiresAt: soon}),
+		return errors.Join(tx.PutIdempotencyRecord("k", store.IdempotencyRecord{ExpiresAt: soon}), tx.PutIdempotencyRecord("k2", store.IdempotencyRecord{ExpiresAt: soon}),
 			tx.PutCard(1, "c", 7, soon), store.Enqueue(tx, store.Reply{Chat: 1, Body: []byte("answer")}))
 	})
 	sweep := func(now time.Time, limit int) int {
@@ -136,7 +136,7 @@ func testEveryField(t *testing.T, open Open) {
 		portalToken store.PortalToken
 		c           store.Conversation
 		n           store.Button
-		a           store.Answer
+		a           store.IdempotencyRecord
 		end         store.SendResult
 		e           wallet.Event
 		app         wallet.App
@@ -165,7 +165,7 @@ func testEveryField(t *testing.T, open Open) {
 		}
 		post.Seq = waiting[0].Seq
 		for _, err := range []error{tx.PutUser(u), tx.PutWallet(w), tx.PutBind(b), tx.CreateTransaction(row), tx.CreateKey(k, "secret"), tx.PutPortalToken(portalToken, "secret", 1),
-			tx.PutConversation(c), tx.PutButtons([]store.Button{n}), tx.PutAnswer("k", a), tx.PutSendResult(7, "card", end), tx.Emit(e),
+			tx.PutConversation(c), tx.PutButtons([]store.Button{n}), tx.PutIdempotencyRecord("k", a), tx.PutSendResult(7, "card", end), tx.Emit(e),
 			tx.PutApp(app), tx.PutGrant(gr), tx.PutDeveloper(dev), tx.PutCounters([]store.Counter{tick})} {
 			if err != nil {
 				return err
@@ -182,7 +182,7 @@ func testEveryField(t *testing.T, open Open) {
 	same(t, "portal_token", get(t, s, func(tx store.Tx) (store.PortalToken, error) { return tx.PortalToken(portalToken.Kind, "secret") }), portalToken)
 	same(t, "conversation", get(t, s, func(tx store.Tx) (store.Conversation, error) { return tx.Conversation(c.Chat, c.User, c.Slot) }), c)
 	same(t, "button", get(t, s, func(tx store.Tx) (store.Button, error) { return tx.Button(n.Nonce) }), n)
-	same(t, "answer", get(t, s, func(tx store.Tx) (store.Answer, error) { return tx.Answer("k", noon()) }), a)
+	same(t, "answer", get(t, s, func(tx store.Tx) (store.IdempotencyRecord, error) { return tx.IdempotencyRecord("k", noon()) }), a)
 	same(t, "send_result", get(t, s, func(tx store.Tx) (store.SendResult, error) { return tx.SendResult(7, "card") }), end)
 	same(t, "app", get(t, s, func(tx store.Tx) (wallet.App, error) { return tx.App(app.ID) }), app)
 	same(t, "grant", get(t, s, func(tx store.Tx) (wallet.Grant, error) { return tx.Grant(gr.User, gr.App) }), gr)

@@ -13,46 +13,46 @@ import (
 
 // Samples are one row of every kind, as the newest schema knows them.
 type Samples struct {
-	User         wallet.User
-	Wallet       wallet.Wallet
-	Watch        wallet.Watch
-	Stakes       wallet.WatchedStakes
-	Folded       uint64
-	Bind         wallet.Bind
-	FreezeLink   wallet.FreezeLink
-	Policy       wallet.WalletPolicy
-	PolicyLink   wallet.PolicyLink
-	Transaction  wallet.Transaction
-	Key          wallet.Key
-	PortalToken  store.PortalToken
-	Conversation store.Conversation
-	Button       store.Button
-	Reply        store.Reply
-	SendResult   store.SendResult
-	Answer       store.Answer
-	Event        wallet.Event
-	Card         int
-	Contact      wallet.Contact
-	App          wallet.App
-	Grant        wallet.Grant
-	Developer    wallet.Developer
-	Counter      store.Counter
-	Price        wallet.TokenPrice
-	Rate         wallet.Rate
-	Alert        wallet.Alert
-	Security     wallet.SecurityEntry
-	Seen         wallet.Seen
-	Planted      time.Time
-	Portfolio    wallet.Portfolio
-	News         wallet.NewsItem
-	NewsFeed     store.NewsFeed
-	Quote        store.SwapQuote
-	Webhook      wallet.Webhook
-	Health       wallet.WebhookHealth
-	Delivery     store.Delivery
-	Job          store.Job
-	DeadJob      store.Job
-	Open         wallet.Transaction // that is not final; Transaction is. Without an ID in the samples of schema 1
+	User              wallet.User
+	Wallet            wallet.Wallet
+	Watch             wallet.Watch
+	Stakes            wallet.WatchedStakes
+	Folded            uint64
+	Bind              wallet.Bind
+	FreezeLink        wallet.FreezeLink
+	Policy            wallet.WalletPolicy
+	PolicyLink        wallet.PolicyLink
+	Transaction       wallet.Transaction
+	Key               wallet.Key
+	PortalToken       store.PortalToken
+	Conversation      store.Conversation
+	Button            store.Button
+	Reply             store.Reply
+	SendResult        store.SendResult
+	IdempotencyRecord store.IdempotencyRecord `json:"Answer"` // as the files in store/records/testdata name it
+	Event             wallet.Event
+	Card              int
+	Contact           wallet.Contact
+	App               wallet.App
+	Grant             wallet.Grant
+	Developer         wallet.Developer
+	Counter           store.Counter
+	Price             wallet.TokenPrice
+	Rate              wallet.Rate
+	Alert             wallet.Alert
+	Security          wallet.SecurityEntry
+	Seen              wallet.Seen
+	Planted           time.Time
+	Portfolio         wallet.Portfolio
+	News              wallet.NewsItem
+	NewsFeed          store.NewsFeed
+	Quote             store.SwapQuote
+	Webhook           wallet.Webhook
+	Health            wallet.WebhookHealth
+	Delivery          store.Delivery
+	Job               store.Job
+	DeadJob           store.Job
+	Open              wallet.Transaction // that is not final; Transaction is. Without an ID in the samples of schema 1
 }
 
 // NewSamples fills every field of them, and lets them belong together.
@@ -119,7 +119,7 @@ func (x Samples) Write(tx store.Tx) error {
 	return errors.Join(err, tx.PutNewsFeed(x.NewsFeed), tx.PutWallet(x.Wallet), tx.PutWatch(watch), tx.PutWatchedStakes(stakes), tx.PutFolded(x.Wallet.Address, x.Folded), tx.PutBind(x.Bind), tx.PutFreezeLink(x.FreezeLink), tx.PutPolicy(x.Policy), tx.PutPolicyLink(x.PolicyLink), tx.CreateTransaction(x.Transaction), tx.CreateTransaction(x.Open),
 		tx.CreateKey(x.Key, "sample secret"), tx.PutPortalToken(x.PortalToken, "sample portal token", 1), tx.PutConversation(first), tx.PutButtons([]store.Button{x.Button}),
 		tx.PutCard(x.Reply.Chat, x.Reply.Card, x.Card, time.Time{}), store.Enqueue(tx, x.Reply), tx.PutSendResult(x.Reply.Chat, x.Reply.Card, x.SendResult),
-		tx.PutAnswer("sample key", x.Answer), tx.Emit(x.Event),
+		tx.PutIdempotencyRecord("sample key", x.IdempotencyRecord), tx.Emit(x.Event),
 		tx.PutContact(x.Contact), tx.PutApp(x.App), tx.PutGrant(x.Grant), tx.PutDeveloper(x.Developer),
 		tx.PutCounters([]store.Counter{x.Counter}), tx.SavePrices([]wallet.TokenPrice{x.Price}), tx.SaveRates([]wallet.Rate{x.Rate}), tx.PutAlert(x.Alert), tx.PutSeen(x.User.ID, "sample", x.Seen), tx.PutPlantedSender(x.User.ID, x.Transaction.To, x.Planted), tx.PutPortfolio(x.Portfolio), tx.PutSwapQuote(x.Quote))
 }
@@ -182,8 +182,8 @@ func (x Samples) Read(tx store.Tx) error {
 	}
 	o, err := tx.SendResult(x.Reply.Chat, x.Reply.Card)
 	check("send_result", x.SendResult, o, err)
-	a, err := tx.Answer("sample key", x.Answer.ExpiresAt.Add(-time.Second))
-	check("answer", x.Answer, a, err)
+	a, err := tx.IdempotencyRecord("sample key", x.IdempotencyRecord.ExpiresAt.Add(-time.Second))
+	check("answer", x.IdempotencyRecord, a, err)
 	e, err := tx.PendingEvents(10)
 	check("events", []wallet.Event{x.Event}, e, err)
 	book, err := tx.ContactsOf(x.User.ID)

@@ -75,7 +75,7 @@ func Run(t *testing.T, open Open) {
 		{"NoteUpdate", testNoteUpdate},
 		{"Replies", testReplies},
 		{"Events", testEvents},
-		{"Answers", testAnswers},
+		{"Idempotency", testIdempotency},
 		{"Jobs", testJobs},
 		{"JobOrder", testJobOrder},
 		{"JobFairness", testJobFairness},

@@ -207,8 +207,8 @@ export class PurserClient {
   }
 
   /**
-   * POST /v1/wallet/transactions/{id}/refresh: the transaction with a fresh blockhash, to be signed and
-   * submitted within 150 blocks, which takes well under a minute.
+   * POST /v1/wallet/transactions/{id}/refresh: the transaction with a fresh blockhash. It expires after
+   * 150 blocks, so sign at once, and refresh again if that took more than some seconds.
    */
   async refresh(id: string, options?: CallOptions): Promise<Proposal> {
     return this.#wire.call("POST", ofTransaction(id, "/refresh"), read.proposal, options);
