@@ -233,7 +233,7 @@ func TestARotationKeepsAListener(t *testing.T) {
 	}
 }
 
-// TestAKeyThatIsEndedAtOnceTakesListenersWithIt: whoever took the key may be listening, though a successor goes on.
+// TestAKeyThatIsEndedAtOnceTakesListenersWithIt: somebody who took the key may be listening, though a successor goes on.
 func TestAKeyThatIsEndedAtOnceTakesListenersWithIt(t *testing.T) {
 	r := newHarness(t, func(s *Server) { s.beat = 20 * time.Millisecond })
 	r.person(1001, sol)

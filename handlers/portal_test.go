@@ -225,7 +225,7 @@ func TestAPortalSessionIsItsKeysLine(t *testing.T) {
 	refused(t, "a link of a revoked key", err)
 }
 
-// TestAKeyThatIsEndedAtOnceTakesPortalSessionsWithIt: whoever took a link may have the session, though a successor goes on.
+// TestAKeyThatIsEndedAtOnceTakesPortalSessionsWithIt: somebody who took a link may have the session, though a successor goes on.
 func TestAKeyThatIsEndedAtOnceTakesPortalSessionsWithIt(t *testing.T) {
 	for what, end := range map[string]func(k *handlers.Keys, id string) error{
 		"rotated with end_now": func(k *handlers.Keys, id string) error {
