@@ -50,9 +50,13 @@ func TestAPaymentOfADisconnectedWalletIsNotForgotten(t *testing.T) {
 	to := r.Stranger()
 	r.Fund(to, sol)
 	payment := r.Signed(alice, to, "3", "SOL")
-	r.disconnects(alice)
-	if n := r.underway(alice.User.ID); n != 1 {
-		t.Errorf("%d payments under way", n)
+	for _, state := range []string{"connected", "disconnected"} {
+		if n := r.underway(alice.User.ID); n != 1 {
+			t.Errorf("%s: %d payments under way", state, n)
+		}
+		if state == "connected" {
+			r.disconnects(alice)
+		}
 	}
 	if err := r.erases(alice.User.ID); wallet.CodeOf(err) != wallet.Conflict {
 		t.Errorf("with a signed payment: %v", err)

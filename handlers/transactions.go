@@ -280,12 +280,12 @@ func couldLand(tx store.Tx, person wallet.UserID) ([]wallet.Transaction, error) 
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range own {
-		if !slices.ContainsFunc(open, func(o wallet.Transaction) bool { return o.ID == t.ID }) {
-			open = append(open, t)
-		}
-	}
-	return slices.DeleteFunc(open, func(t wallet.Transaction) bool { return len(t.IssuedBlockhashes) == 0 }), nil
+	known := map[wallet.TransactionID]bool{}
+	return slices.DeleteFunc(append(open, own...), func(t wallet.Transaction) bool {
+		twice := known[t.ID]
+		known[t.ID] = true
+		return twice || len(t.IssuedBlockhashes) == 0
+	}), nil
 }
 
 // authorizeRead returns a wallet if the caller may see its history. WALLET_NOT_FOUND otherwise, whether or not it exists.
